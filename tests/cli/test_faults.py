@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 from rich.color import ColorSystem
 
+from snellen.core.errors import SnellenError, refuse_problems
 from tests.cli.conftest import Command
 from tests.helpers.sets import small_set
 
@@ -130,3 +133,39 @@ def test_own_colours_reach_a_terminal(capsys: pytest.CaptureFixture[str]) -> Non
         screen._force_terminal, screen._color_system = True, ColorSystem.STANDARD
         screen.print("[red]a\x1bb[/]")
     assert capsys.readouterr().out == "\x1b[31ma\\x1bb\x1b[0m\n"
+
+
+def test_a_long_error_keeps_its_beginning_and_its_remedy(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise SnellenError(f"items.parquet: {'x ' * 10**6}\n is odd; build it again")
+
+    monkeypatch.setattr("snellen.cli.preview.show", fail)
+    code, out, message = snellen("show", "combo")
+    assert (code, out, message.count("\n")) == (2, "", 1)
+    assert len(message) == 301
+    assert message.startswith("snellen: items.parquet: x x")
+    assert message.endswith(" x is odd; build it again\n")
+
+
+def test_several_faults_are_a_line_each(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*args: object, **options: object) -> None:
+        refuse_problems(Path("here"), ["one", "y" * 999], "rows that are bad", "mend them")
+
+    monkeypatch.setattr("snellen.cli.preview.show", fail)
+    code, _, message = snellen("show", "combo")
+    assert code == 2
+    first, second, third = message.splitlines()
+    assert (first, second) == ("snellen: here: 2 of rows that are bad; mend them:", "one")
+    assert len(third) == 300
+
+
+def test_a_stopped_command_says_as_json_what_is_kept(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*args: object, **options: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("snellen.cli.quiz.quiz", stop)
+    code, out, message = snellen("quiz", "combo", "--out", "a b", "--json")
+    message_text = "stopped; the same command continues from here"
+    assert json.loads(out) == {"stopped": message_text, "next": "snellen quiz combo --out 'a b' --json"}
+    assert (code, message) == (130, f"snellen: {message_text}\n")
+    assert snellen("quiz", "combo", "--out", "a b")[:2] == (130, "")

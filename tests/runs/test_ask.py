@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.condition import Axis
@@ -25,9 +27,10 @@ from snellen.core.suite import Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan, run_card
-from snellen.runs.score import read_scores, score, write_scores
+from snellen.runs.score import damaged_scores, own_scores, read_scores, score, write_scores
 from snellen.runs.stopping import BudgetSpent
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
+from tests.helpers.refusals import assert_refused
 
 
 @pytest.fixture
@@ -346,6 +349,28 @@ def test_odd_replies_survive_parts_tables_and_scoring(tmp_path: Path, built: Ite
     write_scores(root, scores[0], "strict")
     pd.testing.assert_frame_equal(read_scores(root)["strict"], scores[1], check_dtype=False)
     assert value(tabulate(root, collected, built, suite), protocol="strict") == 1.0
+    _refuse_damaged_scores(root, built, suite)
+
+
+def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
+    """Damage that no checksum of Parquet covers: notes about the table, and columns and cells of another table."""
+    path, arms = root / "scores.strict.parquet", read_run_card(root).arms
+    whole = pq.read_table(path)
+    expected = own_scores(root, built, suite, arms)["strict"]
+    pq.write_table(whole.replace_schema_metadata({"pandas": "{"}), path)
+    pd.testing.assert_frame_equal(own_scores(root, built, suite, arms)["strict"], expected)
+    for name in set(whole.column_names) - {"form"}:  # which earlier versions did not write
+        pq.write_table(whole.drop_columns([name]), path)
+        assert damaged_scores(root) == ["strict"]
+        assert_refused(lambda: read_scores(root), name)
+    for name in ("item_id", "subject", "condition", "task", "metric", "protocol", "outcome", "truth", "prediction"):
+        odd = pa.array(["odd"] * len(whole))
+        pq.write_table(whole.set_column(whole.column_names.index(name), name, odd), path)
+        assert_refused(lambda: own_scores(root, built, suite, arms), f"{name} 'odd' does not belong to this run")
+    for name in ("value", "repeat", "task", "chance"):
+        kind = pa.int64() if name == "task" else pa.string()
+        pq.write_table(whole.set_column(whole.column_names.index(name), name, pa.nulls(len(whole), kind)), path)
+        assert_refused(lambda: read_scores(root), f"{name} has cells of another type")
 
 
 def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_blind
-from snellen.exam.items import build
+from snellen.exam.items import build, find_generated
 from snellen.suites import SUITES
 from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_options
@@ -29,3 +30,18 @@ def test_blind_scores_that_a_kill_left_out_are_measured(tmp_path: Path, monkeypa
     assert (whole.root / "itemset.json").read_bytes() == card
     with pytest.raises(SnellenError):
         build(suite, "generated", options)
+
+
+@pytest.mark.parametrize("file", ["itemset.json", "items.parquet", "blind.json", "media"])
+def test_a_damaged_generated_set_is_built_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    """With the renders in the home folder damaged, too."""
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
+    suite = SUITES.get("vlm2-bench")
+    options = replace(small_options(Path(), test_items=1), tasks=("gc-mat",))
+    items = find_generated(suite, options)
+    damaged = next((items.root / "media").glob("*/*")) if file == "media" else items.root / file
+    renders = list((tmp_path / "renders").rglob("*.png"))
+    assert renders
+    for path in (damaged, *renders):
+        path.write_bytes(path.read_bytes()[:-9])
+    assert find_generated(suite, options).card.content_hash == items.card.content_hash

@@ -22,6 +22,7 @@ from snellen.web.jatos import line_of, read_archive, read_folder, write_jzip
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
+from snellen.web.study import read_plan
 from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_of_form, write_study
 
 
@@ -151,6 +152,42 @@ def test_names_of_the_documentation_and_of_the_source_are_read(tmp_path: Path, p
     members = {form.format(name[6:], 1): as_text(rows[name]) for name in rows}
     path = write_results(tmp_path / "a.zip", {}, **members)
     assert pairs(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
+
+
+def test_a_name_of_many_digits_is_no_result(tmp_path: Path, plan: StudyPlan) -> None:
+    members = {f"study_result_{'9' * 5000}/comp_result_1/data.txt": as_text(rows_of_form(plan, "p", 0))}
+    with pytest.raises(SnellenError, match="no result data"):
+        pairs(read_archive(write_results(tmp_path / "a.zip", {}, **members)))
+
+
+def test_no_flipped_bit_of_an_archive_loses_a_participant(tmp_path: Path, plan: StudyPlan) -> None:
+    """Every damage to a packed archive is refused, or changes nothing that is read."""
+    rows = {name: rows_of_form(plan, name, 0) for name in ("p", "q")}
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number, name in enumerate(rows):
+            archive.writestr(f"study_result_{number}/comp_result_1/data.txt", as_text(rows[name]))
+    whole, refused = path.read_bytes(), 0
+    for bit in range(0, 8 * len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(damaged)
+        try:
+            assert by_name(read_archive(path)) == rows, bit
+        except SnellenError:
+            refused += 1
+    assert refused > len(whole) / 2
+
+
+@pytest.mark.parametrize("file", ["study.json", "bundle/plan.json"])
+@pytest.mark.parametrize("raw", [b"\xff{}", b"[1]", b"null", b"{}", b'{"study": 1, "pages": {"a": 5}}'])
+def test_a_damaged_study_is_refused_in_a_line(tmp_path: Path, file: str, raw: bytes) -> None:
+    write_study(tmp_path)
+    (tmp_path / file).write_bytes(raw)
+    with pytest.raises(SnellenError, match="again") as error:
+        read_plan(tmp_path)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 300 + len(str(tmp_path))
 
 
 def test_rows_sent_twice_count_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:

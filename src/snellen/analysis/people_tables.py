@@ -16,7 +16,7 @@ from snellen.analysis.section import Run, once_a_run
 from snellen.analysis.units import summary
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.core.storage import files
+from snellen.core.storage.runfolder import read_calls
 from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts
 from snellen.scoring.reliability import split_half
 
@@ -181,8 +181,8 @@ def _seconds(run: Run) -> dict[str, float]:
     """Seconds of every call."""
     seconds: dict[str, float] = {}
     for root in run.roots:
-        if (path := root / "exchanges.parquet").is_file():
-            table = files.read_table(path).select(["key", "seconds"]).to_pydict()
+        if (root / "exchanges.parquet").is_file():
+            table = read_calls(root, "key", "seconds").to_pydict()
             seconds |= {key: time for key, time in zip(table["key"], table["seconds"], strict=True) if time is not None}
     return seconds
 

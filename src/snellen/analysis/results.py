@@ -17,6 +17,7 @@ from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
+from snellen.core.errors import SnellenError
 from snellen.core.score import OUTCOMES, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
@@ -79,7 +80,7 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
     try:
         return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
-        raise ValueError(f"metric {metric.name}: {error}") from error
+        raise SnellenError(f"metric {metric.name}: {error}, or score the run again") from error
 
 
 def results(

@@ -30,8 +30,9 @@ def main() -> None:
 
 def _run_command() -> None:
     from snellen.cli.faults import one_line_errors
-    from snellen.core.errors import Interrupted, SnellenError
-    from snellen.core.plain_text import redacted
+    from snellen.cli.output import print_json, stopped_fields
+    from snellen.core.errors import Interrupted, SeveralProblems, SnellenError
+    from snellen.core.plain_text import redacted, short_line
 
     def interrupt(signal_number: int, stack_frame: FrameType | None) -> None:
         raise Interrupted(signal_number)
@@ -43,9 +44,13 @@ def _run_command() -> None:
         with one_line_errors():
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
-        print(f"snellen: {redacted(_with_urls(str(error)))}", file=sys.stderr)
+        text = f"snellen: {redacted(_with_urls(str(error)))}"
+        lines = text.splitlines() if isinstance(error, SeveralProblems) else [text]
+        print("\n".join(map(short_line, lines)), file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:
+        if "--json" in sys.argv:
+            print_json(stopped_fields(stop))
         print(f"snellen: {_with_urls(str(stop))}", file=sys.stderr)
         _exit(stop.exit_code)
     except SystemExit as end:

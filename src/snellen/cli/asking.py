@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from snellen.cli.options import cores
-from snellen.cli.output import console, print_json
+from snellen.cli.output import console, print_json, stopped_fields
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.subject import is_recorded
 from snellen.remote import RecordFolder, address_of, joined, record_folder, with_urls
@@ -82,7 +82,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
     if options.as_json:
         for summary_of_run in summaries:
             print_if_old(summary_of_run)
-        print_json({"runs": list(map(_as_json, summaries)), **({"stopped": with_urls(str(stop))} if stop else {})})
+        print_json({"runs": list(map(_as_json, summaries)), **(stopped_fields(stop) if stop else {})})
     else:
         _print_results(summaries)
     if stop is not None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.storage.itemset import is_itemset, read_card
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import read_card
 from snellen.core.storage.runfolder import cost_by_subject, default_folder
 from snellen.reports.task_tables import TaskTables
 from snellen.runs.generated_sets import itemset_folder
@@ -93,9 +94,10 @@ def finished_summary(
     `folder` is the one given by --out. Neither items nor responses are read: their digests are compared with the stamp.
     """
     root = itemset_folder(itemset, options["limit"])
-    if not is_itemset(root):
+    try:
+        card = read_card(root)
+    except SnellenError:  # nothing there, or damaged: found when it is opened
         return None
-    card = read_card(root)
     run = folder or default_folder(card, subjects, conditions)
     if not run.is_dir() or not SUITES.is_packaged(card.suite):
         return None

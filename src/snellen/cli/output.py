@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,3 +59,10 @@ def print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
     for name, content in fields.items():
         for line in content if isinstance(content, list) else [content]:
             print(f"{name}: {json.dumps(line) if isinstance(line, dict) else line}")
+
+
+def stopped_fields(stop: BaseException) -> dict[str, str]:
+    """The output of `--json` about a command that was stopped: what is kept, and the command that goes on."""
+    from snellen.remote.addresses import with_urls
+
+    return {"stopped": with_urls(str(stop)), "next": shlex.join(["snellen", *sys.argv[1:]])}

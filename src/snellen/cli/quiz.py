@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
 from rich.markup import escape
 from rich.table import Table
 
@@ -24,7 +23,7 @@ from snellen.core.item import Media
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.user_files import read_text
 from snellen.exam.items import find_items
 from snellen.runs.quiz import (
@@ -127,10 +126,7 @@ def _write_sheet(
 
 def _read_answers(out: Path, card: QuizCard) -> dict[int, str]:
     """The answers by number. Raises SnellenError if the sheet has other questions, or a row is invalid."""
-    try:
-        written = parse_card(QuizCard, out / CARD, (out / CARD).read_text("utf-8"))
-    except (ValidationError, OSError, UnicodeDecodeError):
-        raise SnellenError(f"{out / CARD} is damaged; choose another --out, or remove the folder") from None
+    written = read_card_file(QuizCard, out / CARD, "damaged", "choose another --out, or remove the folder")
     if changed := [name for name in QuizCard.model_fields if getattr(written, name) != getattr(card, name)]:
         difference = ", ".join(f"{name} {getattr(written, name)}" for name in changed)
         raise SnellenError(f"{out} contains a sheet with {difference}; use the same settings, or choose another --out")

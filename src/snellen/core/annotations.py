@@ -50,8 +50,15 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
 def read_annotations(path: Path, items: ItemSet) -> Annotations:
     """Read a table about `items`. Raises SnellenError if it is about another set, altered, or names unknown items."""
     table = files.read_table(path)
-    metadata = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
-    if table.column_names != ["item_id", "row"] or set(metadata) != {"name", "author", "about", "hash"}:
+    try:
+        metadata = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
+    except (ValueError, RecursionError):
+        metadata = {}
+    if (
+        not isinstance(metadata, dict)
+        or table.column_names != ["item_id", "row"]
+        or set(metadata) != {"name", "author", "about", "hash"}
+    ):
         raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
     try:
         rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}

@@ -16,6 +16,10 @@ class SnellenError(ValueError):
     """
 
 
+class SeveralProblems(SnellenError):
+    """Bad input with several faults: the message is one line, and one more per fault."""
+
+
 class CallFailed(Exception):
     """The subject could not be reached or broke off. This is not an answer: never scored, asked again.
 
@@ -44,8 +48,8 @@ class Interrupted(BaseException):
 
 
 def refuse_problems(location: Path, problems: Sequence[str], what: str, remedy: str) -> None:
-    """Raise SnellenError if there are problems: number and kind (`what`), the remedy, the first ones, one per line."""
+    """Raise SeveralProblems if there are problems: their number, kind (`what`), the remedy, and the first ones."""
     if problems:
         more = len(problems) - MAX_LISTED_PROBLEMS
         lines = [*problems[:MAX_LISTED_PROBLEMS], *([f"… and {more} more"] if more > 0 else [])]
-        raise SnellenError(f"{location}: {len(problems)} of {what}; {remedy}:\n" + "\n".join(lines))
+        raise SeveralProblems(f"{location}: {len(problems)} of {what}; {remedy}:\n" + "\n".join(lines))

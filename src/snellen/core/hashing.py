@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Any
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -40,3 +41,13 @@ class ListDigest:
 def digest(value: Any, length: int = 64) -> str:
     """The first `length` hexadecimal digits of the SHA-256 of the canonical JSON text."""
     return sha256(canonical(value).encode("ascii"))[:length]
+
+
+def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data with a digest of themselves, which shows whether they were changed (`is_sealed`)."""
+    return {**facts, "seal": digest(dict(facts), 16)}
+
+
+def is_sealed(facts: Mapping[str, Any]) -> bool:
+    """True if plain data are as `sealed` returned them."""
+    return facts.get("seal") == digest({name: facts[name] for name in facts if name != "seal"}, 16)

@@ -117,3 +117,12 @@ def short_reason(text: str, max_characters: int = 400) -> str:
     """An error text as it is stored: one line, printable, without keys, at most `max_characters` long."""
     line = printable(" ".join(redacted(text[: 4 * max_characters]).split()))
     return line if len(line) <= max_characters else line[: max_characters - 1] + "…"
+
+
+def short_line(text: str, max_characters: int = 300) -> str:
+    """One line of at most so many characters; of a longer one the middle is left out, as the end has the remedy."""
+    line = " ".join(text.split())
+    if len(line) <= max_characters:
+        return line
+    end = max_characters // 4
+    return f"{line[: max_characters - end - 3]} … {line[-end:]}"

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.remote import fetched
 
@@ -110,13 +110,8 @@ def card_path(path: Path) -> Path:
 
 def reviewed_items(path: Path) -> ItemSet:
     """The items that a CSV of decisions is about. Raises SnellenError without a card, or if the items changed."""
-    try:
-        card = parse_card(DecisionCard, card_path(path), card_path(path).read_text("utf-8"))
-    except (OSError, ValidationError) as error:
-        raise SnellenError(
-            f"{path}: the items that were decided on are unknown (no readable {card_path(path).name} next to it); "
-            "write both with `snellen study decide RUN --out FILE`"
-        ) from error
+    what, remedy = f"the items that {path.name} decides on are unknown", "`snellen study decide RUN --out FILE`"
+    card = read_card_file(DecisionCard, card_path(path), what, f"write both with {remedy}")
     return read_same_itemset(fetched(card.itemset), card.content_hash, f"{path} decides about")
 
 

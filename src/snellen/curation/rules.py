@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.storage.user_yaml import read_yaml
 
 T = TypeVar("T")
 OURS = "ours"
@@ -53,9 +54,9 @@ def read_rules(path: Path | None, defaults: T) -> T:
     if path is None:
         return defaults
     try:
-        content = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeError, yaml.YAMLError, RecursionError) as error:
-        raise SnellenError(f"--rules {path}: cannot be read as YAML: {str(error).splitlines()[0]}") from None
+        content = read_yaml(path)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise SnellenError(f"--rules {path}: cannot be read as YAML: {' '.join(str(error).split())}") from None
     values = _merged(asdict(defaults), {} if content is None else content, f"--rules {path}")  # type: ignore[call-overload]
     try:
         return TypeAdapter(type(defaults)).validate_json(json.dumps(values), strict=True)

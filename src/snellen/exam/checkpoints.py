@@ -23,9 +23,9 @@ from snellen.core.condition import parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind
+from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset
 from snellen.core.storage.runfolder import has_tables
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.versions import versions
 from snellen.core.suite import QUICK_SIZE_PX, BuildOptions, Suite
 from snellen.exam.items import find_generated, find_recipe
@@ -253,7 +253,7 @@ def prepare_exam(**settings: Any) -> list[ItemSet]:
 
 def _generated_set(suite: Suite, options: BuildOptions) -> ItemSet:
     """The generated set of a suite, with a line on stderr if it must be built first."""
-    if read_blind(generated_folder(suite, options)) is None:
+    if not (generated_folder(suite, options) / BlindCard.file).is_file():
         images = find_recipe(suite, "generated").plan(options)["images"]
         _print(
             f"snellen: building {suite.name} for exams, once: {images} images by {options.renderer}; may take minutes"
@@ -319,10 +319,7 @@ class _Exam:
             card = self._measure(sets, hashes, function)
             files.write_text(path, card.model_dump_json(indent=1) + "\n")
             return card
-        try:
-            card = parse_card(ExamCard, path, path.read_text("utf-8"))
-        except (UnicodeDecodeError, ValidationError) as error:
-            raise SnellenError(f"{path}: malformed ({str(error).splitlines()[0]}); choose another folder") from error
+        card = read_card_file(ExamCard, path, "malformed", "choose another folder")
         if card.content_hashes != hashes or card.settings.model_dump() != self.settings.model_dump():
             raise OtherExams(f"{path}: exams there have other items or settings; choose another folder")
         return card

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, read_blind, write_blind
+from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, write_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_items
@@ -57,8 +58,18 @@ def find_items(
 
 
 def find_generated(suite: Suite, options: BuildOptions) -> ItemSet:
-    """The generated set of a suite with these options (but `out`) in the home folder, built on first use."""
+    """The generated set of a suite with these options (but `out`) in the home folder, built on first use.
+
+    A damaged set is built again.
+    """
     root = generated_folder(suite, options)
-    if read_blind(root) is None:  # which is written last
-        build(suite, "generated", replace(options, out=root))
+    if is_itemset(root):
+        try:
+            items = open_items(root)
+        except SnellenError:
+            shutil.rmtree(root)
+        else:
+            if items.blind is not None:  # which is written last
+                return items
+    build(suite, "generated", replace(options, out=root))
     return open_items(root)

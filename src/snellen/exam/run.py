@@ -17,7 +17,7 @@ from snellen.core.condition import Condition, parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
-from snellen.core.storage.runfolder import default_folder, has_tables, read_responses, read_run_card
+from snellen.core.storage.runfolder import default_folder, has_tables, own_responses, read_run_card
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
@@ -34,7 +34,7 @@ from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
 from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
 from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.replay import is_behind, replay, responses_of
-from snellen.runs.score import damaged_scores, read_scores, score_paths, write_scores
+from snellen.runs.score import damaged_scores, own_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
 from snellen.runs.unread import with_judged_reading
@@ -148,7 +148,8 @@ class Examination:
         from snellen.analysis.people import study_results
         from snellen.analysis.results import results
 
-        card, suite, scores = read_run_card(self.root), with_judged_reading(self.suite), read_scores(self.root)
+        card, suite = read_run_card(self.root), with_judged_reading(self.suite)
+        scores = own_scores(self.root, self.items, suite, card.arms)
         floors = Floors(self.items, suite)
         tables = [results(rows, self.items, suite, card.arms, floors=floors) for rows in scores.values()]
         studies = study_results(scores, self.items, suite, card.arms)
@@ -290,7 +291,7 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
 
     Boxes are read in the units of `runs.box_units`.
     """
-    responses = read_responses(root)
+    responses = own_responses(root, items)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
     in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
     scores = score_judged(in_units, items, suite, protocol, verdicts)
@@ -338,7 +339,7 @@ def recover(root: Path) -> None:
 def open_examination(root: Path) -> Examination:
     """Open a run folder, finished or stopped. Raises SnellenError if it has no tables."""
     _, items, suite = open_run_items(root)
-    return Examination(root, suite, items, read_responses(root))
+    return Examination(root, suite, items, own_responses(root, items))
 
 
 def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:

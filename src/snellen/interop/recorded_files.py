@@ -90,7 +90,9 @@ def _rows(path: Path) -> Iterator[Row]:
         if ending in (".csv", ".tsv"):
             yield from _table(limited, ending)
         elif is_json:
-            yield from map(_object, json.loads(limited.read()))
+            if not isinstance(rows := json.loads(limited.read()), list):
+                raise ValueError(f"a {type(rows).__name__}, not a list of objects")
+            yield from map(_object, rows)
         else:
             yield from (_object(json.loads(line)) for line in _lines(limited) if line.strip())
 

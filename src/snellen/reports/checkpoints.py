@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_changes
 from snellen.analysis.coverage import gaps
@@ -15,7 +15,7 @@ from snellen.analysis.grades import GRADES
 from snellen.analysis.section import Run
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 from snellen.reports.front_page import ExamPart, GradedAbility, front
 from snellen.runs.failures import summarize_failures
 
@@ -131,13 +131,7 @@ def write_verdict(root: Path, verdict: CheckpointVerdict) -> None:
 
 def read_verdict(root: Path) -> CheckpointVerdict:
     """The verdict in a folder. Raises SnellenError if it is missing or malformed."""
-    path = root / VERDICT
-    try:
-        return parse_card(CheckpointVerdict, path, path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, ValidationError) as error:
-        raise SnellenError(
-            f"{path}: no verdict ({str(error).splitlines()[0]}); examine this checkpoint again"
-        ) from error
+    return read_card_file(CheckpointVerdict, root / VERDICT, "no verdict", "examine this checkpoint again")
 
 
 def ability_scores(runs: Sequence[Run]) -> list[AbilityScore]:

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
 
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of
+from snellen.core.storage.runfolder import SENT, ArmCard, cost_by_subject, money, price_of, read_calls, sent_parts
 from snellen.remote import name_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
@@ -84,7 +83,7 @@ def set_facts(items: ItemSet) -> tuple[tuple[str, str], ...]:
 
 def _conduct(run: Run) -> Conduct:
     card = run.card
-    calls = _table(run, "exchanges.parquet").select(_COLUMNS).to_pandas().set_index("key")
+    calls = read_calls(run.root, *_COLUMNS).to_pandas(ignore_metadata=True).set_index("key")
     facts = (
         ("seed", str(card.seed)),
         ("limit", "" if card.limit is None else f"the first {card.limit} test items per task"),
@@ -148,13 +147,13 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
     yield from ((arm, status, reason, count) for (arm, status, reason), count in reasons.most_common(60))
 
 
-def _table(run: Run, name: str) -> pa.Table:
-    return files.read_table(run.root / name)
-
-
 def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """The first prompt of each task, verbatim."""
-    sent = _table(run, "sent.parquet").to_pandas().set_index("digest")["parts"]
+    sent = (
+        files.read_table(run.root / "sent.parquet", schema=SENT)
+        .to_pandas(ignore_metadata=True)
+        .set_index("digest")["parts"]
+    )
     digests: set[str] = set()
     for response in run.responses:
         if response.task in digests or not response.calls or response.calls[-1] not in calls.index:
@@ -164,7 +163,7 @@ def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
             digests.add(response.task)
             yield (
                 f"{response.task}, {arm_name(response.subject, response.condition)}",
-                _prompt(json.loads(sent[digest])),
+                _prompt(sent_parts(run.root, sent[digest])),
             )
 
 

@@ -22,6 +22,7 @@ from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_calls
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
@@ -180,14 +181,10 @@ def reply_texts(run: Run) -> Mapping[str, str]:
     """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found."""
     texts = {response.response_id: response.text or "" for response in run.responses}
     unread = [r for r in run.responses if r.text is None and r.status == "ok" and r.calls]
-    paths = [path for root in run.roots if unread and (path := root / "exchanges.parquet").is_file()]
-    calls = {key: text for path in paths for key, text in zip(*_columns(path, "key", "text"), strict=True)}
+    roots = [root for root in run.roots if unread and (root / "exchanges.parquet").is_file()]
+    tables = [read_calls(root, "key", "text").to_pydict() for root in roots]
+    calls = {key: text for table in tables for key, text in zip(table["key"], table["text"], strict=True)}
     return texts | {response.response_id: calls.get(response.calls[-1]) or "" for response in unread}
-
-
-def _columns(path: Path, *names: str) -> list[list[str]]:
-    table = files.read_table(path)
-    return [table[name].to_pylist() for name in names]
 
 
 def task_images(run: Run, thumbs: Thumbs) -> dict[str, Thumbnail]:

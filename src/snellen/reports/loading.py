@@ -14,11 +14,11 @@ from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import read_responses, read_run_card, same_items
+from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_asked_items
-from snellen.runs.score import read_scores
+from snellen.runs.score import own_scores
 from snellen.runs.unread import with_judged_reading
 
 SuiteOf: TypeAlias = Callable[[str], Suite]
@@ -50,9 +50,10 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
     """
     root = fetched(root)
     card = read_run_card(root)
-    responses, scores = read_responses(root), read_scores(root)
     items = open_asked_items(root, card, suite := suite_of(card.suite))
     suite = with_judged_reading(suite.of_items(items))
+    responses = own_responses(root, items)
+    scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     floors = Floors(items, suite)
     tables = [

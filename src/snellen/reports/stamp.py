@@ -37,7 +37,7 @@ def is_current(out: Path, stamp: str) -> bool:
         return facts["stamp"] == stamp and all(
             sha256((out / name).read_bytes()) == checksum for name, checksum in facts["files"].items()
         )
-    except (OSError, ValueError, KeyError, TypeError):
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
         return False
 
 

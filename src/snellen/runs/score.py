@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 import pyarrow as pa
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item
+from snellen.core.item import Item, Split
 from snellen.core.response import Response
 from snellen.core.score import Outcome, Protocol
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Suite
 from snellen.scoring.answers import answer_form
 
@@ -194,9 +195,65 @@ def read_scores(root: Path) -> dict[str, pd.DataFrame]:
     paths = score_paths(root)
     if not paths:
         raise SnellenError(f"{root}: has no scores; run `snellen score {root}`")
-    remedy = f"give `snellen score {root} --protocol"
-    tables = {name: files.read_table(path, remedy=f"{remedy} {name}`") for name, path in paths.items()}
-    return {name: table.to_pandas() for name, table in tables.items()}
+    return {name: _read_table(path, _remedy(path)).to_pandas() for name, path in paths.items()}
+
+
+def own_scores(root: Path, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> dict[str, pd.DataFrame]:
+    """The score tables of a run. Raises SnellenError as `read_scores`, and for rows of other items, arms or metrics."""
+    tables = read_scores(root)
+    for name, rows in tables.items():
+        if fault := _foreign_cell(rows, name, items, suite, arms):
+            path = score_path(root, name)
+            raise SnellenError(f"{path}: {fault} does not belong to this run; {_remedy(path)}")
+    return tables
+
+
+def _remedy(path: Path) -> str:
+    return f"give `snellen score {path.parent} --protocol {path.name.split('.')[1]}`"
+
+
+def _read_table(path: Path, remedy: str) -> pa.Table:
+    """A score table without pandas' notes about it, which no checksum covers."""
+    table = files.read_table(path, remedy=remedy).replace_schema_metadata(None)
+    odd = set(table.column_names) ^ set(COLUMNS)
+    if odd - {"form"} or len(set(table.column_names)) < table.num_columns:  # earlier versions wrote no form
+        raise SnellenError(f"{path}: unknown, missing or repeated columns ({', '.join(sorted(odd))[:100]}); {remedy}")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        has_numbers = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
+        is_right = has_numbers == (name in ("repeat", "value", "chance"))
+        is_unknown = name == "chance" and pa.types.is_null(column.type)
+        is_whole = not column.null_count or name in ("value", "chance")
+        if len(table) and not ((is_right or is_unknown) and is_whole):  # columns without rows have any type
+            raise SnellenError(f"{path}: {name} has cells of another type; {remedy}")
+    return table
+
+
+def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suite, arms: Sequence[ArmCard]) -> str:
+    """The first cell that no score of these arms under a protocol has, or an empty text."""
+    tasks = {task: how.protocols[protocol] for task, how in suite.tasks.items() if protocol in how.protocols}
+    known: dict[str, Container[Any]] = {
+        "item_id": items.by_id,
+        "subject": {arm.subject for arm in arms},
+        "condition": {arm.condition for arm in arms},
+        "protocol": {protocol},
+        "outcome": get_args(Outcome),
+        "split": get_args(Split),
+        "task": tasks,
+    }
+    for column, values in known.items():
+        if odd := next((text for text in rows[column].unique() if text not in values), None):
+            return f"{column} {odd!r:.60}"
+    metrics = {(task, metric.name) for task, how in tasks.items() for metric in how.metrics}
+    pairs = rows[["task", "metric"]].drop_duplicates().itertuples(index=False, name=None)
+    if odd := next((pair for pair in pairs if pair not in metrics), None):
+        return f"metric {odd[1]!r:.60}"
+    for column in ("truth", "prediction"):
+        for text in rows[column].unique():
+            try:
+                json.loads(text)
+            except (ValueError, RecursionError):
+                return f"{column} {text!r:.60}"
+    return ""
 
 
 def damaged_scores(root: Path) -> list[str]:
@@ -204,7 +261,7 @@ def damaged_scores(root: Path) -> list[str]:
     damaged = []
     for name, path in score_paths(root).items():
         try:
-            files.read_table(path)
+            _read_table(path, "")
         except SnellenError:
             damaged.append(name)
     return damaged

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from snellen.core.hashing import digest, sha256
 from snellen.core.storage import files
 from snellen.core.storage.trees import code_digest, marks_digest, tree_digest
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 
@@ -66,11 +67,16 @@ def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Pat
 
 def read_stamp(root: Path, key: str) -> RunStamp | None:
     """The stamp of a run if it matches the key and its files are unchanged; else None."""
+    stamp = _read(root)
+    return stamp if stamp and key and stamp.key == key and stamp.record == _record(root) else None
+
+
+def _read(root: Path) -> RunStamp | None:
+    """The stamp of a run; None if it has none, or a damaged one."""
     try:
-        stamp = RunStamp.model_validate_json((root / STAMP).read_bytes())
+        return RunStamp.model_validate_json(read_file(root / STAMP, MAX_CARD_BYTES))
     except (OSError, ValidationError):
         return None
-    return stamp if key and stamp.key == key and stamp.record == _record(root) else None
 
 
 def has_table(root: Path, stamp: RunStamp) -> bool:
@@ -86,8 +92,7 @@ def write_stamp(root: Path, key: str, responses: int, declines: Mapping[str, lis
 
 def add_table(root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]], note: str) -> None:
     """Add the printed table to the stamp of a run, if it has one."""
-    if (root / STAMP).is_file():
-        stamp = RunStamp.model_validate_json((root / STAMP).read_bytes())
+    if stamp := _read(root):
         table = {"subjects": tuple(subjects), "columns": tuple((head, tuple(cells)) for head, cells in columns)}
         _write(root, stamp.model_copy(update={**table, "note": note, "scores": _scores(root)}))
 

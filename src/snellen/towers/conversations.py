@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.files import write_text
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.suite import Suite
 from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
@@ -78,7 +78,7 @@ def write_conversations(
     from snellen.towers.combo_training.objects import exclusion_of, rendering_of
 
     if (path := out / CARD).is_file():
-        card = parse_card(ConversationCard, path, path.read_text("utf-8"))
+        card = read_card_file(ConversationCard, path, "malformed", "choose another --out")
         settings = (card.items, card.seed, card.captions, sum(card.questions.values()))
         if settings != (items.card.recipe_hash, seed, captions, questions):
             raise SnellenError(f"{out}: already holds other conversations; choose another --out")

@@ -5,6 +5,7 @@ The server applies this to every row before it stores it, and the import to ever
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ YEARS = range(2000, 2100)
 
 
 @dataclass(frozen=True)
-class Progress:
+class FormProgress:
     """A participant's rows so far: their number, the answered pages, whether consent was given, and nothing follows."""
 
     rows: int = 0
@@ -33,10 +34,10 @@ class Progress:
     consented: bool = False
     ended: bool = False
 
-    def after(self, record_row: RecordRow) -> Progress:
+    def after(self, record_row: RecordRow) -> FormProgress:
         """The progress with an accepted row."""
         record = record_row.record
-        return Progress(
+        return FormProgress(
             record_row.sequence + 1,
             record.position + 1 if isinstance(record, PageAnswers) else self.pages,
             self.consented or isinstance(record, Consent),
@@ -44,7 +45,7 @@ class Progress:
         )
 
 
-def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int, progress: Progress) -> str:
+def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: int, progress: FormProgress) -> str:
     """The reason that a row cannot follow this participant's earlier ones, as a sentence; empty if it can."""
     record = record_row.record
     if record_row.sequence != progress.rows:
@@ -83,7 +84,7 @@ def form_pages(plan: StudyPlan, form: int) -> tuple[str, ...]:
     return tuple(page_id for block in plan.forms[form] for page_id in block.page_ids)
 
 
-def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int, progress: Progress) -> Iterator[str]:
+def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int, progress: FormProgress) -> Iterator[str]:
     pages, page_id = form_pages(plan, form), page_answers.page_id
     if not 0 <= page_answers.position < len(pages) or pages[page_answers.position] != page_id:
         yield f"Page {page_id[:80]!r} does not stand in this place of the form."
@@ -143,6 +144,11 @@ def _is_number(entry: Entry) -> bool:
 # Results that are imported
 
 
+def start_digest(row: RecordRow) -> str:
+    """The SHA-256 of a participant's first row, which has their random code and the time."""
+    return hashlib.sha256(row.model_dump_json().encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class BadLine:
     """A line of a file that is not a row of results, and the reason."""
@@ -188,8 +194,8 @@ def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[
     rows = [row for row in submission.rows if isinstance(row, RecordRow)]
     bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
 
-    def refuse(place: str, reason: str) -> None:
-        refused.append(Refused(submission.name, submission.source, place, reason))
+    def refuse(row: str, reason: str) -> None:
+        refused.append(Refused(submission.name, submission.source, row, reason))
 
     for line in bad_lines:
         refuse(f"line {line.line}", line.reason)
@@ -199,7 +205,7 @@ def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[
     elif not 0 <= start.form < len(plan.forms):
         refuse("row 0", f"The study has no form {str(start.form)[:20]}.")
         start = None
-    progress = Progress()
+    progress = FormProgress()
     for row in rows:
         if start is None or (refused and not leave_out):
             return [], refused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import shutil
 import sqlite3
@@ -16,25 +15,10 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.web import store
+from snellen.web.admission import start_digest
+from snellen.web.importing import RECORDS, import_study, imported
 from snellen.web.plan import RecordRow, Start
-from snellen.web.study import RESULTS
-
-FORGOTTEN = "forgotten.json"
-"""Digests of the starts of people who were removed, so that a file from elsewhere does not bring them back."""
-
-
-def start_digest(row: RecordRow) -> str:
-    """The SHA-256 of a participant's first row, which has their random code and the time."""
-    return hashlib.sha256(row.model_dump_json().encode()).hexdigest()
-
-
-def forgotten(root: Path) -> set[str]:
-    """The digests of all who were removed from a study."""
-    path = root / FORGOTTEN
-    try:
-        return set(json.loads(path.read_text("utf-8"))) if path.is_file() else set()
-    except (OSError, ValueError, TypeError) as error:
-        raise SnellenError(f"{path}: not readable ({error}); restore it, or nobody's removal is known") from error
+from snellen.web.study import FORGOTTEN, RESULTS, forgotten
 
 
 @dataclass(frozen=True)
@@ -52,8 +36,6 @@ def forget(root: Path, person: str, folders: Sequence[Path]) -> dict[str, Any]:
     Answers in the server's database are overwritten. In each folder of imported results, the record is deleted and all
     runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant.
     """
-    from snellen.web.importing import RECORDS, import_study, imported
-
     in_database = [match for match in _people(root) if _is_meant(person, match.name, match.rows)]
     starts = {start_digest(match.rows[0]) for match in in_database}
     records: list[tuple[Path, str]] = []

@@ -34,13 +34,12 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages
-from snellen.web.forgetting import forgotten, start_digest
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, start_digest
 from snellen.web.jatos import line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
-from snellen.web.study import RESULTS, PageSource, StudyCard, open_itemset, read_plan, read_study
+from snellen.web.study import RESULTS, PageSource, StudyCard, forgotten, open_itemset, read_plan, read_study
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
 PEOPLE, REFUSED, RECORDS, AUTHENTICITY = "people.csv", "refused.csv", "records", "authenticity"

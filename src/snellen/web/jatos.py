@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+import lzma
 import re
 import uuid
 import zipfile
@@ -25,6 +26,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
 from snellen.web.admission import BadLine, Submission
@@ -41,11 +43,15 @@ NAMESPACE = uuid.UUID("6b7c1d0e-3f5a-5d1c-9a53-1d2f0c8f9f5e")
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
 """Suffixes of compressed files."""
-RESULT = re.compile(r"/?study_result_(\d+)/comp[_-]result_(\d+)/data\.txt")
+RESULT = re.compile(r"/?study_result_([0-9]{1,18})/comp[_-]result_([0-9]{1,18})/data\.txt")
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 64 * 2**20
 """Limit for the data of one component; JATOS's own default limit is 5 MB."""
 MAX_TOTAL_BYTES = 4 * 2**30
+
+_IN_ZIP64 = 0xFFFF
+"""Stands for a number that another record has."""
+_MAX_END_BYTES = 22 + 0xFFFF
 
 log = logging.getLogger(__name__)
 
@@ -177,14 +183,21 @@ def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
             for study_result in sorted({key[0] for key in members} | _listed(archive)):
                 keys = sorted(key for key in members if key[0] == study_result)
                 yield study_result, [_text(archive, members[key], path) for key in keys]
-    except (zipfile.BadZipFile, EOFError, OSError, RuntimeError) as error:
-        raise SnellenError(f"{path}: not readable as a JATOS results archive ({error}); export it again") from error
+    except SnellenError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
+        reason = short_reason(str(error) or type(error).__name__, 120)
+        raise SnellenError(f"{path}: not readable as a JATOS results archive ({reason}); export it again") from error
 
 
 def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipfile.ZipInfo]:
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS:
         raise SnellenError(f"{path}: {len(entries)} files, more than {MAX_MEMBERS}; export fewer results at once")
+    if (count := _stated_members(path)) not in (len(entries), _IN_ZIP64):
+        raise SnellenError(
+            f"{path}: {len(entries)} files are listed, and {count} are said to be there; export it again"
+        )
     members: dict[tuple[int, int], zipfile.ZipInfo] = {}
     for entry in entries:
         if ".." in entry.filename.split("/") or "\\" in entry.filename:
@@ -193,6 +206,7 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
             )
         if match := RESULT.fullmatch(entry.filename):
             members[int(match[1]), int(match[2])] = entry
+        archive.open(entry).close()  # refuses a name that differs from the one before the data, so none is overlooked
     if not members:
         raise SnellenError(f"{path}: no result data (study_result_…/comp_result_…/data.txt); export results with data")
     if sum(entry.file_size for entry in members.values()) > MAX_TOTAL_BYTES:
@@ -215,6 +229,14 @@ def _listed(archive: zipfile.ZipFile) -> set[int]:
     except (ValueError, TypeError, KeyError):  # of another version: nothing can be compared
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
         return set()
+
+
+def _stated_members(path: Path) -> int:
+    """The number of files in the last record of a ZIP archive, which the module zipfile does not compare."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _MAX_END_BYTES))
+        record = file.read().rpartition(b"PK\x05\x06")[2]
+    return int.from_bytes(record[6:8], "little")
 
 
 def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from snellen.core.errors import SnellenError
-from snellen.web.admission import Progress
+from snellen.web.admission import FormProgress
 from snellen.web.plan import RecordRow
 from snellen.web.study import RESULTS
 
@@ -266,13 +266,13 @@ def parameters_of(connection: sqlite3.Connection, number: int) -> dict[str, str]
     return dict(json.loads(connection.execute(query, (number,)).fetchone()[0]))
 
 
-def progress_of(connection: sqlite3.Connection, number: int) -> Progress:
+def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     """The progress of participant `number`."""
     kinds = dict(connection.execute(
         "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
     ).fetchall())  # fmt: skip
     ended = bool({"stop", "end"} & kinds.keys())
-    return Progress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, ended)
+    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, ended)
 
 
 def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -> list[str]:

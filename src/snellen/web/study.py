@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -10,11 +11,16 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, fault_of, read_card_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
 from snellen.web.design import StudyDesign
 from snellen.web.plan import Entry, StudyPlan
 
 STUDY, BUNDLE, PLAN, SCRIPT, RESULTS = "study.json", "bundle", "plan.json", "plan.js", "results.sqlite"
+
+
+FORGOTTEN = "forgotten.json"
+"""Digests of the starts of people who were removed, so that a file from elsewhere does not bring them back."""
 
 
 class ItemSetPlace(BaseModel):
@@ -60,26 +66,19 @@ class StudyCard(Card):
 def read_study(root: Path) -> StudyCard:
     """The card of a study. Raises SnellenError if there is none."""
     path = root / STUDY
-    try:
-        return parse_card(StudyCard, path, path.read_text("utf-8"))
-    except OSError as error:
-        raise SnellenError(
-            f"{path}: not a study folder ({error.strerror}); create one with `snellen study build`"
-        ) from error
-    except ValidationError as error:
-        raise SnellenError(
-            f"{path}: not a study of this version ({error.errors()[0]['msg']}); build it again"
-        ) from error
+    if not path.is_file():
+        raise SnellenError(f"{path}: not a study folder (no such file); create one with `snellen study build`")
+    return read_card_file(StudyCard, path, "not a study of this version", "build it again")
 
 
 def read_plan(root: Path) -> StudyPlan:
     """The plan of a study: the content shown to participants. Raises SnellenError if it is not that of `study.json`."""
     path, card = root / BUNDLE / PLAN, read_study(root)
     try:
-        text, script = path.read_text("utf-8"), (root / BUNDLE / SCRIPT).read_text("utf-8")
+        text, script = (read_text(root / BUNDLE / name, limit=MAX_CARD_BYTES) for name in (PLAN, SCRIPT))
         plan = StudyPlan.model_validate_json(text)
-    except (OSError, ValueError) as error:
-        raise SnellenError(f"{path}: not a readable plan ({error}); build the study again") from error
+    except (OSError, UnicodeDecodeError, ValidationError) as error:
+        raise SnellenError(f"{path}: not a readable plan ({fault_of(error)}); build the study again") from error
     if plan.plan_hash != card.plan_hash:
         raise SnellenError(f"{path}: not the plan that {root / STUDY} belongs to; build the study again")
     if plan_hash(plan) != plan.plan_hash or script != as_script(text):
@@ -98,6 +97,15 @@ def open_itemset(card: StudyCard, suite: str) -> ItemSet:
     """The item set of a study, by suite. Raises SnellenError if it is missing or was changed."""
     place = card.itemsets[suite]
     return read_same_itemset(Path(place.path), place.content_hash, f"the study {card.name} shows")
+
+
+def forgotten(root: Path) -> set[str]:
+    """The digests of all who were removed from a study."""
+    path = root / FORGOTTEN
+    try:
+        return set(json.loads(path.read_text("utf-8"))) if path.is_file() else set()
+    except (OSError, ValueError, TypeError) as error:
+        raise SnellenError(f"{path}: not readable ({error}); restore it, or nobody's removal is known") from error
 
 
 def write_card(root: Path, card: StudyCard) -> None:

@@ -147,7 +147,11 @@ def image(root: Path) -> Path:
 DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
     "no card": (lambda root: (root / "itemset.json").unlink(), "", "no item set"),
     "card is no JSON": (lambda root: (root / "itemset.json").write_text("{"), "itemset.json", "Invalid JSON"),
-    "card is no text": (lambda root: (root / "itemset.json").write_bytes(b"\xff{}"), "itemset.json", "decode"),
+    "card is no text": (
+        lambda root: (root / "itemset.json").write_bytes(b"\xff{}"),
+        "itemset.json",
+        "no text in UTF-8",
+    ),
     "card has another field": (lambda root: edit_card(root, hint="psst"), "itemset.json", "hint"),
     "no rows": (lambda root: (root / "items.parquet").unlink(), "items.parquet", "missing"),
     "rows cut short": (cut_short, "items.parquet", "cannot be read as Parquet"),

@@ -72,6 +72,51 @@ def test_an_index_torn_by_a_kill_is_repaired(tmp_path: Path, torn: str) -> None:
     assert names == ["a", "b"]
 
 
+@pytest.mark.parametrize("line", ["[1]", "5", "null", "{}", '"text"', '[[1], "ab", 4, 4]', "[" * 9999, "\ud800"])
+def test_an_index_of_another_shape_is_made_again(tmp_path: Path, line: str) -> None:
+    (tmp_path / "derived.jsonl").write_bytes(line.encode("utf-8", "surrogatepass") + b"\n\xff")
+    image = MediaFolder(tmp_path).derive(["a"], lambda: Image.new("RGB", (4, 4)))
+    assert MediaFolder(tmp_path).derive(["a"], lambda: pytest.fail("made twice")) == image
+
+
+def test_a_damaged_derived_image_is_made_again(tmp_path: Path) -> None:
+    """Whatever bit of the file or of its row in the index is flipped, or if the file is gone."""
+
+    def derive() -> bytes:
+        media = MediaFolder(tmp_path)
+        image = media.derive(["a"], lambda: Image.new("RGB", (4, 4), (1, 2, 3)))
+        assert (image.width, image.height) == (4, 4)
+        return media.read(image)
+
+    expected = derive()
+    (image,) = tmp_path.rglob("*.png")
+    image.unlink()
+    assert derive() == expected
+    for path in (image, tmp_path / "derived.jsonl"):
+        whole = path.read_bytes()
+        for bit in range(0, 8 * len(whole), 3):
+            damaged = bytearray(whole)
+            damaged[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(damaged)
+            assert derive() == expected
+            path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"5", b"null", b"{}", b'{"a": null}', b"\xff", b"", b"[" * 99999])
+def test_a_damaged_memory_of_intact_files_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    media = MediaFolder(tmp_path / "media")
+    image = patch(media, (1, 2, 3))
+    media.verify([("here", image)])
+    (memory,) = (tmp_path / "home" / "verified").iterdir()
+    expected = memory.read_bytes()
+    memory.write_bytes(content)
+    MediaFolder(tmp_path / "media").verify([("here", image)])
+    assert memory.read_bytes() == expected
+
+
 @pytest.mark.parametrize(
     ("sizes", "fits"), [([(31_990, 9)], False), ([(7_900, 100)], True), ([(20_000, 9), (9, 20_000)], False)]
 )

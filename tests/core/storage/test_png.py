@@ -65,3 +65,15 @@ def test_palettes_depths_and_profiles_are_kept() -> None:
     tagged = noise("RGB", 9, 7)
     tagged.info["icc_profile"] = b"a profile"
     assert read(png.encode(tagged)).info["icc_profile"] == b"a profile"
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_flipped_bit_and_every_cut_is_seen(quick: bool) -> None:
+    whole = png.encode(Image.new("RGB", (7, 5), (1, 2, 3)), quick=quick)
+    assert png.is_intact(whole)
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        assert not png.is_intact(bytes(damaged)), bit
+    assert not any(png.is_intact(whole[:length]) for length in range(len(whole)))
+    assert not png.is_intact(whole + b"x")

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import resource
+import zlib
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -369,6 +370,21 @@ def test_a_nonsense_usage_recorded_by_earlier_versions_is_asked_again(tmp_path: 
     part.write_text("\n".join([json.dumps(cells), *rest, ""]))
     assert len(run(root, built, prompts.append)) == 4
     assert len(prompts) == 1
+
+
+@pytest.mark.parametrize("change", [{"key": 1}, {"digest": None}, {"error": 5}, {"reply": 5}, {"reply": {"a": 1}}])
+def test_a_line_of_other_types_is_refused_though_its_checksum_is_right(
+    tmp_path: Path, built: ItemSet, change: dict[str, Any]
+) -> None:
+    root = tmp_path / "run"
+    run(root, built)
+    part = only_part(root)
+    first, *rest = part.read_text().splitlines()
+    cells = {name: cell for name, cell in json.loads(first).items() if name != "crc"} | change
+    before = json.dumps(cells).removesuffix("}")
+    part.write_text("\n".join([f'{before},"crc":{zlib.crc32(before.encode())}}}', *rest, ""]))
+    with pytest.raises(SnellenError, match="line 1: broken"):
+        list(read_exchanges(root))
 
 
 def test_error_texts_are_recorded_in_one_line_without_keys(

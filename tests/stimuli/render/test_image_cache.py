@@ -14,6 +14,7 @@ from snellen.stimuli.render import RenderSettings, image_cache, render_images
 from snellen.stimuli.render.engine import Engine
 from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera, to_json
+from tests.helpers.damage import damage as harm
 
 TOY = RenderSettings(renderer="toy")
 
@@ -44,6 +45,16 @@ def test_two_workers_make_the_same_files(tmp_path: Path) -> None:
     together = render_images(specs(), TOY, tmp_path / "two", workers=2)
     assert [p.name for p in alone] == [p.name for p in together]
     assert [p.read_bytes() for p in alone] == [p.read_bytes() for p in together]
+
+
+@pytest.mark.parametrize("damage", ["a flipped bit", "zeros", "cut short", "garbage at the end", "empty", "gone"])
+def test_a_damaged_image_is_drawn_again(tmp_path: Path, damage: str) -> None:
+    """So no set is built from it, whether or not it can still be decoded."""
+    paths = render_images(specs(1), TOY, tmp_path)
+    before = [path.read_bytes() for path in paths]
+    for number in range(8):
+        harm(paths[1], damage, stream("damaged renders", damage, number))
+        assert [path.read_bytes() for path in render_images(specs(1), TOY, tmp_path)] == before
 
 
 def test_only_missing_images_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

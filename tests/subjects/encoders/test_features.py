@@ -125,9 +125,15 @@ def test_features_are_computed_once_and_again_if_damaged(tmp_path: Path) -> None
     assert [path.stem for path in stored] == sorted(image.sha256 for image in images)
     stored[0].write_bytes(stored[0].read_bytes()[:100])
     stored[1].write_bytes(b"no array")
-    np.save(stored[2], np.full(1764, np.nan, np.float32))
+    np.save(stored[2], np.full(1764, 1.0, np.float32))  # as earlier versions did, without a checksum
     assert np.array_equal(encode(encoder, requested, album.folder), rows)
     assert sorted(encoder.batch_sizes) == [1, 1, 2, 2]
+    for position in (90, -40, -1):  # in the header, a number, the checksum
+        raw = bytearray(stored[0].read_bytes())
+        raw[position] ^= 1
+        stored[0].write_bytes(raw)
+        assert np.array_equal(encode(encoder, requested, album.folder), rows)
+    assert sorted(encoder.batch_sizes) == [1, 1, 1, 1, 1, 2, 2]
     assert np.array_equal(encode(Counting(cell=32), requested[:1], album.folder)[0].shape, (324,))
 
 

@@ -207,7 +207,7 @@ def test_other_weights_are_asked_again(patterns: ItemSet, tmp_path: Path, capsys
 
     def texts() -> list[str]:
         done = snellen.examine(subject, patterns.root, out=tmp_path / "run", show_progress=False)
-        return [response.text for response in done.responses]
+        return [str(response.text) for response in done.responses]
 
     first = texts()
     assert "nothing was asked" not in capsys.readouterr().err

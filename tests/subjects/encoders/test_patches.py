@@ -133,6 +133,20 @@ def test_a_damaged_shard_is_computed_again(album: Album, tmp_path: Path, damage:
         assert encoder.calls == [1]
 
 
+@pytest.mark.parametrize("position", [30, 200, -1])
+def test_a_flipped_bit_in_a_shard_is_computed_again(album: Album, tmp_path: Path, position: int) -> None:
+    """In the header's metadata, and in a number, also while the shard is in use."""
+    images = images_of(album, 2)
+    cache = PatchCache(Numbered())
+    expected = [cache.read(image, album.folder) for image in images]
+    for reader in (cache, PatchCache(Numbered())):
+        for shard in shards(tmp_path):
+            raw = bytearray(shard.read_bytes())
+            raw[position] ^= 1
+            shard.write_bytes(raw)
+        assert np.array_equal([reader.read(image, album.folder) for image in images], expected)
+
+
 def test_a_home_that_cannot_be_written_only_costs_memory(album: Album, tmp_path: Path) -> None:
     (tmp_path / "home").write_text("a file where a folder should be")
     (image,), encoder = images_of(album, 1), Numbered()

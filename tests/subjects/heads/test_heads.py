@@ -143,10 +143,16 @@ def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(me
     (other.root / shard.name).write_bytes(shard.read_bytes())
     with pytest.raises(SnellenError, match="contains tokens of another tower"):
         TokenCache(other.reader)
-    shard.write_bytes(b"torn")
-    again = TokenCache(reader)
-    again.prepare(images)
-    assert torch.equal(again.read(images[:2]), reader.tokens(images[:2]))
+    whole = shard.read_bytes()
+    flips = [
+        whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :]
+        for position in (60, 300, len(whole) - 1)
+    ]
+    for raw in (b"torn", whole[:-1], *flips):
+        shard.write_bytes(raw)
+        again = TokenCache(reader)
+        again.prepare(images)
+        assert torch.allclose(again.read(images), reader.tokens(images), atol=1e-5)
 
 
 def test_features_are_cached_if_they_are_read_again(media: MediaFolder) -> None:

@@ -143,10 +143,11 @@ def write_table(path: Path, table: pa.Table) -> None:
     write_bytes(path, buffer.getvalue().to_pybytes())
 
 
-def read_table(path: Path, *, remedy: str = "build or copy it again") -> pa.Table:
+def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa.Schema | None = None) -> pa.Table:
     """Read a Parquet file. Raises SnellenError, ending with `remedy`, if it is missing, cut short or not Parquet.
 
-    Invalid UTF-8 and inconsistent lists are refused too.
+    Invalid UTF-8 and inconsistent lists are refused too. With a `schema`, the table has its columns and no others; a
+    file without one of them, or with another type, is refused.
     """
     if not path.is_file():
         raise SnellenError(f"{path}: missing; {remedy}")
@@ -156,7 +157,12 @@ def read_table(path: Path, *, remedy: str = "build or copy it again") -> pa.Tabl
     except (pa.ArrowException, OSError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {remedy}") from error
-    return table
+    if schema is None:
+        return table
+    found = {name: table.schema.field(place).type for place, name in enumerate(table.column_names)}
+    if odd := [field.name for field in schema if found.get(field.name) != field.type]:
+        raise SnellenError(f"{path}: missing or retyped columns ({printable(', '.join(odd))}); {remedy}")
+    return table.select(schema.names)
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
@@ -24,8 +24,7 @@ from snellen.core.plain_text import printable
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card, parse_card
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+from snellen.core.storage.schemas import Card, read_card_file
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
 _MEDIA = pa.list_(
@@ -216,10 +215,7 @@ def read_blind(root: Path) -> BlindCard | None:
     path = root / "blind.json"
     if not path.is_file():
         return None
-    try:
-        return parse_card(BlindCard, path, read_text(path, limit=MAX_CARD_BYTES))
-    except (ValidationError, UnicodeDecodeError, OSError) as error:
-        raise SnellenError(f"{path}: {_first(error)}; measure again with `snellen blind-baseline {root}`") from error
+    return read_card_file(BlindCard, path, "no blind scores", f"measure again with `snellen blind-baseline {root}`")
 
 
 def is_itemset(root: Path) -> bool:
@@ -311,17 +307,7 @@ def read_card(root: Path) -> ItemSetCard:
     path = root / "itemset.json"
     if not path.is_file():
         raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
-    try:
-        return parse_card(ItemSetCard, path, read_text(path, limit=MAX_CARD_BYTES))
-    except (ValidationError, UnicodeDecodeError, OSError) as error:
-        raise SnellenError(f"{path}: {_first(error)}; build the item set again") from error
-
-
-def _first(error: ValidationError | UnicodeDecodeError | OSError) -> str:
-    if not isinstance(error, ValidationError):
-        return str(error)
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}"
+    return read_card_file(ItemSetCard, path, "no card of an item set", "build the item set again")
 
 
 def _check_written(root: Path, items: tuple[Item, ...]) -> None:

@@ -9,16 +9,17 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.item import Affine, Media, MediaKind
-from snellen.core.item_checks import size_fault
+from snellen.core.item_checks import media_fault, size_fault
 from snellen.core.storage import files, png
 from snellen.core.storage.home import home
-from snellen.core.storage.user_files import read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_bytes, read_file, read_text
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -47,16 +48,28 @@ class MediaFolder:
     def __init__(self, root: Path, behind: MediaFolder | None = None) -> None:
         self.root, self.behind = root, behind
         self._verified: set[str] = set()
-        self._index: dict[str, list[Any]] | None = None
+        self._index: dict[str, Media] | None = None
         self.recipes: dict[str, str] = {}
         """Recipes of rendered media, as JSON text by SHA-256, as far as they were added."""
+
+    def _has(self, media: Media) -> bool:
+        """True if the file is in this folder, with the bytes that its name says."""
+        path = self.root / media.path
+        if media.sha256 in self._verified:
+            return path.exists()
+        try:
+            is_intact = sha256(read_file(path)) == media.sha256
+        except OSError:
+            return False
+        if is_intact:
+            self._verified.add(media.sha256)
+        return is_intact
 
     def add(self, raw: bytes, kind: MediaKind, format: str, size: tuple[int, int], seconds: float = 0.0) -> Media:
         """Store bytes unchanged. `size` is (width, height) in pixels."""
         media = Media(sha256(raw), kind, format, size[0], size[1], seconds)
-        path = self.root / media.path
-        if not path.exists() or path.stat().st_size != len(raw):  # a power cut may leave a name without its bytes
-            files.write_bytes(path, raw, durable=False)
+        if not self._has(media):  # a power cut may leave a name without its bytes
+            files.write_bytes(self.root / media.path, raw, durable=False)
         self._verified.add(media.sha256)
         return media
 
@@ -74,14 +87,15 @@ class MediaFolder:
         """
         key = digest(what, 32)
         derived = self._read_index()
-        if key not in derived:
+        if key not in derived or not self._has(derived[key]):
             media = self.add_image(make(), quick=True)
-            derived[key] = [media.sha256, media.width, media.height]
-            self._note([key, *derived[key]])
-        name, width, height = derived[key]
+            if derived.get(key) != media:
+                row = [key, media.sha256, media.width, media.height]
+                self._note([*row, digest(row, 8)])
+            derived[key] = media
         if source is None:
-            return Media(name, "image", "png", width, height)
-        return Media(name, "image", "png", width, height, 0.0, source.from_stored.then(moved), source.stored_sha256)
+            return derived[key]
+        return replace(derived[key], from_stored=source.from_stored.then(moved), origin=source.stored_sha256)
 
     def _note(self, row: list[Any]) -> None:
         path = self.root / "derived.jsonl"
@@ -91,13 +105,20 @@ class MediaFolder:
         except OSError as error:
             raise files.cannot_write(path, error) from error
 
-    def _read_index(self) -> dict[str, list[Any]]:
+    def _read_index(self) -> dict[str, Media]:
         if self._index is None:
             path, self._index = self.root / "derived.jsonl", {}
-            for line in path.read_text().splitlines() if path.is_file() else ():
-                with contextlib.suppress(ValueError):  # cut by a kill: made again
-                    key, *rest = json.loads(line)
-                    self._index[key] = rest
+            raw = read_bytes(path) if path.is_file() else b""
+            for line in raw.splitlines():
+                with contextlib.suppress(ValueError, TypeError, RecursionError):  # cut by a kill or damaged: made again
+                    key, name, width, height, *checksum = json.loads(line)
+                    # Earlier versions wrote no checksum.
+                    media, expected = (
+                        Media(name, "image", "png", width, height),
+                        [digest([key, name, width, height], 8)],
+                    )
+                    if checksum in ([], expected) and not media_fault(media):
+                        self._index[key] = media
         return self._index
 
     def add_file(self, path: Path, recipe: str = "") -> Media:
@@ -159,10 +180,7 @@ class MediaFolder:
         and each image decoded, only once. `remember=False` reads all again. Raises SnellenError at the first damage.
         """
         memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
-        known_marks: dict[str, list[float]] = {}
-        if remember:
-            with contextlib.suppress(OSError, ValueError):  # without memory everything is read
-                known_marks = dict(json.loads(memory.read_text()))
+        known_marks = _read_marks(memory) if remember else {}
         fresh: dict[str, list[float]] = {}
         unknown: list[tuple[Path, str, Media]] = []
         by_card = {(m.path, m.width, m.height, m.kind, m.seconds): (use, m) for use, m in media}
@@ -187,6 +205,15 @@ class MediaFolder:
                 files.write_text(memory, json.dumps(fresh))
             except SnellenError:
                 return  # without a writable home folder, only time is lost
+
+
+def _read_marks(memory: Path) -> dict[str, Any]:
+    """The marks of files found intact; none if the memory is missing or damaged, so that everything is read."""
+    try:
+        marks = json.loads(read_text(memory, limit=MAX_CARD_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return marks if isinstance(marks, dict) else {}
 
 
 def _refuse_damage(

@@ -39,6 +39,8 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                 cells = json.loads(_checked(line))
                 if unknown := cells.keys() - _FIELDS:
                     raise ValueError(f"unknown field {min(unknown)!r:.40}")
+                if not all(isinstance(cells.get(name, ""), str) for name in ("key", "digest", "error")):
+                    raise ValueError("key, digest and error must be texts")
                 reply_cells = cells["reply"]
                 reply = (
                     None
@@ -46,7 +48,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                     else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
                 )
                 exchange = bounded(Exchange(cells["key"], cells["digest"], reply, cells.get("error", "")))
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+            except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
                 raise SnellenError(
                     f"{part} line {number}: broken ({error}); restore the file or run again with another --out"
                 ) from error

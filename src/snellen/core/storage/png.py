@@ -24,6 +24,7 @@ WORTH = 0.25
 _COLOUR_TYPES = {"L": 0, "RGB": 2, "RGBA": 6}
 _EXTRAS = frozenset(("icc_profile", "transparency", "pnginfo"))
 _FILTER_NONE, _FILTER_UP = 0, 2
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _SAMPLED, _LONGEST_BLOCK = 16, 0xFFFF
 
 
@@ -41,7 +42,24 @@ def encode(image: Image.Image, *, quick: bool = False) -> bytes:
     header = struct.pack(">IIBBBBB", image.width, image.height, 8, _COLOUR_TYPES[image.mode], 0, 0, 0)
     data = _stored(pixels) if quick and not _worth_compressing(pixels) else [_deflated(_differences(pixels))]
     chunks = *_chunk(b"IHDR", [header]), *_chunk(b"IDAT", data), *_chunk(b"IEND", [])
-    return b"".join((b"\x89PNG\r\n\x1a\n", *chunks))
+    return b"".join((_SIGNATURE, *chunks))
+
+
+def is_intact(raw: bytes) -> bool:
+    """True if bytes are a whole PNG file in which every chunk matches its checksum. Decoders do not check those."""
+    place, kind = len(_SIGNATURE), b""
+    if not raw.startswith(_SIGNATURE):
+        return False
+    with memoryview(raw) as view:
+        while kind != b"IEND":
+            if place + 12 > len(raw):
+                return False
+            (length,) = struct.unpack_from(">I", raw, place)
+            kind, end = raw[place + 4 : place + 8], place + 8 + length
+            if end + 4 > len(raw) or zlib.crc32(view[place + 4 : end]) != struct.unpack_from(">I", raw, end)[0]:
+                return False
+            place = end + 4
+    return place == len(raw)
 
 
 def _worth_compressing(pixels: NDArray[np.uint8]) -> bool:

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -25,11 +25,10 @@ from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSetCard
+from snellen.core.storage.itemset import ItemSet, ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
-from snellen.core.storage.schemas import Card, parse_card
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+from snellen.core.storage.schemas import Card, read_card_file
 
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -270,12 +269,14 @@ def tables_are_behind(root: Path) -> bool:
         return True
     try:
         made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
     if made_of is None:  # not recorded by earlier versions
         written = (root / "responses.parquet").stat().st_mtime_ns
         return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
+    if not isinstance(made_of, dict) or not all(type(size) is int for size in made_of.values()):
+        return True  # damaged
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
         raise SnellenError(
             f"{root / 'parts' / short}: truncated or missing since the tables were made from it; restore it, or run "
@@ -291,12 +292,7 @@ def read_run_card(root: Path) -> RunCard:
         raise SnellenError(
             f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
         )
-    try:
-        return parse_card(RunCard, path, read_text(path, limit=MAX_CARD_BYTES))
-    except (ValidationError, UnicodeDecodeError, OSError) as error:
-        raise SnellenError(
-            f"{path}: malformed ({str(error).splitlines()[0]}); the parts are intact: run again with another --out"
-        ) from error
+    return read_card_file(RunCard, path, "malformed", "the parts are intact: run again with another --out")
 
 
 def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:
@@ -325,11 +321,31 @@ def read_responses(root: Path) -> list[Response]:
     if is_run(root) and not path.is_file():
         raise SnellenError(f"{root}: the run was interrupted; run the same `snellen run` command again to finish it")
     table = files.read_table(path, remedy=_REMEDY)
+    if odd := next(
+        (one.name for one in RESPONSES if one.name in table.schema.names and one != table.field(one.name)), ""
+    ):
+        raise SnellenError(f"{path}: {odd} has cells of another type; {_REMEDY}")
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
         return [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
+
+
+def read_calls(root: Path, *names: str) -> pa.Table:
+    """Columns of `EXCHANGES` of a run. Raises SnellenError if the table is missing or damaged."""
+    schema = pa.schema([EXCHANGES.field(name) for name in names])
+    return files.read_table(root / "exchanges.parquet", remedy=_REMEDY, schema=schema)
+
+
+def own_responses(root: Path, items: ItemSet) -> list[Response]:
+    """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
+    responses = read_responses(root)
+    tasks = {item_id: item.task for item_id, item in items.by_id.items()}
+    if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
+        path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
+        raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")
+    return responses
 
 
 def _response(row: dict[str, Any], specs: dict[str, ReplySpec], shared: dict[Any, Any]) -> Response:
@@ -365,6 +381,17 @@ def read_sent(root: Path) -> dict[str, str]:
         return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet").to_pylist()}
     except (SnellenError, KeyError):
         return {}
+
+
+def sent_parts(root: Path, text: str) -> list[Any]:
+    """The parts of a prompt as `sent.parquet` holds them. Raises SnellenError if they are damaged."""
+    try:
+        parts = json.loads(text)
+    except (RecursionError, TypeError, ValueError):
+        parts = None
+    if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
+        raise SnellenError(f"{root / 'sent.parquet'}: {text!r:.60} is no prompt; {_REMEDY}")
+    return parts
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:

@@ -8,10 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
 
 SCHEMA: Final = 2
 """Version 1 called images pictures."""
@@ -47,3 +49,21 @@ def parse_card(card_type: type[CardT], path: Path, text: str) -> CardT:
         )
         raise SnellenError(f"{path}: written by {age} Snellen (schema {version}; this one reads {SCHEMA}); {remedy}")
     return card_type.model_validate_json(text)
+
+
+def read_card_file(card_type: type[CardT], path: Path, what: str, remedy: str) -> CardT:
+    """The card in a file. Raises SnellenError, one line with `what` it is not and the remedy, if it cannot be read."""
+    try:
+        return parse_card(card_type, path, read_text(path, limit=MAX_CARD_BYTES))
+    except (ValidationError, UnicodeDecodeError, OSError) as error:
+        raise SnellenError(f"{path}: {what} ({fault_of(error)}); {remedy}") from error
+
+
+def fault_of(error: ValidationError | UnicodeDecodeError | OSError) -> str:
+    """The reason why a file of JSON cannot be read, in a few words; of several faults the first."""
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    if isinstance(error, UnicodeDecodeError):
+        return "no text in UTF-8"
+    problem = error.errors(include_url=False, include_input=False)[0]
+    return short_reason(f"{'.'.join(map(str, problem['loc'])) or 'file'}: {problem['msg']}", 120)

@@ -23,11 +23,20 @@ def parse_yaml(text: str) -> Any:
 
     Aliases are refused because a few lines of them can expand to a billion.
     """
-    return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
+    try:
+        return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # What PyYAML raises for scalars such as 2026-99-99, a number of 100,000 digits, `!!bool x`.
+        raise yaml.YAMLError(f"a value is not what it looks like: {error}") from error
 
 
 class _PlainLoader(yaml.SafeLoader):
     depth = 0
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        text = super().construct_scalar(node)
+        text.encode()  # raises UnicodeEncodeError for half of a surrogate pair, which no file can store
+        return text
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):

@@ -16,7 +16,8 @@ from PIL import Image
 from snellen.compute import Progress, Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.storage import files
+from snellen.core.storage import files, png
+from snellen.core.storage.user_files import read_file
 from snellen.stimuli.render.engine import Engine, RenderSettings, find_engine, region_samples, threads_per_worker
 from snellen.stimuli.render.regions import LAMP_VERSION, REGIONS_VERSION, SURFACES_VERSION
 from snellen.stimuli.scenes.floor_patterns import PLAIN
@@ -57,7 +58,7 @@ def render_images(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
-    """The image file (8-bit RGB PNG) of every spec, in order; only missing ones are rendered.
+    """The image file (8-bit RGB PNG) of every spec, in order; only missing and damaged ones are rendered.
 
     A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and written atomically:
     after a kill the next call renders only what is missing. All views of a scene are rendered by one worker from one
@@ -76,7 +77,7 @@ def render_images(
         scenes[spec.scene] = scene_text
         path = folder / _name(spec, scene_text, settings, engine)
         paths.append(path)
-        if not path.exists() or not path.stat().st_size:  # a power cut may leave a name without its bytes
+        if not _is_intact(path):
             missing.setdefault(scene_text, {})[path] = spec
     threads = threads or threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
@@ -86,6 +87,14 @@ def render_images(
         shards.append(Shard(f"image {job.views[0][2].stem[:12]}", job, len(views)))
     map_shards(_draw, shards, workers=workers, progress=progress)
     return paths
+
+
+def _is_intact(path: Path) -> bool:
+    """True if a file of the cache is whole, by the checksums inside it: bytes may be lost by a power cut or change."""
+    try:
+        return png.is_intact(read_file(path))
+    except OSError:
+        return False
 
 
 def _kernels(views: Mapping[Path, RenderSpec]) -> tuple[object, ...]:

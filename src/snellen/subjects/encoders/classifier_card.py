@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from snellen.core.errors import SnellenError
-from snellen.core.storage.schemas import Card, parse_card
+from snellen.core.storage.schemas import Card, read_card_file
 
 CARD = "classifier.json"
 
@@ -49,7 +46,4 @@ def read_classifier_card(folder: Path) -> ClassifierCard | None:
     path = folder / CARD
     if not path.is_file():
         return None
-    try:
-        return parse_card(ClassifierCard, path, path.read_text("utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: not the card of a classifier; train the encoder again") from error
+    return read_card_file(ClassifierCard, path, "not the card of a classifier", "train the encoder again")

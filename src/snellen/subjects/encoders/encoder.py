@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import typing
 from collections.abc import Mapping, Sequence
@@ -17,6 +19,7 @@ from snellen.core.item import Media
 from snellen.core.storage.files import write_bytes
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.user_files import read_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +32,9 @@ FAILURES = 3
 """Images in a row, from the first, after which an encoder that encodes none of them is taken to be wrong."""
 MAX_THREADS = 16
 """More threads would need more memory for batches than small machines have."""
+
+
+_CHECKSUM_BYTES = 32
 
 
 class TextSide(typing.Protocol):
@@ -180,9 +186,12 @@ def encode_possible(encoder: Encoder, media: Sequence[Media], folder: MediaFolde
 
 
 def load_array(path: Path) -> Floats | None:
-    """The array in an npy file; None if it is missing or damaged."""
+    """The array in a file of `save_array`; None if it is missing, damaged or of an earlier version."""
     try:
-        array = np.load(path, allow_pickle=False)
+        raw = read_file(path)
+        if hashlib.sha256(raw[:-_CHECKSUM_BYTES]).digest() != raw[-_CHECKSUM_BYTES:]:
+            return None
+        array = np.load(io.BytesIO(raw), allow_pickle=False)
     except (OSError, ValueError, EOFError):
         return None
     if not isinstance(array, np.ndarray) or array.dtype != np.float32 or not array.size or not np.isfinite(array).all():
@@ -191,13 +200,15 @@ def load_array(path: Path) -> Floats | None:
 
 
 def save_array(path: Path, array: Floats) -> None:
-    """Store an array as npy atomically; if the home folder is not writable, only time is lost."""
-    import io
+    """Store an array as npy with its SHA-256 behind it, atomically.
 
-    raw = io.BytesIO()
-    np.save(raw, array, allow_pickle=False)
+    If the home folder is not writable, only time is lost.
+    """
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    raw = buffer.getvalue()
     try:
-        write_bytes(path, raw.getvalue(), durable=False)
+        write_bytes(path, raw + hashlib.sha256(raw).digest(), durable=False)
     except (SnellenError, OSError):
         return
 

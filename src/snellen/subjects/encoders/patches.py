@@ -6,8 +6,10 @@ would not be shares of the image.
 
 from __future__ import annotations
 
+import json
 import os
 import typing
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import canonical, digest
+from snellen.core.hashing import canonical, digest, is_sealed, sealed
 from snellen.core.item import Media
 from snellen.core.storage.files import all_or_nothing
 from snellen.core.storage.home import home
@@ -54,7 +56,8 @@ class PatchCache:
 
     A shard is a safetensors file with up to `SHARD_IMAGES` grids, named by the SHA-256 of their images, in float16:
     half the size of float32, rounded to a part in 2048, clipped at ±65,504. Its metadata hold the encoder's
-    `patch_settings`. Damaged shards are recomputed; if the home folder is not writable, features stay in memory.
+    `patch_settings` and a checksum of each grid. Damaged shards, and those without checksums, are recomputed; if the
+    home folder is not writable, features stay in memory.
     """
 
     def __init__(self, encoder: PatchEncoder) -> None:
@@ -62,6 +65,7 @@ class PatchCache:
         self.specification = canonical(dict(encoder.patch_settings))
         self.root = home() / "patches" / digest(dict(encoder.patch_settings), 12)
         self._shards: dict[str, Path] = {}
+        self._checksums: dict[str, int] = {}
         self._read: set[Path] = set()
         self._unsaved: dict[str, Halves] = {}
 
@@ -84,10 +88,24 @@ class PatchCache:
     def read(self, media: Media, folder: MediaFolder) -> Floats:
         """The grid of an image, float32 (rows, columns, d)."""
         self.prepare([media], folder)
-        if (grid := self._unsaved.get(media.sha256)) is None:
-            with _open(self._shards[media.sha256]) as shard:
-                grid = shard.get_tensor(media.sha256)
+        if (grid := self._stored(media.sha256)) is None:
+            path = self._shards[media.sha256]
+            self._shards = {name: shard for name, shard in self._shards.items() if shard != path}
+            path.unlink(missing_ok=True)
+            self._compute([media], folder)
+            grid = self._stored(media.sha256)
         return np.asarray(grid, dtype=np.float32)
+
+    def _stored(self, name: str) -> Halves | None:
+        """The grid of an image; None if it was damaged."""
+        if (grid := self._unsaved.get(name)) is not None:
+            return grid
+        try:
+            with _open(self._shards[name]) as shard:
+                grid = shard.get_tensor(name)
+        except (OSError, import_extra("safetensors", "patch features").SafetensorError):
+            return None
+        return grid if zlib.crc32(grid.tobytes()) == self._checksums[name] else None
 
     def _missing(self, images: Mapping[str, Media]) -> list[str]:
         return [sha256 for sha256 in images if sha256 not in self._shards and sha256 not in self._unsaved]
@@ -96,16 +114,20 @@ class PatchCache:
         for path in sorted(set(self.root.glob("*.safetensors")) - self._read):
             try:
                 with _open(path) as shard:
-                    names, specification = list(shard.keys()), (shard.metadata() or {}).get("specification", "nothing")
+                    names, facts = list(shard.keys()), shard.metadata() or {}
             except (OSError, import_extra("safetensors", "patch features").SafetensorError):
                 continue  # truncated: its images are recomputed
+            if not is_sealed(facts):
+                continue
+            checksums, specification = json.loads(facts["checksums"]), facts["specification"]
             if specification != self.specification:
                 raise SnellenError(
                     f"{path}: contains patch features of {specification}, not {self.specification}; remove the file, "
                     f"or set SNELLEN_HOME to another folder"
                 )
             self._read.add(path)
-            self._shards |= dict.fromkeys(names, path)
+            self._shards |= {name: path for name in names if name in checksums}
+            self._checksums |= checksums
 
     def _compute(self, images: Sequence[Media], folder: MediaFolder) -> None:
         grids: dict[str, Halves] = {}
@@ -119,14 +141,18 @@ class PatchCache:
             halves = np.clip(rows, -LARGEST, LARGEST).astype(np.float16)
             grids |= {image.sha256: grid for image, grid in zip(batch, halves, strict=True)}
         path = self.root / f"{digest(sorted(grids), 24)}.safetensors"
+        checksums = {name: zlib.crc32(grid.tobytes()) for name, grid in grids.items()}
         try:
             with all_or_nothing(path) as half:
                 save_file = import_extra("safetensors.numpy", "patch features").save_file
-                save_file(grids, half, {"specification": self.specification})
+                save_file(
+                    grids, half, sealed({"specification": self.specification, "checksums": json.dumps(checksums)})
+                )
         except SnellenError:
             self._unsaved |= grids
         else:
             self._shards |= dict.fromkeys(grids, path)
+            self._checksums |= checksums
 
 
 def _open(path: Path) -> Any:

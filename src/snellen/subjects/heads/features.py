@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import torch
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
+from snellen.core.hashing import digest, is_sealed, sealed
 from snellen.core.item import Media
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
@@ -98,14 +99,16 @@ def reduced(device: str, dtype: torch.dtype) -> torch.autocast:
 class TokenCache:
     """Tokens of images in the home folder's `towers/<fingerprint of the tower>-<dtype>/`, one file per shard.
 
-    A shard is named after its images; its metadata has the tower's fingerprint. Damaged shards are recomputed.
+    A shard is named after its images; its metadata has the tower's fingerprint and a checksum of each image's tokens,
+    which is compared when they are first read. Damaged shards, and those without checksums, are recomputed.
     """
 
     def __init__(self, reader: TowerReader) -> None:
         self.reader = reader
         self.fingerprint = f"{tower_fingerprint(reader.tower)}-{str(reader.dtype).removeprefix('torch.')}"
         self.root = home() / "towers" / self.fingerprint
-        self._places: dict[str, Any] = {}
+        self._places: dict[str, _StoredTokens] = {}
+        self._intact: set[str] = set()
         self._index(self.root.glob("*.safetensors"))
 
     def prepare(self, images: Iterable[StoredImage], tick: Callable[[], None] = lambda: None) -> None:
@@ -120,23 +123,50 @@ class TokenCache:
                 tensors |= dict(zip(chunk, rows.cpu(), strict=True))
                 tick()
             path = self.root / f"{digest(names, 24)}.safetensors"
-            write_tensors(path, tensors, {"tower": self.fingerprint})
+            checksums = {name: _checksum(tensor) for name, tensor in tensors.items()}
+            write_tensors(path, tensors, sealed({"tower": self.fingerprint, "checksums": checksums}))
             self._index([path])
 
     def read(self, images: Sequence[StoredImage]) -> torch.Tensor:
         """Tokens (n, tokens, width) of prepared images."""
         names = [image_name(image) for image in images]
-        return torch.stack([self._places[name].get_tensor(name) for name in names])
+        if damaged := {self._places[name].path for name in names if not self._is_intact(name)}:
+            self._places = {name: stored for name, stored in self._places.items() if stored.path not in damaged}
+            for path in damaged:
+                path.unlink(missing_ok=True)
+            self.prepare(images)
+        return torch.stack([self._places[name].shard.get_tensor(name) for name in names])
+
+    def _is_intact(self, name: str) -> bool:
+        stored = self._places[name]
+        if name not in self._intact and _checksum(stored.shard.get_tensor(name)) == stored.checksum:
+            self._intact.add(name)
+        return name in self._intact
 
     def _index(self, paths: Iterable[Path]) -> None:
         for path in sorted(paths):
             try:
-                shard = open_tensors(path)
+                facts = facts_of(shard := open_tensors(path))
             except SnellenError:
                 continue
-            if facts_of(shard).get("tower") != self.fingerprint:
+            if not is_sealed(facts):
+                continue
+            if facts["tower"] != self.fingerprint:
                 raise SnellenError(f"{path}: contains tokens of another tower; remove the file")
-            self._places |= dict.fromkeys(shard.keys(), shard)
+            names = set(shard.keys()) & facts["checksums"].keys()
+            self._places |= {name: _StoredTokens(shard, path, facts["checksums"][name]) for name in names}
+
+
+class _StoredTokens(NamedTuple):
+    """The open shard with the tokens of an image, its file, and the checksum of the tokens."""
+
+    shard: Any
+    path: Path
+    checksum: int
+
+
+def _checksum(tensor: torch.Tensor) -> int:
+    return zlib.crc32(tensor.contiguous().view(torch.uint8).numpy().tobytes())
 
 
 def image_name(image: StoredImage) -> str:

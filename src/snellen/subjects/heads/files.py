@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.files import write_text
-from snellen.core.storage.schemas import Card, CardT, parse_card
+from snellen.core.storage.schemas import Card, CardT, read_card_file
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Wording
@@ -88,12 +87,7 @@ def read_head_card(folder: Path) -> HeadCard:
 
 def read_training_card(card_type: type[CardT], folder: Path) -> CardT:
     """The existing card of a training. Raises SnellenError if it is invalid."""
-    path = folder / card_type.file
-    try:
-        return parse_card(card_type, path, path.read_text("utf-8"))
-    except (ValidationError, UnicodeDecodeError) as error:
-        problem = error.errors()[0]["loc"] if isinstance(error, ValidationError) else "no text"
-        raise SnellenError(f"{path}: not the card of a training ({problem}); train it again") from error
+    return read_card_file(card_type, folder / card_type.file, "not the card of a training", "train it again")
 
 
 def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:

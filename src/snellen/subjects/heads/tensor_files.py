@@ -47,5 +47,10 @@ def open_tensors(path: Path) -> Any:
 
 
 def facts_of(file: Any) -> dict[str, Any]:
-    """The plain data of an open safetensors file."""
-    return dict(json.loads((file.metadata() or {}).get("facts", "{}")))
+    """The plain data of an open safetensors file. Raises SnellenError if they are damaged."""
+    try:
+        return dict(json.loads((file.metadata() or {}).get("facts", "{}")))
+    except (ValueError, TypeError, RecursionError) as error:
+        raise SnellenError(
+            f"safetensors: the metadata are damaged ({error}); remove the file and train again"
+        ) from error

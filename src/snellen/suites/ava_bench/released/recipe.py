@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
-from snellen.core.errors import SnellenError
+from snellen.core.errors import SeveralProblems, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
 from snellen.core.seeds import stream
@@ -110,7 +110,7 @@ def _read(options: BuildOptions, base: Path) -> ReleasedItems:
     items = with_chance(list(_items(read_records, media, split_of, left_out)))
     left_out_notes = _left_notes(left_out)
     if not items:
-        raise SnellenError(f"{base}: no record could be read\n" + "\n".join(left_out_notes))
+        raise SeveralProblems(f"{base}: no record could be read\n" + "\n".join(left_out_notes))
     notes = [*_notes(items, split_of, options), *left_out_notes]
     return ReleasedItems(items, notes, left_out_notes)
 

@@ -8,7 +8,7 @@ inference (section 4.2, figure 8).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,7 @@ from snellen.core.item import Item, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import SENT, sent_parts
 from snellen.scoring.answers import read_answer, read_json_objects
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.questions import categories
@@ -100,9 +101,9 @@ def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
             if exchange.reply is not None and exchange.key in keys:
                 replies[exchange.key] = exchange.digest, exchange.reply.text
         digests = {digest for digest, _ in replies.values()}
-        for row in files.read_table(root / "sent.parquet").to_pylist():
+        for row in files.read_table(root / "sent.parquet", schema=SENT).to_pylist():
             if row["digest"] in digests:
-                sent[row["digest"]] = _images(row["parts"])
+                sent[row["digest"]] = _images(sent_parts(root, row["parts"]))
     record = {}
     for key, (digest, text) in replies.items():
         images = sent.get(digest, [])
@@ -111,10 +112,8 @@ def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
     return record
 
 
-def _images(parts: str) -> list[str]:
-    return [
-        str(part["media"]).partition(".")[0] for part in json.loads(parts) if isinstance(part, dict) and "media" in part
-    ]
+def _images(parts: Sequence[Any]) -> list[str]:
+    return [str(part["media"]).partition(".")[0] for part in parts if isinstance(part, dict) and "media" in part]
 
 
 def _images_of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[DescribedImage]:
