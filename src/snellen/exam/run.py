@@ -216,8 +216,7 @@ def run(
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
     `conditions` other than the default select among them. `deadline` is that of `Plan`. `preflight` knows which
     subjects were asked a first question. Raises SnellenError before anything is asked if a call exceeds the provider's
-    limits, or a remote subject has no prices for `budget`, and BudgetSpent and Interrupted after scoring the replies so
-    far.
+    limits, or prices for `budget` are unknown, and BudgetSpent and Interrupted after scoring the replies so far.
     """
     suite = suite_of(items)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]

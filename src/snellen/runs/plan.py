@@ -73,10 +73,9 @@ class Plan:
     """Everything that a run needs: items, suite, arms and limits.
 
     `limit` is the number of test items per task. `tick` is called after each call, `count_items` with the number of
-    items that just got responses. `budget` is money: a call starts if there is enough for it and
-    those under way, by the prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call
-    starts. `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or
-    arm that is no longer asked.
+    items that just got responses. `budget` is money: a call starts if it is enough, by the prices
+    on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts. `keep_going`: an arm
+    continues however many of its calls fail. `notify` receives a line for each subject or arm that is no longer asked.
     `preflight` are replies to first questions, given before the run could record them; they count towards the budget.
     With `is_replay` no calls are made, and responses are those of the record. `records` are tasks that workers have
     asked, whose exchanges are in the run folder.

@@ -37,11 +37,10 @@ class Unasked(Exception):
 
 @dataclass
 class Budget:
-    """The money of a run: at most `limit`, of which `run` records what is spent; `prices` are by fingerprint.
+    """Money of a run, at most `limit`. `run` records what is spent, `prices` are by fingerprint, `ended` wakes others.
 
     A call may start if its expected cost fits into the limit, with what is spent and what those under way should cost.
     A call should cost the mean of its subject's finished calls or, if there is none, the estimate in `first_costs`.
-    Waiting calls are woken by `ended`.
     """
 
     limit: float

@@ -109,12 +109,11 @@ class RunFolder:
     def _keep(self, exchange: Exchange) -> None:
         digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object for equal digests
         self._exchanges[exchange.key] = replace(exchange, digest=digest)
-        if exchange.reply:
+        if reply := exchange.reply:
             fingerprint, _, rest = exchange.key.partition("/")
             kind = fingerprint, "/" in rest  # keys of first questions have two parts
             replies, tokens_in, tokens_out = self._tokens.get(kind, (0, 0, 0))
-            new_in, new_out = exchange.reply.tokens_in, exchange.reply.tokens_out
-            self._tokens[kind] = replies + 1, tokens_in + new_in, tokens_out + new_out
+            self._tokens[kind] = replies + 1, tokens_in + reply.tokens_in, tokens_out + reply.tokens_out
 
     @property
     def is_empty(self) -> bool:
