@@ -200,10 +200,10 @@ def _tallies(scores: pd.DataFrame, items: ItemSet) -> Places:
     return np.array([outcomes, *(pd.factorize(column, use_na_sentinel=False)[0] for column in answers)], np.int64)
 
 
-def _in_words(item_ids: pd.Series[Any], answers: pd.Series[Any], items: ItemSet) -> pd.Series[Any]:
+def _in_words(item_ids: pd.Series[Any], column: pd.Series[Any], items: ItemSet) -> pd.Series[Any]:
     """The answers (JSON), and instead of the key of an option its text, if it has one, ignoring case and spaces."""
     texts: dict[tuple[str, str], str] = {}
-    pairs = list(zip(item_ids, answers, strict=True))
+    pairs = list(zip(item_ids, column, strict=True))
     for item_id, answer in dict.fromkeys(pairs):
         key = json.loads(answer) if items.by_id[item_id].options else None
         text = next((option.text for option in items.by_id[item_id].options if option.key == key), "")

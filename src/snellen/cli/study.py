@@ -177,20 +177,22 @@ def links(
     renew: Annotated[
         bool, typer.Option("--renew", help="Replace the links: the old ones stop working at once.")
     ] = False,
-    person: Annotated[str, typer.Option(help="Print the link with which p01 … continues on another device.")] = "",
+    participant: Annotated[
+        str, typer.Option("--person", help="Print the link with which p01 … continues on another device.")
+    ] = "",
     url: Annotated[str, typer.Option(help="Address of the server.")] = "http://127.0.0.1:8000",
 ) -> None:
     """Print a study's links, renew them, or print the personal link of one participant."""
     from snellen.web.store import addresses
 
-    for line in addresses(study, url.rstrip("/"), person, renew=renew):
+    for line in addresses(study, url.rstrip("/"), participant, renew=renew):
         print(line)
 
 
 @app.command()
 def forget(
     study: Study,
-    person: Annotated[str, typer.Argument(help="Withdrawal code, name or alias of the person.")],
+    participant: Annotated[str, typer.Argument(metavar="PERSON", help="Withdrawal code, name or alias of the person.")],
     imported: Annotated[
         list[Path] | None, typer.Option(help="Folder written by `import`, from which to remove the person. Repeatable.")
     ] = None,
@@ -199,7 +201,7 @@ def forget(
     """Remove one person's data from the study and from imported results, and write a receipt."""
     from snellen.web.forgetting import forget as do
 
-    receipt = do(study, person, imported or [])
+    receipt = do(study, participant, imported or [])
     if as_json:
         print(json.dumps(receipt))
         return

@@ -30,24 +30,24 @@ class Match:
     rows: Sequence[RecordRow]
 
 
-def forget(root: Path, person: str, folders: Sequence[Path]) -> dict[str, Any]:
+def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
     """Remove a person, by name, alias or withdrawal code, and write a receipt; returns its content.
 
     Answers in the server's database are overwritten. In each folder of imported results, the record is deleted and all
     runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant.
     """
-    in_database = [match for match in _people(root) if _is_meant(person, match.name, match.rows)]
+    in_database = [match for match in _people(root) if _is_meant(participant, match.name, match.rows)]
     starts = {start_digest(match.rows[0]) for match in in_database}
     records: list[tuple[Path, str]] = []
     for folder in folders:
-        for participant in imported(folder):
-            if _is_meant(person, participant.name, participant.rows) or participant.alias == person:
-                records.append((folder, participant.alias))
-                starts.add(start_digest(participant.rows[0]))
+        for other in imported(folder):
+            if _is_meant(participant, other.name, other.rows) or other.alias == participant:
+                records.append((folder, other.alias))
+                starts.add(start_digest(other.rows[0]))
     if not starts:
-        raise SnellenError(f"{person}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
+        raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
     if len(starts) > 1:
-        raise SnellenError(f"{person}: {len(starts)} people are meant; give the code of one")
+        raise SnellenError(f"{participant}: {len(starts)} people are meant; give the code of one")
     files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | starts)))
     deleted = sum(_delete(root, match.number) for match in in_database)
     for folder, alias in records:
@@ -61,7 +61,7 @@ def forget(root: Path, person: str, folders: Sequence[Path]) -> dict[str, Any]:
             shutil.rmtree(folder)
     receipt = {
         "study": root.resolve().name,
-        "person": person,
+        "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows_deleted_from_database": deleted,
         "folders_written_again": [str(folder) for folder, _ in records],
@@ -72,8 +72,11 @@ def forget(root: Path, person: str, folders: Sequence[Path]) -> dict[str, Any]:
     return {**receipt, "receipt": str(path)}
 
 
-def _is_meant(person: str, name: str, rows: Sequence[RecordRow]) -> bool:
-    return person in {name, *(row.record.code for row in rows if isinstance(row.record, Start) and row.record.code)}
+def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> bool:
+    return participant in {
+        name,
+        *(row.record.code for row in record_rows if isinstance(row.record, Start) and row.record.code),
+    }
 
 
 def _people(root: Path) -> list[Match]:

@@ -275,7 +275,7 @@ def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     return FormProgress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, ended)
 
 
-def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -> list[str]:
+def addresses(root: Path, base: str, participant: str = "", *, renew: bool = False) -> list[str]:
     """The addresses of a served study at `base`, after renewing them; or that with which a person continues.
 
     Raises SnellenError if nothing was served yet, or nobody has this name.
@@ -288,12 +288,12 @@ def addresses(root: Path, base: str, person: str = "", *, renew: bool = False) -
         if renew:
             renew_links(connection)
         by_token = {token: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
-        slot = _slot(connection, "name = ?", person) if person else None
+        slot = _slot(connection, "name = ?", participant) if participant else None
         connection.execute("COMMIT")
-    if not person:
+    if not participant:
         return [link.address(base) for link in by_token.values()]
     if slot is None or slot.link not in by_token:
-        raise SnellenError(f"{root}: no participant {person}; people.csv lists them")
+        raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
     return [f"{by_token[slot.link].address(base)}#continue={slot.secret}"]
 
 
