@@ -176,7 +176,7 @@ def worse_at_dents(folder: Path) -> tuple[str, str]:
     wrong = {"good": "dented", "scratched": "good", "dented": "good"}
     subjects = []
     for name, right in (("former", (18, 20, 15)), ("current", (20, 20, 7))):
-        script = {}
+        script: dict[str, str] = {}
         for label, count in zip(wrong, right, strict=True):
             of_class = [item.item_id for item in items.items if item.factors["class"] == label]
             script |= {item_id: label if n < count else wrong[label] for n, item_id in enumerate(of_class)}

@@ -213,12 +213,12 @@ def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> No
         writer.writerow(["item_id", "model", "reply"])
         # The first item of each class comes first, so that all models are right on the same images.
         for model, right in (("trusted", 19), ("close", 18), ("poor", 8)):
-            seen: Counter[str] = Counter()
+            counts: Counter[str] = Counter()
             for item in items.items:
                 label = label_of(item)
                 wrong = "dented" if label == "good" else "good"
-                writer.writerow([item.item_id, model, label if seen[label] < right else wrong])
-                seen[label] += 1
+                writer.writerow([item.item_id, model, label if counts[label] < right else wrong])
+                counts[label] += 1
     done = run(items, ["fake:oracle", f"recorded:{tmp_path / 'replies.csv'}"], tmp_path / "run", show_progress=False)
     rows = done.all_results()
     rows = rows[(rows["metric"] == "accuracy") & (rows["protocol"] == "strict")]
