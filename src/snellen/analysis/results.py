@@ -17,7 +17,6 @@ from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
-from snellen.core.errors import SnellenError
 from snellen.core.score import OUTCOMES, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
@@ -80,7 +79,7 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
     try:
         return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
-        raise SnellenError(f"metric {metric.name}: {error}, or score the run again") from error
+        raise ValueError(f"metric {metric.name}: {error}") from error
 
 
 def results(
@@ -195,15 +194,15 @@ def _arm_places(scores: pd.DataFrame) -> list[tuple[tuple[Any, ...], Places]]:
 def _tallies(scores: pd.DataFrame, items: ItemSet) -> Places:
     """5 x scores: codes of outcome (its index in `OUTCOMES`), prediction and truth, and these two in words."""
     outcomes = pd.Categorical(scores["outcome"], OUTCOMES).codes
-    answers = [scores[name] for name in ("prediction", "truth")]
-    answers += [_in_words(scores["item_id"], of_items, items) for of_items in answers]
+    names = ("prediction", "truth")
+    answers = [*(scores[name] for name in names), *(_in_words(scores, name, items) for name in names)]
     return np.array([outcomes, *(pd.factorize(column, use_na_sentinel=False)[0] for column in answers)], np.int64)
 
 
-def _in_words(item_ids: pd.Series[Any], column: pd.Series[Any], items: ItemSet) -> pd.Series[Any]:
-    """The answers (JSON), and instead of the key of an option its text, if it has one, ignoring case and spaces."""
+def _in_words(scores: pd.DataFrame, column: str, items: ItemSet) -> pd.Series[Any]:
+    """The answers (JSON) of a column, and instead of an option's key its text, if any, ignoring case and spaces."""
     texts: dict[tuple[str, str], str] = {}
-    pairs = list(zip(item_ids, column, strict=True))
+    pairs = list(zip(scores["item_id"], scores[column], strict=True))
     for item_id, answer in dict.fromkeys(pairs):
         key = json.loads(answer) if items.by_id[item_id].options else None
         text = next((option.text for option in items.by_id[item_id].options if option.key == key), "")
