@@ -33,7 +33,7 @@ def parse_yaml(text: str) -> Any:
 class _PlainLoader(yaml.SafeLoader):
     depth = 0
 
-    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         text = super().construct_scalar(node)
         text.encode()  # raises UnicodeEncodeError for half of a surrogate pair, which no file can store
         return text
