@@ -22,7 +22,7 @@ from snellen.reports import load_run
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.web.admission import BadLine, ReadRow, Submission, admit
+from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
 from snellen.web.forgetting import forget
@@ -390,6 +390,61 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def test_only_runs_of_the_study_are_removed_and_an_interrupted_removal_is_repeated(
+    sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other folders stay; a person whose removal was interrupted is removed by the same command, or by an import."""
+    root, out = tmp_path / "study", tmp_path / "people"
+    card = small_study("combo", sets_folder, root)
+    stand_in = make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
+    rows = [_with(0, code=f"code-{n}")(entered(read_plan(root), stand_in, n)) for n in range(2)]
+    people = [Submission(f"p0{n + 1}", some) for n, some in enumerate(rows)]
+    import_study(root, people, out)
+    for folder in ("thesis", ".git", "study"):
+        (out / folder).mkdir()
+        (out / folder / "file").write_text("mine")
+    with monkeypatch.context() as patch:
+        patch.setattr("snellen.web.importing._import_run", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            forget(root, "code-1", [out])
+    forget(root, "code-1", [out])
+    assert [path.stem for path in (out / "records").iterdir()] == ["p01"]
+    assert {(out / folder / "file").read_text() for folder in ("thesis", ".git", "study")} == {"mine"}
+    # Who was forgotten without naming the folder is removed by the next import.
+    import_study(root, people, out)
+    (root / "forgotten.json").unlink()
+    import_study(root, people, out)
+    assert len(pd.read_csv(out / PEOPLE)) == 2
+    (root / "forgotten.json").write_text(json.dumps([start_digest(rows[1][0])]))
+    (examination,) = import_study(root, [], out)
+    assert {response.subject for response in examination.responses} == {"human:trial/p01"}
+    assert list(pd.read_csv(out / PEOPLE)["participant"]) == ["p01"]
+    (root / "forgotten.json").write_text(json.dumps([start_digest(some[0]) for some in rows]))
+    assert import_study(root, [], out) == []
+    assert not (out / PEOPLE).exists()
+    assert not list((out / "records").iterdir())
+    for wrong in (root, tmp_path):
+        with pytest.raises(SnellenError, match="is or holds the study itself"):
+            import_study(root, people, wrong)
+
+
+def test_hostile_names_are_harmless_in_files_and_on_the_terminal(sets_folder: Path, tmp_path: Path) -> None:
+    root, out = tmp_path / "study", tmp_path / "people"
+    card = small_study("combo", sets_folder, root)
+    stand_in = make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
+    good, bad = (entered(read_plan(root), stand_in, n) for n in range(2))
+    name = "=HYPERLINK(1)\x1b[31m\nrefused: p03" + 500 * "x"
+    parameters = {f"extra {n}": "x" for n in range(40)}
+    people = [Submission("p01", _with(0, parameters=parameters)(good)), Submission(name, bad[1:], "f")]
+    import_study(root, people, out)
+    assert "\n=" not in (out / "refused.csv").read_text()
+    (refused,) = read_refused(out)
+    assert "\n" not in str(refused)
+    assert "\x1b" not in str(refused)
+    assert len(str(refused)) < 200
+    assert not [name for name in pd.read_csv(out / PEOPLE).columns if "extra" in name]
 
 
 def take_next_name(root: Path) -> str:

@@ -297,6 +297,7 @@ def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path:
         opened.wait_for_selector("#start")
         assert opened.evaluate("location.hash") == "", "the secret leaves the address bar"
         assert server.calls[0][1] == {"parameters": {}, "secret": "s3"}
+        assert json.loads(opened.evaluate("Object.values(localStorage)[0]"))["secret"] == "s3"
 
 
 JATOS = """

@@ -326,6 +326,23 @@ def test_a_row_that_the_form_cannot_produce_is_refused(visitor: Visitor, fields:
     assert visitor.send(RecordRow.model_validate(answers_row(visitor.plan, "choice")), secret).status_code == 200
 
 
+def test_a_page_is_loaded_only_so_often(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snellen.web.admission.MAX_RETURNS", 3)
+    rows = rows_of_form(visitor.plan, "p01", 0)
+    again = [RecordRow(sequence=number, record=rows[0].record) for number in range(2, 6)]
+    secret = visitor.begin([*rows[:2], *again[:2]])
+    refused(visitor.send(again[2], secret), 422)
+    first = RecordRow(sequence=4, record=rows[2].record)
+    assert visitor.send(first, secret).status_code == 200, "questions can still be answered"
+
+
+def test_a_start_holds_only_so_much(visitor: Visitor) -> None:
+    secret = visitor.open().json()["secret"]
+    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
+    start["record"]["screen"] = {f"{number:0900}": 1.0 for number in range(20)}
+    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
+
+
 def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
     """Nothing before the start and the consent, no page twice or early, the end last, and nothing after it."""
     texts = make_plan().texts.model_copy(update={"consent": "You may stop."})

@@ -11,13 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from snellen.core.plain_text import short_reason
 from snellen.web.plan import Consent, End, Entry, PageAnswers, Question, RecordRow, Start, Stop, StudyPlan
 
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""
 MAX_WORD = 1000
 """Characters of an address parameter or the browser's name."""
-MAX_ENTRIES = 50
+MAX_ENTRIES, MAX_START = 50, 8000
+"""Entries and characters of a start."""
+MAX_RETURNS = 200
+"""Rows of a participant besides their answers: each loading of the page adds a start."""
 MAX_SECONDS = 30 * 86_400
 MAX_ATTEMPTS = 3
 """Attempts at a page of practice."""
@@ -56,6 +60,8 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
         return "Nothing comes after the end, or after stopping."
     if record.time.tzinfo is None or record.time.year not in YEARS:
         return f"A time has a zone, and a year from {YEARS[0]} to {YEARS[-1]}."
+    if progress.rows - progress.pages > MAX_RETURNS and not isinstance(record, PageAnswers | End | Stop):
+        return "The page was loaded too often."
     if isinstance(record, Start):
         return _start_problem(record, plan, participant, form)
     if plan.texts.consent and not progress.consented and not isinstance(record, Consent):
@@ -74,7 +80,8 @@ def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -
     if (start.participant, start.form) != (participant, form):
         return "The start is that of another participant or form; reload the page."
     words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
-    if len(start.parameters) + len(start.screen) > MAX_ENTRIES or any(len(word) > MAX_WORD for word in words):
+    is_long = sum(map(len, words)) > MAX_START or any(len(word) > MAX_WORD for word in words)
+    if len(start.parameters) + len(start.screen) > MAX_ENTRIES or is_long:
         return "The start holds too much."
     return "" if all(map(math.isfinite, start.screen.values())) else "A size of the screen is no number."
 
@@ -180,9 +187,8 @@ class Refused:
 
     def __str__(self) -> str:
         """One line."""
-        return (
-            f"{self.person} ({self.source}), {self.row}: {self.reason}" if self.row else f"{self.person}: {self.reason}"
-        )
+        person = short_reason(self.person, 80)
+        return f"{person} ({self.source}), {self.row}: {self.reason}" if self.row else f"{person}: {self.reason}"
 
 
 def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[list[RecordRow], list[Refused]]:

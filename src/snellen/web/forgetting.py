@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.web import store
 from snellen.web.admission import start_digest
-from snellen.web.importing import RECORDS, import_study, imported
+from snellen.web.importing import import_study, imported, write_private
 from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, RESULTS, forgotten
 
@@ -38,11 +37,11 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
     """
     in_database = [match for match in _people(root) if _is_meant(participant, match.name, match.rows)]
     starts = {start_digest(match.rows[0]) for match in in_database}
-    records: list[tuple[Path, str]] = []
+    written = []
     for folder in folders:
         for other in imported(folder):
             if _is_meant(participant, other.name, other.rows) or other.alias == participant:
-                records.append((folder, other.alias))
+                written.append(folder)
                 starts.add(start_digest(other.rows[0]))
     if not starts:
         raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
@@ -50,25 +49,18 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
         raise SnellenError(f"{participant}: {len(starts)} people are meant; give the code of one")
     files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | starts)))
     deleted = sum(_delete(root, match.number) for match in in_database)
-    for folder, alias in records:
-        (folder / RECORDS / f"{alias}.jsonl").unlink()
-        for entry in folder.iterdir():
-            if entry.is_dir() and entry.name != RECORDS:
-                shutil.rmtree(entry)
-        if any((folder / RECORDS).iterdir()):
-            import_study(root, (), folder)
-        else:
-            shutil.rmtree(folder)
+    for folder in written:
+        import_study(root, (), folder)  # without those who are forgotten
     receipt = {
         "study": root.resolve().name,
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows_deleted_from_database": deleted,
-        "folders_written_again": [str(folder) for folder, _ in records],
+        "folders_written_again": [str(folder) for folder in written],
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }
     path = root / f"forgotten-{next(iter(starts))[:8]}.json"
-    files.write_text(path, json.dumps(receipt, indent=1) + "\n")
+    write_private(path, json.dumps(receipt, indent=1) + "\n")
     return {**receipt, "receipt": str(path)}
 
 

@@ -93,7 +93,10 @@ async def _send_with_headers(headers: Mapping[str, str], send: Send, message: Me
 def _refuse_other_sites(headers: Mapping[str, str]) -> None:
     """Refuse a request from another site, as named by the browser; requests without a site are not from browsers."""
     origin = headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc.casefold() != headers.get("host", "").casefold()
+    try:
+        foreign = origin is not None and urlsplit(origin).netloc.casefold() != headers.get("host", "").casefold()
+    except ValueError:  # no address at all
+        foreign = True
     if foreign or headers.get("sec-fetch-site", "same-origin") != "same-origin":
         raise Refusal(403, "The request comes from another site; open the study by its own link.")
     if headers.get("content-type", "").split(";")[0].strip().casefold() != "application/json":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import statistics
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -39,11 +40,20 @@ from snellen.web.jatos import line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
-from snellen.web.study import RESULTS, PageSource, StudyCard, forgotten, open_itemset, read_plan, read_study
+from snellen.web.study import (
+    PARAMETERS,
+    PROLIFIC,
+    RESULTS,
+    PageSource,
+    StudyCard,
+    forgotten,
+    open_itemset,
+    read_plan,
+    read_study,
+)
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
 PEOPLE, REFUSED, RECORDS, AUTHENTICITY = "people.csv", "refused.csv", "records", "authenticity"
-PROLIFIC = "PROLIFIC_PID"
 SKIPPED = "Left out by --skip."
 
 log = logging.getLogger(__name__)
@@ -199,8 +209,19 @@ def import_study(
     rule becomes separate runs under `authenticity/`, and columns of `people.csv`. Only the owner can read the folder.
     """
     card, plan = read_study(root), read_plan(root)
+    if out.resolve() in (root.resolve(), *root.resolve().parents):
+        raise SnellenError(f"--out {out}: is or holds the study itself; choose a folder of its own, such as people")
     people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad)
-    participants = as_participants(people, imported(out))
+    earlier, gone = list(imported(out)), forgotten(root)
+    removed = [participant for participant in earlier if start_digest(participant.rows[0]) in gone]
+    participants = as_participants(people, [participant for participant in earlier if participant not in removed])
+    if removed:  # their records go last, so that an interrupted import repeats this
+        for suite in (*card.itemsets, AUTHENTICITY):
+            shutil.rmtree(out / suite, ignore_errors=True)
+    if removed and not participants:
+        for name in (PEOPLE, REFUSED, *(f"{RECORDS}/{participant.alias}.jsonl" for participant in removed)):
+            (out / name).unlink(missing_ok=True)
+        return []
     if not participants and refused:
         raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
     if not participants:
@@ -208,7 +229,8 @@ def import_study(
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
     refusals = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason"])
-    write_private(out / REFUSED, refusals.to_csv(index=False))
+    files.write_csv(out / REFUSED, refusals)
+    (out / REFUSED).chmod(0o600)
     for participant in participants:
         lines = "".join(line_of(row) for row in participant.rows)
         write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)
@@ -231,6 +253,10 @@ def import_study(
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
     files.write_csv(out / PEOPLE, table)
     (out / PEOPLE).chmod(0o600)
+    aliases = {participant.alias for participant in participants}
+    for participant in removed:
+        if participant.alias not in aliases:
+            (out / RECORDS / f"{participant.alias}.jsonl").unlink(missing_ok=True)
     return examinations
 
 
@@ -335,10 +361,16 @@ def people_table(
                 "checks_passed": outcomes.count(True),
                 "checks_failed": outcomes.count(False),
                 "checks_not_reached": outcomes.count(None),
-                **{f"parameter_{key}": text for key, text in sorted(participant.start.parameters.items())},
+                **{f"parameter_{key}": text for key, text in _declared(card, participant.start)},
             }
         )
     return pd.DataFrame(rows)
+
+
+def _declared(card: StudyCard, start: Start) -> list[tuple[str, str]]:
+    """The address parameters that the design names, and those of panels."""
+    names = {*PARAMETERS, *card.design.parameters}
+    return sorted((key, text) for key, text in start.parameters.items() if key in names)
 
 
 def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool | None:

@@ -47,11 +47,9 @@ from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.site import LOCAL, StudySite
 from snellen.web.store import Job, Link, Refusal, Store
-from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
+from snellen.web.study import BUNDLE, PARAMETERS, RESULTS, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
-PARAMETERS = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-"""Address parameters that are recorded, in addition to those of the design."""
 NO_PAGE = "There is no such page."
 FAILURE = "The server failed and kept nothing of this request."
 STOP_SECONDS = 2

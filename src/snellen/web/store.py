@@ -285,6 +285,8 @@ def addresses(root: Path, base: str, participant: str = "", *, renew: bool = Fal
         raise SnellenError(f"{path}: no links yet; `snellen study serve` makes them")
     with contextlib.closing(connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
+        if participant and _slot(connection, "name = ?", participant) is None:
+            raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
         if renew:
             renew_links(connection)
         by_token = {token: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}

@@ -23,6 +23,11 @@ FORGOTTEN = "forgotten.json"
 """Digests of the starts of people who were removed, so that a file from elsewhere does not bring them back."""
 
 
+PROLIFIC = "PROLIFIC_PID"
+PARAMETERS = (PROLIFIC, "STUDY_ID", "SESSION_ID")
+"""Address parameters that are recorded, in addition to those of the design."""
+
+
 class ItemSetPlace(BaseModel):
     """An item set of a study: its path when the study was built, and the hash it must still have."""
 

@@ -146,7 +146,7 @@
     const address = Object.fromEntries(new URLSearchParams(location.search));
     const code = Snellen.randomCode();
     const returns = await insist(() => transport.returns(address), "The study could not be opened.");
-    if (plan.texts.consent && !returns) await agree(plan, transport, code);
+    if (plan.texts.consent && (!returns || transport.personal)) await agree(plan, transport, code);
     const opened = await insist(() => transport.open(address, code), "The study could not be opened.");
     const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");

@@ -159,23 +159,22 @@
     };
     const forget = () => remember({});
     const personal = new URLSearchParams(location.hash.slice(1)).get("continue");
-    if (personal) {
-      remember({ secret: personal });
-      history.replaceState(null, "", location.pathname + location.search);
-    }
+    if (personal) history.replaceState(null, "", location.pathname + location.search);
     return {
+      /** True if a link of the study leader was opened: consent is asked again, since somebody else may have sent it. */
+      personal: Boolean(personal),
       forget,
       stop: async () => forget(),
-      returns: async () => Boolean(remembered().secret),
+      returns: async () => Boolean(personal ?? remembered().secret),
       async open(parameters) {
-        const known = remembered();
+        const known = personal ? { secret: personal } : remembered();
         const body = { parameters };
         const participant = known.participant ?? parameters.participant;
         if (participant) body.participant = participant;
         if (known.secret) body.secret = known.secret;
         else if (plan.texts.consent) body.consented = true; // the page asks before it opens
         const answer = await post("api/open", body).catch((error) => {
-          if (!known.secret || !(error instanceof Refusal)) throw error;
+          if (personal || !known.secret || !(error instanceof Refusal)) throw error;
           forget(); // the server was emptied since
           location.reload();
           return new Promise(() => {});
