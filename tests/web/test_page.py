@@ -164,7 +164,7 @@ def test_keys_only_are_enough(browser: Browser, tmp_path: Path) -> None:
         keys.press("b")
         confirm()
         opened.wait_for_selector("#continue")
-        assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
+        assert opened.locator(".right").count() == 0, "it may be tried again"
         confirm()
         wait_for(opened, "practice")
         keys.press("a")
@@ -303,7 +303,7 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         opened.click('[data-name="B"]')
         opened.click("#next")
         opened.wait_for_selector("#continue")
-        assert opened.locator(".right [data-name]").get_attribute("data-name") == "A"
+        assert opened.locator(".right").count() == 0
         assert "Not right" in opened.locator(".feedback").text_content()  # type: ignore[operator]
         assert opened.locator("#continue").text_content() == "Try again"
         opened.click("#continue")
@@ -392,7 +392,7 @@ def test_after_three_wrong_answers_the_right_one_is_shown_and_it_goes_on(browser
             opened.fill("[data-field=answer]", "5")
             opened.click("#next")
             assert opened.inner_text("#continue") == label
-            assert "The right answer: 4" in opened.inner_text(".feedback")
+            assert ("The right answer: 4" in opened.inner_text(".feedback")) is (label == "Continue")
             opened.click("#continue")
         wait_for(opened, "choice")
         (record,) = pages_of(stored(opened))

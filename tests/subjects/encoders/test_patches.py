@@ -160,3 +160,26 @@ def test_numbers_out_of_range_are_clipped_and_invalid_ones_refused(album: Album)
     assert PatchCache(Numbered(scale=1e6)).read(image, album.folder).max() == 65504.0  # the largest of float16
     with pytest.raises(SnellenError, match="not finite"):
         PatchCache(Numbered(scale=float("nan"))).read(image, album.folder)
+
+
+@dataclass(frozen=True)
+class ChannelsFirst:
+    """Patches as a network gives them: channels first in memory, and seen from the other side."""
+
+    name: str = "channels first"
+    batch: int = 4
+    patch_settings: dict[str, Any] = field(default_factory=lambda: {"encoder": "channels first"})
+
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        first = np.arange(len(images) * 24, dtype=np.float32).reshape(len(images), 4, 2, 3)
+        return first.transpose(0, 2, 3, 1)
+
+
+def test_grids_are_read_as_they_were_given_whatever_their_order_in_memory(album: Album) -> None:
+    """safetensors writes the memory of an array, whose order may be another."""
+    images = images_of(album, 2)
+    encoder: Any = ChannelsFirst()
+    PatchCache(encoder).prepare(images, album.folder)
+    expected = encoder.patches([None, None])
+    for image, grid in zip(images, expected, strict=True):
+        np.testing.assert_array_equal(PatchCache(encoder).read(image, album.folder), grid)

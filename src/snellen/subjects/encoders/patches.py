@@ -138,7 +138,8 @@ class PatchCache:
                 raise SnellenError(
                     f"encoder:{self.encoder.name}: patch features are not finite; its weights are broken"
                 )
-            halves = np.clip(rows, -LARGEST, LARGEST).astype(np.float16)
+            # In the order of C: safetensors writes the memory of an array, whatever its strides are.
+            halves = np.clip(rows, -LARGEST, LARGEST).astype(np.float16, order="C")
             grids |= {image.sha256: grid for image, grid in zip(batch, halves, strict=True)}
         path = self.root / f"{digest(sorted(grids), 24)}.safetensors"
         checksums = {name: zlib.crc32(grid.tobytes()) for name, grid in grids.items()}
