@@ -156,7 +156,8 @@ def test_links_are_renewed_while_the_server_runs(visitor: Visitor) -> None:
     assert len(later.open(secret=secret).json()["records"]) == 2
     assert later.open().json()["participant"] == "p02"
     with pytest.raises(SnellenError, match="no participant p09"):
-        addresses(visitor.root, "", "p09")
+        addresses(visitor.root, "", "p09", renew=True)
+    assert addresses(visitor.root, "") == [fresh], "nothing is renewed for nobody"
 
 
 def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:

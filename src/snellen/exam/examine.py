@@ -85,10 +85,10 @@ def _examine(
     root = out if out is not None else run_folder(items, examined, [condition])
     if from_code and out is None:
         root = _unused(Path(root))  # the code, or what it uses, may have changed
-    asked = itertools.count()
+    calls = itertools.count()
 
     def count_call() -> None:
-        next(asked)
+        next(calls)
         after_call()
 
     with record_folder(root, count_call) as folder:
@@ -96,7 +96,7 @@ def _examine(
             items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
-    if from_code and next(asked) == 0:
+    if from_code and next(calls) == 0:
         sys.stderr.write(f"snellen: nothing was asked, since {root} holds these answers; another out= asks again\n")
     return examination
 

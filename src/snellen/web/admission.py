@@ -31,12 +31,13 @@ YEARS = range(2000, 2100)
 
 @dataclass(frozen=True)
 class FormProgress:
-    """A participant's rows so far: their number, the answered pages, whether consent was given, and nothing follows."""
+    """A participant's rows so far: their number, the answered pages, and whether consent, stop or end are there."""
 
     rows: int = 0
     pages: int = 0
     consented: bool = False
-    ended: bool = False
+    stopped: bool = False
+    finished: bool = False
 
     def after(self, record_row: RecordRow) -> FormProgress:
         """The progress with an accepted row."""
@@ -45,7 +46,8 @@ class FormProgress:
             record_row.sequence + 1,
             record.position + 1 if isinstance(record, PageAnswers) else self.pages,
             self.consented or isinstance(record, Consent),
-            self.ended or isinstance(record, Stop | End),
+            self.stopped or isinstance(record, Stop),
+            self.finished or isinstance(record, End),
         )
 
 
@@ -56,7 +58,7 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
         return f"Row {progress.rows} comes next, not row {str(record_row.sequence)[:20]}."
     if progress.rows == 0 and not isinstance(record, Start):
         return "The first row must be the start."
-    if progress.ended:
+    if progress.stopped or progress.finished:
         return "Nothing comes after the end, or after stopping."
     if record.time.tzinfo is None or record.time.year not in YEARS:
         return f"A time has a zone, and a year from {YEARS[0]} to {YEARS[-1]}."

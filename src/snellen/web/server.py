@@ -30,7 +30,7 @@ from starlette.exceptions import HTTPException
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.web import store
-from snellen.web.admission import row_problem
+from snellen.web.admission import FormProgress, row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, HTTPS_ONLY, MAX_BODY_BYTES, Guard, sentence
 from snellen.web.limits import (
@@ -112,7 +112,7 @@ class Receipt(BaseModel):
 
 @dataclass(frozen=True)
 class StudyService:
-    """A served study: its plan, page, database, links, files by path, recorded parameters, what ends it, and limits.
+    """A served study: its plan, page, database, links, files by path, recorded parameters, completion code, and limits.
 
     Without a `site`, requests may call the server by any name.
     """
@@ -168,7 +168,7 @@ class StudyService:
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         rows = store.rows_of(connection, slot.number)
-        completion = self._completion(connection, slot)
+        completion = self._completion(store.progress_of(connection, slot.number))
         return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows, completion=completion)
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
@@ -183,16 +183,17 @@ class StudyService:
             start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
             record_row = record_row.model_copy(update={"record": start})
         progress = store.progress_of(connection, slot.number)
-        is_new = not 0 <= record_row.sequence < progress.rows
-        if is_new and (problem := row_problem(record_row, self.plan, slot.name, slot.form, progress)):
-            raise Refusal(422, problem)
+        if not 0 <= record_row.sequence < progress.rows:  # a new row
+            if problem := row_problem(record_row, self.plan, slot.name, slot.form, progress):
+                raise Refusal(422, problem)
+            progress = progress.after(record_row)
         store.keep_row(connection, slot, record_row)
         self.brakes.check_size(connection, slot.number)
-        return self._completion(connection, slot)
+        return self._completion(progress)
 
-    def _completion(self, connection: sqlite3.Connection, slot: store.Slot) -> Completion:
+    def _completion(self, progress: FormProgress) -> Completion:
         """The code and link for those who answered all pages."""
-        return self.completion if store.has_finished(connection, slot.number) else Completion()
+        return self.completion if progress.finished else Completion()
 
 
 def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimits = DEFAULT_LIMITS) -> StudyService:

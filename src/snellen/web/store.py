@@ -271,8 +271,9 @@ def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     kinds = dict(connection.execute(
         "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
     ).fetchall())  # fmt: skip
-    ended = bool({"stop", "end"} & kinds.keys())
-    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), "consent" in kinds, ended)
+    return FormProgress(
+        sum(kinds.values()), kinds.get("answers", 0), *(name in kinds for name in ("consent", "stop", "end"))
+    )
 
 
 def addresses(root: Path, base: str, participant: str = "", *, renew: bool = False) -> list[str]:
@@ -285,24 +286,16 @@ def addresses(root: Path, base: str, participant: str = "", *, renew: bool = Fal
         raise SnellenError(f"{path}: no links yet; `snellen study serve` makes them")
     with contextlib.closing(connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        if participant and _slot(connection, "name = ?", participant) is None:
-            raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
         if renew:
             renew_links(connection)
         by_token = {token: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
         slot = _slot(connection, "name = ?", participant) if participant else None
+        if participant and (slot is None or slot.link not in by_token):  # nothing is renewed
+            raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
         connection.execute("COMMIT")
-    if not participant:
+    if slot is None:
         return [link.address(base) for link in by_token.values()]
-    if slot is None or slot.link not in by_token:
-        raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
     return [f"{by_token[slot.link].address(base)}#continue={slot.secret}"]
-
-
-def has_finished(connection: sqlite3.Connection, number: int) -> bool:
-    """True if participant `number` answered all pages."""
-    query = "SELECT 1 FROM rows WHERE participant = ? AND json_extract(record, '$.type') = 'end'"
-    return connection.execute(query, (number,)).fetchone() is not None
 
 
 def rows_of(connection: sqlite3.Connection, number: int) -> list[RecordRow]:

@@ -159,8 +159,8 @@ def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa
         raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {remedy}") from error
     if schema is None:
         return table
-    found = {name: table.schema.field(place).type for place, name in enumerate(table.column_names)}
-    if odd := [field.name for field in schema if found.get(field.name) != field.type]:
+    types = {name: table.schema.field(place).type for place, name in enumerate(table.column_names)}
+    if odd := [field.name for field in schema if types.get(field.name) != field.type]:
         raise SnellenError(f"{path}: missing or retyped columns ({printable(', '.join(odd))}); {remedy}")
     return table.select(schema.names)
 

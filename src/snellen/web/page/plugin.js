@@ -131,8 +131,8 @@
       const [verdict, answer] = one.widget.reveal(right, page, !wrong || isLast);
       passed = passed && !wrong;
       one.root.dataset.right = String(page.kind === "example" ? null : verdict);
-      const shown = `The right answer: ${answer}`;
-      one.feedback.textContent = verdict ? "Right." : !wrong ? shown : isLast ? `Not right. ${shown}. You may go on all the same.` : "Not right. Please look again.";
+      const solution = `The right answer: ${answer}`;
+      one.feedback.textContent = verdict ? "Right." : !wrong ? solution : isLast ? `Not right. ${solution}. You may go on all the same.` : "Not right. Please look again.";
       one.root.inert = true;
     }
     return new Promise((resolve) => {
