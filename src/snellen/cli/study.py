@@ -66,15 +66,17 @@ def presets(
 @app.command()
 def serve(
     study: Study,
-    host: Annotated[str, typer.Option(help="Address to listen on. Beyond this machine it takes TLS.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. Access from other machines needs TLS.")
+    ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8000,
     public_url: Annotated[
         str, typer.Option(help="Address in links instead of http://HOST:PORT: https://… of a TLS proxy.")
     ] = "",
     certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM), for TLS without a proxy.")] = None,
     key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM).")] = None,
-    max_participants: Annotated[int, typer.Option(min=1, help="People after whom nobody else can begin.")] = 1000,
-    max_connections: Annotated[int, typer.Option(min=2, help="Connections that may be open.")] = 400,
+    max_participants: Annotated[int, typer.Option(min=1, help="Greatest number of participants.")] = 1000,
+    max_connections: Annotated[int, typer.Option(min=2, help="Greatest number of open connections.")] = 400,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
     from snellen.web.limits import VisitorLimits
@@ -162,7 +164,7 @@ def import_(
         print(f"refused: {len(refused) - REFUSALS_SHOWN} more, in {out / REFUSED}")
     if is_incomplete:
         people = dict.fromkeys(row.person for row in refused if row.row)
-        print(f"{len(people)} left out: accept it with --skip NAME, or leave out only the refused rows with --skip-bad")
+        print(f"People left out: {len(people)}. --skip NAME accepts this; --skip-bad leaves out only the refused rows")
     if max(counts) - min(counts) > 1:
         print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
     print(f"{answered} answers; participants: {out / PEOPLE}")
@@ -207,7 +209,7 @@ def forget(
         return
     print(f"{receipt['rows_deleted_from_database']} rows deleted from the database of the study")
     for folder in receipt["folders_written_again"]:
-        print(f"written again without this person: {folder}")
+        print(f"runs written again without this person: {folder}")
     print(f"not touched: {receipt['not_touched']}")
     print(f"receipt: {receipt['receipt']}")
 

@@ -61,7 +61,7 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
     if progress.stopped or progress.finished:
         return "Nothing comes after the end, or after stopping."
     if record.time.tzinfo is None or record.time.year not in YEARS:
-        return f"A time has a zone, and a year from {YEARS[0]} to {YEARS[-1]}."
+        return f"A time must have a time zone, and a year from {YEARS[0]} to {YEARS[-1]}."
     if progress.rows - progress.pages > MAX_RETURNS and not isinstance(record, PageAnswers | End | Stop):
         return "The page was loaded too often."
     if isinstance(record, Start):
@@ -84,8 +84,8 @@ def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -
     words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
     is_long = sum(map(len, words)) > MAX_START or any(len(word) > MAX_WORD for word in words)
     if len(start.parameters) + len(start.screen) > MAX_ENTRIES or is_long:
-        return "The start holds too much."
-    return "" if all(map(math.isfinite, start.screen.values())) else "A size of the screen is no number."
+        return "The record of the start is too large."
+    return "" if all(map(math.isfinite, start.screen.values())) else "A screen size is not a number."
 
 
 def form_pages(plan: StudyPlan, form: int) -> tuple[str, ...]:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,23 +18,15 @@ from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, RESULTS, forgotten
 
 
-@dataclass(frozen=True)
-class Match:
-    """A person who is to be removed: their name in the database, and their rows there."""
-
-    number: int
-    name: str
-    rows: Sequence[RecordRow]
-
-
 def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
     """Remove a person, by name, alias or withdrawal code, and write a receipt; returns its content.
 
     Answers in the server's database are overwritten. In each folder of imported results, the record is deleted and all
     runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant.
     """
-    in_database = [match for match in _people(root) if _is_meant(participant, match.name, match.rows)]
-    starts = {start_digest(match.rows[0]) for match in in_database}
+    people = store.read_stored(root) if (root / RESULTS).is_file() else ()
+    in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
+    starts = {start_digest(stored.rows[0]) for stored in in_database}
     written = []
     for folder in folders:
         for other in imported(folder):
@@ -48,7 +38,7 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
     if len(starts) > 1:
         raise SnellenError(f"{participant}: {len(starts)} people are meant; give the code of one")
     files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | starts)))
-    deleted = sum(_delete(root, match.number) for match in in_database)
+    deleted = sum(_delete(root, stored.number) for stored in in_database)
     for folder in written:
         import_study(root, (), folder)  # without those who are forgotten
     receipt = {
@@ -69,16 +59,6 @@ def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> 
         name,
         *(row.record.code for row in record_rows if isinstance(row.record, Start) and row.record.code),
     }
-
-
-def _people(root: Path) -> list[Match]:
-    path = root / RESULTS
-    if not path.is_file():
-        return []
-    with contextlib.closing(sqlite3.connect(path, timeout=store.BUSY_SECONDS)) as connection:
-        people = connection.execute("SELECT number, name FROM participants").fetchall()
-        everyone = (Match(number, name, store.rows_of(connection, number)) for number, name in people)
-        return [match for match in everyone if match.rows]
 
 
 def _delete(root: Path, number: int) -> int:

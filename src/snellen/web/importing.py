@@ -41,7 +41,6 @@ from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
 from snellen.web.study import (
-    PARAMETERS,
     PROLIFIC,
     RESULTS,
     PageSource,
@@ -111,8 +110,8 @@ def admit_all(
 ) -> tuple[list[tuple[str, list[RecordRow]]], list[Refused]]:
     """People with accepted rows, and all refused rows; a person with a refused row is left out whole.
 
-    With `skip_bad`, only the refused rows are. `skip` has names of people who are left out, and named as refused. Those
-    who were forgotten (`snellen study forget`) are left out without a word.
+    With `skip_bad`, only the refused rows are left out. `skip` has names of people who are left out, and named as
+    refused. Those who were forgotten (`snellen study forget`) are left out silently.
     """
     plan, gone = read_plan(root), forgotten(root)
     people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
@@ -235,18 +234,8 @@ def import_study(
         lines = "".join(line_of(row) for row in participant.rows)
         write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
-    questions = {page_id: source for page_id, source in card.pages.items() if plan.pages[page_id].kind == "question"}
-    examinations, checked_examinations = list[Examination](), list[Examination]()
-    for suite in card.itemsets:
-        for checked in (False, True):
-            sources = {
-                page_id: source
-                for page_id, source in questions.items()
-                if source.suite == suite and (source.block in rules) is checked
-            }
-            folder = out / AUTHENTICITY / suite if checked else out / suite
-            if arms := list(_arms(card, plan, suite, participants, sources)):
-                (checked_examinations if checked else examinations).append(_import_run(card, suite, arms, folder))
+    examinations = _import_runs(card, plan, participants, out, rules, are_checked=False)
+    checked_examinations = _import_runs(card, plan, participants, out / AUTHENTICITY, rules, are_checked=True)
     left_out = Counter(row.person for row in refused if row.row)
     table = people_table(plan, card, participants, left_out)
     for rule in rules.values() if checked_examinations else ():
@@ -310,6 +299,29 @@ def _form(plan: StudyPlan, participant: Participant) -> list[str]:
     return list(form_pages(plan, participant.start.form))
 
 
+def _import_runs(
+    card: StudyCard,
+    plan: StudyPlan,
+    participants: Sequence[Participant],
+    out: Path,
+    rules: Collection[str],
+    *,
+    are_checked: bool,
+) -> list[Examination]:
+    """A run per suite of the questions in blocks with an authenticity rule (`are_checked`), or of all others."""
+    questions = {
+        page_id: source
+        for page_id, source in card.pages.items()
+        if plan.pages[page_id].kind == "question" and (source.block in rules) is are_checked
+    }
+    examinations = []
+    for suite in card.itemsets:
+        sources = {page_id: source for page_id, source in questions.items() if source.suite == suite}
+        if arms := list(_arms(card, plan, suite, participants, sources)):
+            examinations.append(_import_run(card, suite, arms, out / suite))
+    return examinations
+
+
 def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
     suite, items = SUITES.get(suite_name), open_itemset(card, suite_name)
     responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
@@ -361,16 +373,14 @@ def people_table(
                 "checks_passed": outcomes.count(True),
                 "checks_failed": outcomes.count(False),
                 "checks_not_reached": outcomes.count(None),
-                **{f"parameter_{key}": text for key, text in _declared(card, participant.start)},
+                **{
+                    f"parameter_{key}": text
+                    for key, text in sorted(participant.start.parameters.items())
+                    if key in card.parameters
+                },
             }
         )
     return pd.DataFrame(rows)
-
-
-def _declared(card: StudyCard, start: Start) -> list[tuple[str, str]]:
-    """The address parameters that the design names, and those of panels."""
-    names = {*PARAMETERS, *card.design.parameters}
-    return sorted((key, text) for key, text in start.parameters.items() if key in names)
 
 
 def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool | None:

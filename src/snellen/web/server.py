@@ -47,7 +47,7 @@ from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.site import LOCAL, StudySite
 from snellen.web.store import Job, Link, Refusal, Store
-from snellen.web.study import BUNDLE, PARAMETERS, RESULTS, read_plan, read_study
+from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
 NO_PAGE = "There is no such page."
@@ -208,12 +208,11 @@ def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimit
     database = Store(root / RESULTS, plan.plan_hash)
     reviewers = card.design.reviewers if plan.kind == "review" else ()
     kept = database.submit(partial(store.links, reviewers=reviewers, open_to_all=plan.kind == "study")).result()
-    parameters = frozenset((*PARAMETERS, *card.design.parameters))
     texts, index, brakes = card.design.texts, index_page(plan.texts.title, "local"), Brakes(limits)
     connections = Connections(limits, is_forwarded=site is not None and site.is_forwarded)
     completion = Completion(code=texts.completion_code, url=texts.completion_url)
     return StudyService(
-        plan, index, database, tuple(kept), files, parameters, completion, site, limits, brakes, connections
+        plan, index, database, tuple(kept), files, card.parameters, completion, site, limits, brakes, connections
     )
 
 

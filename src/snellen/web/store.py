@@ -319,11 +319,25 @@ def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) 
         raise Refusal(409, f"Row {record_row.sequence} is kept with other content; reload the page.")
 
 
+@dataclass(frozen=True)
+class Stored:
+    """One participant of the database: their number and name, and their rows in order."""
+
+    number: int
+    name: str
+    rows: list[RecordRow]
+
+
 def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
     """All participants with their rows at one moment; the server may be running.
 
     Raises SnellenError if nothing was served yet.
     """
+    return ((stored.name, stored.rows) for stored in read_stored(root))
+
+
+def read_stored(root: Path) -> Iterator[Stored]:
+    """As `read_results`, with the participants' numbers."""
     path = root / RESULTS
     if not path.is_file():
         raise SnellenError(f"{path}: no results; `snellen study serve` writes them")
@@ -334,6 +348,6 @@ def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
             participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
             for number, name in participants:
                 if rows := rows_of(connection, number):
-                    yield name, rows
+                    yield Stored(number, name, rows)
     except sqlite3.Error as error:
         raise SnellenError(f"{path}: cannot be read ({error}); is it a database of `snellen study serve`?") from None

@@ -67,6 +67,11 @@ class StudyCard(Card):
     versions: dict[str, str] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The address parameters that are recorded: those of panels, and those that the design names."""
+        return frozenset((*PARAMETERS, *self.design.parameters))
+
 
 def read_study(root: Path) -> StudyCard:
     """The card of a study. Raises SnellenError if there is none."""

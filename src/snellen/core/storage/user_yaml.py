@@ -27,7 +27,7 @@ def parse_yaml(text: str) -> Any:
         return yaml.load(text, _PlainLoader)  # a SafeLoader that reads less
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         # What PyYAML raises for scalars such as 2026-99-99, a number of 100,000 digits, `!!bool x`.
-        raise yaml.YAMLError(f"a value is not what it looks like: {error}") from error
+        raise yaml.YAMLError(f"a value cannot be read: {error}") from error
 
 
 class _PlainLoader(yaml.SafeLoader):
