@@ -266,14 +266,18 @@ def test_a_video_starts_with_the_clock(browser: Browser, tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, tmp_path: Path) -> None:
+    """A long text between media, which the plan does not call a label, leaves all in their order, without tiles."""
+    long = TextPart(text="Example of " + "x " * 30)
     pages = tuple(
         PAGES[1].model_copy(update={"page_id": name, "parts": parts})
         for name, parts in (
             ("before", (TextPart(text="A:"), TILES[0], TextPart(text="B:"), TILES[1], TILES[2], TextPart(text="?"))),
             ("after", (TextPart(text="x" * 60), TILES[0], TextPart(text="cat"), TILES[1], TextPart(text="dog"))),
+            ("long", (long.model_copy(update={"is_label": True}), TILES[0], TextPart(text="dog:"), TILES[1])),
+            ("mixed", (TextPart(text="cat:"), TILES[0], long, TILES[1], TextPart(text="bird:"), TILES[2])),
         )
     )
-    index = write_bundle(tmp_path, plan("before", "after", changes=pages))
+    index = write_bundle(tmp_path, plan("before", "after", "long", "mixed", changes=pages))
     tiles = "all => all.map((tile) => [tile.textContent, tile.querySelectorAll('img').length])"
     with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
         begin(opened, index.as_uri())
@@ -285,6 +289,17 @@ def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, 
         assert opened.locator(".tiles > *").evaluate_all(tiles) == [["cat", 1], ["dog", 1]]
         tops = opened.locator(".tiles img").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
         assert tops[0] == tops[1]
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for(opened, "long")
+        assert opened.locator(".tiles > *").evaluate_all(tiles) == [[long.text.strip(), 1], ["dog:", 1]]
+        opened.click('[data-name="A"]')
+        opened.click("#next")
+        wait_for(opened, "mixed")
+        assert opened.locator(".tiles").count() == 0
+        order = "all => all.map((part) => part.tagName === 'IMG' ? 'image' : part.textContent.trim())"
+        texts = opened.locator(".parts p.part, .parts img").evaluate_all(order)
+        assert texts[:6] == ["cat:", "image", long.text.strip(), "image", "bird:", "image"]
 
 
 @pytest.mark.slow

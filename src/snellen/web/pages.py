@@ -132,8 +132,11 @@ def as_page(
     sets = [option for view in views for option in view.options if len(option.media) > 1]
     shown_parts = without_sets(parts, views[0]) if sets else without_list(parts, views[0])
     page_parts = [_page_part(part) for part in shown_parts]
-    if trial.for_people and isinstance(page_parts[-1], TextPart):
-        page_parts[-1] = page_parts[-1].model_copy(update={"is_question": True})
+    if trial.for_people:  # labels, and at last the question
+        for place, part in enumerate(page_parts):
+            if isinstance(part, TextPart):
+                kind = "is_question" if place == len(page_parts) - 1 else "is_label"
+                page_parts[place] = part.model_copy(update={kind: True})
     questions = tuple(_question(view, parts, bool(sets), len(views) > 1, reason) for view in views)
     return Page(
         page_id=digest([trial.task.id, str(trial.condition), list(trial.item_ids), practice], 12),

@@ -28,10 +28,14 @@ class _Frozen(BaseModel):
 
 
 class TextPart(_Frozen):
-    """A text on a page; `is_question` for the question of a person, which is never a caption."""
+    """A text on a page: for people the question (`is_question`), or a label of the media after it (`is_label`).
+
+    Pages with the wording of models do not say which. Short texts next to media are labels there, unless some are long.
+    """
 
     text: str
     is_question: bool = False
+    is_label: bool = False
 
 
 class MediaPart(_Frozen):

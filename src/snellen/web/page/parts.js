@@ -3,16 +3,16 @@
 
 (() => {
   const { element } = Snellen;
-  const LABEL = 48; // letters; a line of at most this length next to media is a label
+  const LABEL = 48; // letters; a line of at most this length next to media is a label, if the plan does not say
 
-  const isLabel = (token) => token.text !== undefined && token.text.length <= LABEL && !token.text.trim().includes("\n");
+  const isLabel = (token) => token.text !== undefined && (token.isLabel || (token.text.length <= LABEL && !token.text.trim().includes("\n")));
 
   /** Texts, and consecutive media as one: `{text}` or `{media}`. `media` collects all of the page. */
   function tokensOf(page, drawable, media) {
     const tokens = [];
     for (const part of page.parts) {
       if ("text" in part) {
-        tokens.push({ text: part.text });
+        tokens.push({ text: part.text, isLabel: part.is_label });
         continue;
       }
       const label = part.kind === "video" ? "Video" : `Image ${media.filter((medium) => medium.image).length + 1}`;
@@ -24,8 +24,15 @@
     return tokens;
   }
 
+  /** True if all texts between media are labels: tiles of only some would have the labels of their neighbours. */
+  function isTiled(tokens) {
+    const isMedia = (token) => token.media !== undefined;
+    return tokens.slice(tokens.findIndex(isMedia), tokens.findLastIndex(isMedia)).every((token) => isMedia(token) || isLabel(token));
+  }
+
   /** Consecutive media and labels; every longer text is separate. */
   function runsOf(tokens) {
+    if (!isTiled(tokens)) return tokens.map((token) => [token]);
     const runs = [];
     let open = false;
     for (const token of tokens) {
