@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typer.testing import CliRunner, Result
 from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec, View
+from snellen.core.storage.files import kernel_lock
 from snellen.core.storage.parts import read_exchanges
 from snellen.reports import load_run
 from snellen.stimuli.scenes import MATERIALS, SHAPES
@@ -25,10 +27,11 @@ from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.forgetting import forget
+from snellen.web.forgetting import LOCK, forget
 from snellen.web.importing import (
     PEOPLE,
     Participant,
+    admit_all,
     as_participants,
     import_study,
     people_table,
@@ -39,7 +42,7 @@ from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
-from snellen.web.store import keep_row, take_slot
+from snellen.web.store import connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
@@ -269,6 +272,13 @@ def test_rows_that_no_page_writes_stop_nobody_else(name: str, sets_folder: Path,
     assert len(str(refused)) < 300
     import_study(tmp_path / "study", people, out, skip=("p01",))
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
+    # Somebody else may use the name: then the file or the study result tells them apart.
+    namesakes = [Submission(people[1].name, some.rows, f"a.zip: study_result_{n}") for n, some in enumerate(people)]
+    kept, left_out = admit_all(namesakes, tmp_path / "study", skip=("study_result_0",))
+    assert [len(rows) for _, rows in kept] == [len(people[1].rows)]
+    assert [row.source for row in left_out] == ["a.zip: study_result_0"]
+    with pytest.raises(SnellenError, match="no person and no file of this name"):
+        admit_all(namesakes, tmp_path / "study", skip=("study_result_7",))
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
         import_study(tmp_path / "study", people[:1], tmp_path / "alone")
 
@@ -390,6 +400,42 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def test_a_person_who_only_opened_the_study_is_forgotten(sets_folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "study"
+    small_study("combo", sets_folder, root)
+    service = open_service(root)
+    opening = partial(take_slot, link=service.links[0], secret="", parameters={"lab": "north-wing"}, forms=3)
+    service.database.submit(opening).result()
+    receipt = forget(root, "p01", [])
+    assert (receipt["rows_deleted_from_database"], receipt["write_ahead_log"]) == (0, "overwritten")
+    service.database.close()
+    for path in root.rglob("*"):
+        assert not path.is_file() or b"north-wing" not in path.read_bytes(), path
+
+
+def test_a_reader_of_the_log_is_named_in_the_receipt(
+    sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "study"
+    small_study("combo", sets_folder, root)
+    service = open_service(root)
+    opening = partial(take_slot, link=service.links[0], secret="", parameters={}, forms=3)
+    service.database.submit(opening).result()
+    monkeypatch.setattr("snellen.web.store.BUSY_SECONDS", 0.1)
+    with closing(connect(root / "results.sqlite")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM participants").fetchall()
+        assert forget(root, "p01", [])["write_ahead_log"] == "may hold copies until the server stops"
+    service.database.close()
+
+
+def test_two_removals_at_once_are_refused(sets_folder: Path, tmp_path: Path) -> None:
+    root = tmp_path / "study"
+    small_study("combo", sets_folder, root)
+    with kernel_lock(root / LOCK, root), pytest.raises(SnellenError, match="another process is writing there"):
+        forget(root, "p01", [])
 
 
 def test_only_runs_of_the_study_are_removed_and_an_interrupted_removal_is_repeated(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +19,9 @@ from fastapi.testclient import TestClient
 from snellen.core.errors import SnellenError
 from snellen.web import jatos
 from snellen.web.admission import BadLine, ReadRow, Submission
+from snellen.web.importing import as_participants
 from snellen.web.jatos import line_of, read_archive, read_folder, write_jzip
-from snellen.web.plan import RecordRow, StudyPlan
+from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
 from snellen.web.study import read_plan
@@ -299,12 +301,70 @@ def test_names_that_leave_the_archive_are_refused(tmp_path: Path, plan: StudyPla
         pairs(read_archive(archive))
 
 
-@pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_MEMBER_BYTES", "MAX_TOTAL_BYTES"])
+@pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_FILE_BYTES", "MAX_TOTAL_BYTES"])
 def test_archives_have_limits(tmp_path: Path, plan: StudyPlan, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))})
     monkeypatch.setattr(jatos, limit, 1)
     with pytest.raises(SnellenError, match=r"more than 1|over 1 bytes"):
         pairs(read_archive(archive))
+
+
+def test_the_components_of_one_result_share_a_limit(
+    tmp_path: Path, plan: StudyPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = as_text(rows_of_form(plan, "p", 0))
+    monkeypatch.setattr(jatos, "MAX_FILE_BYTES", len(text) + 10)
+    assert len(pairs(read_archive(write_results(tmp_path / "two.zip", {(1, 1): text, (2, 1): text})))) == 2
+    with pytest.raises(SnellenError, match="in one study result"):
+        pairs(read_archive(write_results(tmp_path / "one.zip", {(1, 1): text, (1, 2): text})))
+
+
+@pytest.mark.parametrize("number", ["1e999", "9" * 5000, "[" * 5000])
+def test_a_listed_number_that_is_none_is_named(
+    tmp_path: Path, plan: StudyPlan, number: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows))
+        results = f'{{"id": {number}, "componentResults": [{{"data": {{"size": 1}}}}]}}'
+        archive.writestr("metadata.json", f'{{"data": [{{"studyResults": [{results}]}}]}}')
+    assert by_name(read_archive(path)) == {"p": rows}
+    assert caplog.messages == [f"{path}: metadata.json lists no results that can be compared"]
+
+
+def test_several_people_in_one_result_are_named(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = {(1, 1): as_text(rows_of_form(plan, "p", 0)) + as_text(rows_of_form(plan, "q", 1))}
+    path = write_results(tmp_path / "a.zip", texts)
+    assert by_name(read_archive(path)).keys() == {"p", "q"}
+    (message,) = caplog.messages
+    assert message == f"{path}: study_result_1: one result has rows of 2 people (p, q); the same person may be all"
+
+
+def test_many_starts_of_one_name_take_linear_time(tmp_path: Path, plan: StudyPlan) -> None:
+    start = rows_of_form(plan, "p", 0)[0]
+    assert isinstance(start.record, Start)
+
+    def seconds(count: int) -> float:
+        starts = [replace_start(start, code=f"code-{number}") for number in range(count)]
+        path = tmp_path / f"{count}.txt"
+        path.write_text(as_text(starts), "utf-8")
+        begin = time.process_time()
+        assert len(as_participants((person.name, rows_in(person)) for person in read_archive(path))) == count
+        return time.process_time() - begin
+
+    seconds(100)
+    assert seconds(3200) < 16 * seconds(400), "8 for linear, 64 for quadratic time"
+
+
+def replace_start(row: RecordRow, code: str) -> RecordRow:
+    return RecordRow(sequence=0, record=row.record.model_copy(update={"code": code}))
+
+
+def rows_in(submission: Submission) -> list[RecordRow]:
+    return [row for row in submission.rows if isinstance(row, RecordRow)]
 
 
 def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan) -> None:

@@ -21,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, make_app, open_service
-from snellen.web.store import Slot, Store, addresses, keep_row, read_results
+from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
 from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
 
 
@@ -158,6 +158,20 @@ def test_links_are_renewed_while_the_server_runs(visitor: Visitor) -> None:
     with pytest.raises(SnellenError, match="no participant p09"):
         addresses(visitor.root, "", "p09", renew=True)
     assert addresses(visitor.root, "") == [fresh], "nothing is renewed for nobody"
+
+
+@pytest.mark.parametrize("reviewer", ["", "ann"])
+def test_an_opening_under_a_link_that_is_renewed_meanwhile_is_refused_alone(tmp_path: Path, reviewer: str) -> None:
+    database = Store(tmp_path / "results.sqlite", "0" * 16)
+    (link,) = database.submit(
+        partial(links, reviewers=[reviewer] if reviewer else [], open_to_all=not reviewer)
+    ).result()
+    opening = partial(take_slot, link=link, secret="", parameters={}, forms=1)
+    assert database.submit(opening).result().number == 0
+    database.submit(renew_links).result()
+    with pytest.raises(Refusal, match="replaced by a new one"):
+        database.submit(opening).result()
+    database.close()
 
 
 def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:

@@ -17,39 +17,53 @@ from snellen.web.importing import import_study, imported, write_private
 from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, RESULTS, forgotten
 
+LOCK = ".forget.lock"
+
 
 def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
     """Remove a person, by name, alias or withdrawal code, and write a receipt; returns its content.
 
     Answers in the server's database are overwritten. In each folder of imported results, the record is deleted and all
-    runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant.
+    runs are written again without the person. Raises SnellenError if nobody, or more than one person, is meant, or if
+    another process removes somebody at the same time.
     """
-    people = store.read_stored(root) if (root / RESULTS).is_file() else ()
+    with files.kernel_lock(root / LOCK, root):  # two at once would overwrite each other's list of the removed
+        return _forget(root, participant, folders)
+
+
+def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
+    people = store.read_stored(root, with_rows=False) if (root / RESULTS).is_file() else ()
     in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
-    starts = {start_digest(stored.rows[0]) for stored in in_database}
+    persons = {start_digest(stored.rows[0]) if stored.rows else stored.name for stored in in_database}
+    digests = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     written = []
     for folder in folders:
         for other in imported(folder):
             if _is_meant(participant, other.name, other.rows) or other.alias == participant:
                 written.append(folder)
-                starts.add(start_digest(other.rows[0]))
-    if not starts:
+                digests.add(start_digest(other.rows[0]))
+    persons |= digests
+    if not persons:
         raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
-    if len(starts) > 1:
-        raise SnellenError(f"{participant}: {len(starts)} people are meant; give the code of one")
-    files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | starts)))
-    deleted = sum(_delete(root, stored.number) for stored in in_database)
+    if len(persons) > 1:
+        raise SnellenError(f"{participant}: {len(persons)} people are meant; give the code of one")
+    if digests:
+        files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | digests)))
+    counts = [_delete(root, stored.number) for stored in in_database]
     for folder in written:
         import_study(root, (), folder)  # without those who are forgotten
     receipt = {
         "study": root.resolve().name,
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rows_deleted_from_database": deleted,
+        "rows_deleted_from_database": sum(deleted for deleted, _ in counts),
+        "write_ahead_log": "may hold copies until the server stops"
+        if any(kept for _, kept in counts)
+        else "overwritten",
         "folders_written_again": [str(folder) for folder in written],
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }
-    path = root / f"forgotten-{next(iter(starts))[:8]}.json"
+    path = root / f"forgotten-{next(iter(persons))[:8]}.json"
     write_private(path, json.dumps(receipt, indent=1) + "\n")
     return {**receipt, "receipt": str(path)}
 
@@ -61,11 +75,14 @@ def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> 
     }
 
 
-def _delete(root: Path, number: int) -> int:
-    """Delete and overwrite a participant's rows, also in the write-ahead log; a server may be running."""
+def _delete(root: Path, number: int) -> tuple[int, bool]:
+    """Delete and overwrite a participant's rows; a server may be running.
+
+    Returns their number, and whether the write-ahead log may still hold copies, since another process reads it.
+    """
     with contextlib.closing(store.connect(root / RESULTS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         deleted = store.delete_participant(connection, number)
         connection.execute("COMMIT")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return deleted
+        is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # waits `BUSY_SECONDS`
+    return deleted, bool(is_busy)

@@ -36,7 +36,7 @@ from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
 from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, start_digest
-from snellen.web.jatos import line_of, read_archive, read_folder
+from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
@@ -110,13 +110,14 @@ def admit_all(
 ) -> tuple[list[tuple[str, list[RecordRow]]], list[Refused]]:
     """People with accepted rows, and all refused rows; a person with a refused row is left out whole.
 
-    With `skip_bad`, only the refused rows are left out. `skip` has names of people who are left out, and named as
-    refused. Those who were forgotten (`snellen study forget`) are left out silently.
+    With `skip_bad`, only the refused rows are left out. `skip` has names of people, or of the file or study
+    result they came from, who are left out and named as refused. Those who were forgotten (`snellen study forget`) are left out silently.
     """
-    plan, gone = read_plan(root), forgotten(root)
+    plan, gone, skipped = read_plan(root), forgotten(root), set[str]()
     people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
     for submission in submissions:
-        if submission.name in skip:
+        if matches := {submission.name, submission.source, submission.source.rpartition(": ")[2]}.intersection(skip):
+            skipped |= matches
             refused.append(Refused(submission.name, submission.source, "", SKIPPED))
             continue
         rows, problems = admit(submission, plan, leave_out=skip_bad)
@@ -125,8 +126,8 @@ def admit_all(
         refused += problems
         if rows:
             people.append((submission.name, rows))
-    if absent := next((name for name in skip if name not in {row.person for row in refused}), None):
-        raise SnellenError(f"--skip {absent}: nobody of this name is among the results")
+    if absent := next((name for name in skip if name not in skipped), None):
+        raise SnellenError(f"--skip {absent}: no person and no file of this name is among the results")
     return people, refused
 
 
@@ -139,17 +140,20 @@ def as_participants(
     and so on.
     """
     known = {participant.alias: participant for participant in earlier}
+    alias_of = {participant.start.model_dump_json(): alias for alias, participant in known.items()}
+    number = 1
     for name, rows in people_rows:
         participant = Participant(name, name, tuple(rows))
-        if same := next((other for other in known.values() if other.start == participant.start), None):
-            known[same.alias] = _joined(same, rows)
+        start = participant.start.model_dump_json()
+        if start in alias_of:
+            known[alias_of[start]] = _joined(known[alias_of[start]], rows)
             continue
-        alias, number = name if ALIAS.fullmatch(name) else "", 1
+        alias = name if ALIAS.fullmatch(name) else ""
         while not alias or alias in known:
             alias, number = f"p{number:02d}", number + 1
         if name in known:
             log.warning("%s: somebody else of this name is there already; this person is %s", name, alias)
-        known[alias] = replace(participant, alias=alias)
+        known[alias], alias_of[start] = replace(participant, alias=alias), alias
     return sorted(known.values(), key=lambda person: (person.start.time.timestamp(), person.alias))
 
 
@@ -165,7 +169,7 @@ def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Parti
 def imported(out: Path) -> Iterator[Participant]:
     """The people who were imported into a folder before. Raises SnellenError if a record was changed since."""
     for path in sorted((out / RECORDS).glob("*.jsonl")):
-        for submission in read_folder([path]):
+        for submission in read_folder([path], MAX_RECORD_BYTES):
             if bad := next((row for row in submission.rows if isinstance(row, BadLine)), None):
                 raise SnellenError(f"{path}: line {bad.line}: {bad.reason} Delete it, and import this person again")
             rows = tuple(row for row in submission.rows if isinstance(row, RecordRow))

@@ -29,7 +29,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
-from snellen.web.admission import BadLine, Submission
+from snellen.web.admission import BadLine, Submission, start_digest
 from snellen.web.bundle import INDEX, bundle_files
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
@@ -45,8 +45,10 @@ STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
 """Suffixes of compressed files."""
 RESULT = re.compile(r"/?study_result_([0-9]{1,18})/comp[_-]result_([0-9]{1,18})/data\.txt")
 MAX_MEMBERS = 200_000
-MAX_MEMBER_BYTES = 64 * 2**20
-"""Limit for the data of one component; JATOS's own default limit is 5 MB."""
+MAX_FILE_BYTES = 64 * 2**20
+"""Limit for a file, and for the components of one study result together; JATOS's own default is 5 MB a component."""
+MAX_RECORD_BYTES = 4 * MAX_FILE_BYTES
+"""Limit for a person's rows as they are written again, with fields that the file had left out."""
 MAX_TOTAL_BYTES = 4 * 2**30
 
 _IN_ZIP64 = 0xFFFF
@@ -149,16 +151,22 @@ def read_archive(path: Path) -> Iterator[Submission]:
     for number, texts in _results(path):
         source = f"{path}: study_result_{number}"
         if texts:
-            yield from _participants(texts, source)
+            people = list(_participants(texts, source))
+            if len(people) > 1:
+                names = ", ".join(short_reason(person.name, 40) for person in people[:3])
+                log.warning(
+                    "%s: one result has rows of %d people (%s); the same person may be all", source, len(people), names
+                )
+            yield from people
         else:
             reason = "metadata.json lists this result, but its data are missing; export it again."
             yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
 
 
-def read_folder(paths: Iterable[Path]) -> Iterator[Submission]:
+def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Iterator[Submission]:
     """Participants and their rows from files `PARTICIPANT.jsonl`, folders of such files, and JATOS's text exports.
 
-    Names are those in the rows. Raises SnellenError for any other file.
+    Names are those in the rows. Raises SnellenError for any other file, and for one of more than `max_bytes`.
     """
     for path in paths:
         sources = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
@@ -166,7 +174,7 @@ def read_folder(paths: Iterable[Path]) -> Iterator[Submission]:
             raise SnellenError(f"{path}: no results (*.jsonl) in this folder")
         for source in sources:
             try:
-                text = read_text(source, limit=MAX_MEMBER_BYTES)
+                text = read_text(source, limit=max_bytes)
             except (OSError, UnicodeDecodeError) as error:
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
             participants = list(_participants([text], str(source)))
@@ -180,9 +188,12 @@ def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
-            for study_result in sorted({key[0] for key in members} | _listed(archive)):
-                keys = sorted(key for key in members if key[0] == study_result)
-                yield study_result, [_text(archive, members[key], path) for key in keys]
+            keys_of: dict[int, list[tuple[int, int]]] = {}
+            for key in members:
+                keys_of.setdefault(key[0], []).append(key)
+            for study_result in sorted(keys_of.keys() | _listed(archive)):
+                keys = sorted(keys_of.get(study_result, ()))
+                yield study_result, list(_texts(archive, [members[key] for key in keys], path))
     except SnellenError:
         raise
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
@@ -216,7 +227,7 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
 
 def _listed(archive: zipfile.ZipFile) -> set[int]:
     """The numbers of study results with data, as far as the archive's `metadata.json` lists any."""
-    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_MEMBER_BYTES:
+    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_FILE_BYTES:
         return set()
     try:
         metadata = json.loads(archive.read("metadata.json"))
@@ -226,7 +237,13 @@ def _listed(archive: zipfile.ZipFile) -> set[int]:
             for study_result in study["studyResults"]
             if any(result["data"]["size"] for result in study_result["componentResults"])
         }
-    except (ValueError, TypeError, KeyError):  # of another version: nothing can be compared
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+    ):  # of another version: nothing can be compared
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
         return set()
 
@@ -239,12 +256,16 @@ def _stated_members(path: Path) -> int:
     return int.from_bytes(record[6:8], "little")
 
 
-def _text(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: Path) -> str:
-    with archive.open(member) as file:
-        content = file.read(MAX_MEMBER_BYTES + 1)
-    if len(content) > MAX_MEMBER_BYTES:
-        raise SnellenError(f"{path}: {member.filename} has more than {MAX_MEMBER_BYTES} bytes")
-    return content.decode("utf-8", "replace")
+def _texts(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], path: Path) -> Iterator[str]:
+    """The data of one study result's components. Raises SnellenError if they are too large together."""
+    left = MAX_FILE_BYTES
+    for member in members:
+        with archive.open(member) as file:
+            content = file.read(left + 1)
+        left -= len(content)
+        if left < 0:
+            raise SnellenError(f"{path}: {member.filename}: over {MAX_FILE_BYTES} bytes in one study result")
+        yield content.decode("utf-8", "replace")
 
 
 @dataclass
@@ -277,21 +298,27 @@ def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
     if lines and not any(isinstance(row, RecordRow) for row in parsed):
         log.warning("%s: no rows of a Snellen study; left out", source)
         return
-    participants: list[_ParticipantRows] = []
+    participants: dict[str, _ParticipantRows] = {}  # by the digest of the first row
+    last_of: dict[str, str] = {}  # the last participant of each name
+    current = ""
     for number, record_row in enumerate(parsed):
         if isinstance(record_row, RecordRow) and isinstance(record_row.record, Start):
-            _begin(participants, record_row, record_row.record.participant)
+            name = record_row.record.participant
+            # A returning participant continues; a different first row under the same name is a new one.
+            current = last_of.get(name, "") if record_row.sequence > 0 else ""
+            current = current or start_digest(record_row)
+            last_of[name] = current
+            participants.setdefault(current, _ParticipantRows(name)).add(record_row)
             continue
-        if not participants:
-            participants.append(_ParticipantRows(Path(source).stem))
+        person = participants.setdefault(current, _ParticipantRows(Path(source).stem))
         if isinstance(record_row, RecordRow):
-            participants[-1].add(record_row)
+            person.add(record_row)
         elif _is_torn(lines[number]) and (number + 1 == len(parsed) or _is_start(parsed[number + 1])):
-            participants[-1].counts["torn last line"] += 1
+            person.counts["torn last line"] += 1
         else:
-            participants[-1].bad_lines.append(BadLine(number + 1, record_row))
-    for participant_rows in participants:
-        yield participant_rows.submission(source)
+            person.bad_lines.append(BadLine(number + 1, record_row))
+    for person in participants.values():
+        yield person.submission(source)
 
 
 def _is_torn(line: str) -> bool:
@@ -307,18 +334,6 @@ def _is_torn(line: str) -> bool:
 
 def _is_start(entry: RecordRow | str) -> bool:
     return isinstance(entry, RecordRow) and isinstance(entry.record, Start)
-
-
-def _begin(participants: list[_ParticipantRows], start: RecordRow, participant: str) -> None:
-    """Continue with a returning participant, put last; a different first row under the same name is a new one."""
-    for known in reversed(participants):
-        if known.name == participant and (start.sequence > 0 or known.rows.get(0) == start):
-            participants.remove(known)
-            participants.append(known)
-            break
-    else:
-        participants.append(_ParticipantRows(participant))
-    participants[-1].add(start)
 
 
 CHECKSUM = re.compile(r',"sum":"([0-9a-f]{8})"\}$')

@@ -243,6 +243,8 @@ def take_slot(
     """
     if secret:
         return slot_of(connection, link, secret)
+    if connection.execute("SELECT 1 FROM links WHERE token = ?", (link.token,)).fetchone() is None:
+        raise Refusal(404, "This link was replaced by a new one; ask the study's leader for it.")
     if link.reviewer and (slot := _slot(connection, "link = ?", link.token)):
         return slot
     (row_number,) = connection.execute("SELECT COALESCE(max(number) + 1, 0) FROM participants").fetchone()
@@ -336,8 +338,8 @@ def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
     return ((stored.name, stored.rows) for stored in read_stored(root))
 
 
-def read_stored(root: Path) -> Iterator[Stored]:
-    """As `read_results`, with the participants' numbers."""
+def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
+    """As `read_results`, with the participants' numbers; without `with_rows`, those who sent nothing, too."""
     path = root / RESULTS
     if not path.is_file():
         raise SnellenError(f"{path}: no results; `snellen study serve` writes them")
@@ -347,7 +349,7 @@ def read_stored(root: Path) -> Iterator[Stored]:
             connection.execute("BEGIN")
             participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
             for number, name in participants:
-                if rows := rows_of(connection, number):
+                if (rows := rows_of(connection, number)) or not with_rows:
                     yield Stored(number, name, rows)
     except sqlite3.Error as error:
         raise SnellenError(f"{path}: cannot be read ({error}); is it a database of `snellen study serve`?") from None
