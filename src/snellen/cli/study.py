@@ -135,7 +135,9 @@ def import_(
     out: Annotated[Path, typer.Option(help="Folder for runs and people.csv; an existing one is continued.")] = Path(
         "people"
     ),
-    skip: Annotated[list[str] | None, typer.Option(help="Name of a person to leave out. Repeatable.")] = None,
+    skip: Annotated[
+        list[str] | None, typer.Option(help="Name of a person, file or study result to leave out. Repeatable.")
+    ] = None,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out refused rows, not all rows of their person.")
     ] = False,

@@ -50,6 +50,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     if digests:
         files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | digests)))
     counts = [_delete(root, stored.number) for stored in in_database]
+    is_read = any(has_copies for _, has_copies in counts)
     for folder in written:
         import_study(root, (), folder)  # without those who are forgotten
     receipt = {
@@ -57,9 +58,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows_deleted_from_database": sum(deleted for deleted, _ in counts),
-        "write_ahead_log": "may hold copies until the server stops"
-        if any(kept for _, kept in counts)
-        else "overwritten",
+        "write_ahead_log": "may hold copies until the server stops" if is_read else "overwritten",
         "folders_written_again": [str(folder) for folder in written],
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }

@@ -110,8 +110,9 @@ def admit_all(
 ) -> tuple[list[tuple[str, list[RecordRow]]], list[Refused]]:
     """People with accepted rows, and all refused rows; a person with a refused row is left out whole.
 
-    With `skip_bad`, only the refused rows are left out. `skip` has names of people, or of the file or study
-    result they came from, who are left out and named as refused. Those who were forgotten (`snellen study forget`) are left out silently.
+    With `skip_bad`, only the refused rows are left out. `skip` has names of people, or of the file or study result they
+    came from; these are left out and listed as refused. Those who were forgotten (`snellen study forget`) are left out
+    silently.
     """
     plan, gone, skipped = read_plan(root), forgotten(root), set[str]()
     people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
