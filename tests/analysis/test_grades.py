@@ -81,7 +81,7 @@ def test_replies_without_an_answer_and_equal_ones_are_states_of_their_own() -> N
 
 def test_a_chosen_part_of_the_items_has_no_grade() -> None:
     declined = grading(0.9, 0.8, 1.0, not_applicable=13)
-    assert (declined.state, declined.grade, declined.note) == ("declined", "", "23 of 36")
+    assert (declined.state, declined.grade, declined.note) == ("partly declined", "", "23 of 36")
     assert text(0.9, 0.8, 1.0, not_applicable=3) == "most"
     assert text(math.nan, math.nan, math.nan, not_applicable=36) == "declined"
     assert text(math.nan, math.nan, math.nan) == "not asked"

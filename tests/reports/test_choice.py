@@ -54,6 +54,14 @@ def test_one_subject_is_no_choice(tmp_path: Path) -> None:
     assert _choices(root) == []
 
 
+def test_people_are_no_choice(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 8, tasks=("naming",))
+    crowd = [able(name, items, {"naming": 1.0}) for name in ("chat:one", "chat:two", "human:lab/p01")]
+    root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
+    (choice,) = _choices(root)
+    assert [subject for subject, _ in choice.best] == ["chat:one", "chat:two"]
+
+
 def test_standings_count_the_abilities_in_which_a_subject_is_worse() -> None:
     a, b, c = (("a", "9"), ("b", "8"), ("c", "7"))
     choices = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from snellen.reports.turning import even_parts, parts_of, readable, turned
 from snellen.suites import SUITES
 from tests.helpers.chromium import chromium
 from tests.helpers.sets import small_set
+from tests.reports.exam import able, suite_of, write_items, write_run
 from tests.reports.test_report import Tags
 
 if TYPE_CHECKING:
@@ -91,6 +93,18 @@ def test_failed_calls_are_on_the_first_page(sets_folder: Path, tmp_path: Path) -
     rates = dict(zip(rows["task"], rows["failure_rate"], strict=False))
     assert [task for task, rate in rates.items() if rate > 0] == ["category-building"]
     assert line.partial == "Items without a score because their calls failed: 100 % of “which of two new kinds?”."
+
+
+def test_subjects_asked_only_under_other_conditions_are_named(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 4, tasks=("naming",))
+    subjects = [able(name, items, {"naming": 1.0}) for name in ("chat:a", "human:lab/p01", "human:lab/p02")]
+    root = write_run(tmp_path / "run", items, subjects, tasks=("naming",), protocols=("strict",))
+    run = load_run(root, suite_of)
+    arms = [
+        arm if arm.subject == "chat:a" else arm.model_copy(update={"condition": "shots=2"}) for arm in run.card.arms
+    ]
+    page = front([ExamPart(replace(run, card=run.card.model_copy(update={"arms": arms})), "shapes", "shapes.html")])
+    assert page.elsewhere == ("human:lab [shots=2]",)
 
 
 def test_squares_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:

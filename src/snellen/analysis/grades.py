@@ -44,6 +44,7 @@ STATES = (
     "cut off",
     "could not be read",
     "always the same answer",
+    "partly declined",
     "declined",
     "not asked",
 )
@@ -157,7 +158,7 @@ def graded(
         return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
 
     if row.not_applicable > DECLINED * row.items:
-        return grading("", "declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
+        return grading("", "partly declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
     if math.isnan(progress(row.value, blind, ceiling)):
         return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
     passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0 and end(boundary, None) > 0]

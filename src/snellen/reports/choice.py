@@ -11,7 +11,7 @@ import pandas as pd
 from snellen.analysis.grades import words
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.core.score import Metric
-from snellen.core.subject import is_simulated
+from snellen.core.subject import is_person, is_simulated
 from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
 from snellen.reports.rows import metric_in
 from snellen.reports.words import marked_amount
@@ -48,7 +48,7 @@ class SubjectChoice:
 
 
 def ability_choices(parts: Sequence[ExamPart]) -> list[AbilityChoice]:
-    """The choices of all abilities that at least two examined subjects have scores for, by what they need."""
+    """The choices of all abilities that at least two models or encoders have scores for, by what they need."""
     choices = (choice for part in parts for choice in _of_part(part))
     return [choice for _, group in by_need(choices, lambda choice: choice.about) for choice in group]
 
@@ -86,7 +86,7 @@ def _text(group: Sequence[tuple[str, str]]) -> str:
 
 def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
     rows = main_rows(part)
-    rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
+    rows = rows[rows["value"].notna() & ~rows["subject"].map(lambda name: is_simulated(name) or is_person(name))]
     tests: dict[tuple[str, frozenset[str]], Any] = {
         (test.task, frozenset((test.first, test.second))): test for test in lines_of(part.pairs)
     }

@@ -12,8 +12,9 @@ import pandas as pd
 from snellen.analysis.coverage import Gap, partial_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
 from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
+from snellen.analysis.people import study_subject
 from snellen.analysis.results import printed_ceilings
-from snellen.analysis.run_view import ReportArm, lines_of, main_arms
+from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Need
@@ -188,10 +189,14 @@ class SubjectLine:
 
 @dataclass(frozen=True)
 class Front:
-    """The front page's content: subjects, and the abilities of each suite."""
+    """The front page's content: subjects, and the abilities of each suite.
+
+    `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line.
+    """
 
     lines: tuple[SubjectLine, ...]
     abilities: tuple[tuple[ExamPart, tuple[str, ...]], ...]
+    elsewhere: tuple[str, ...] = ()
 
     @property
     def blind(self) -> float:
@@ -262,7 +267,9 @@ def front(parts: Sequence[ExamPart]) -> Front:
                 answers.setdefault(arm.subject, []).extend(of_arm)
     lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
     lines.sort(key=_order)
-    return Front(tuple(lines), abilities)
+    arms = [(study_subject(arm.subject), arm.condition) for part in parts for arm in arm_cards(part.run)]
+    elsewhere = dict.fromkeys(arm_name(*arm) for arm in arms if arm[0] not in grades)
+    return Front(tuple(lines), abilities, tuple(elsewhere))
 
 
 def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
