@@ -274,8 +274,8 @@ def test_rows_that_no_page_writes_stop_nobody_else(name: str, sets_folder: Path,
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
     # Somebody else may use the name: then the file or the study result tells them apart.
     namesakes = [Submission(people[1].name, some.rows, f"a.zip: study_result_{n}") for n, some in enumerate(people)]
-    kept, left_out = admit_all(namesakes, tmp_path / "study", skip=("study_result_0",))
-    assert [len(rows) for _, rows in kept] == [len(people[1].rows)]
+    accepted, left_out = admit_all(namesakes, tmp_path / "study", skip=("study_result_0",))
+    assert [len(rows) for _, rows in accepted] == [len(people[1].rows)]
     assert [row.source for row in left_out] == ["a.zip: study_result_0"]
     with pytest.raises(SnellenError, match="no person and no file of this name"):
         admit_all(namesakes, tmp_path / "study", skip=("study_result_7",))

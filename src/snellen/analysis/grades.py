@@ -12,12 +12,16 @@ None is judged from the blind baseline, since a subject that reads drawn boxes d
 greatest floor. A floor known per item enters as a paired difference: per item d = y - ((1 - g) a + g c), with the score
 y, the floor's score a, the ceiling c and the boundary g; a boundary is passed if the interval of the mean d, by
 cluster, is above 0. Some cells have no grade but a state (`STATES`), which is stated in its place.
+
+Of a task that was asked until decided, all intervals are confidence sequences, and a score near a boundary has a state
+of its own: *about a quarter of the way* is proven to be within `BAND` of it, *at most* or *at least about a quarter* to
+be on one side of the band's other end.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -28,14 +32,21 @@ import pandas as pd
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.score import Metric
 from snellen.core.seeds import lazy_stream
+from snellen.scoring.sequential import paired_sequence
 from snellen.scoring.uncertainty import paired_difference
 
 GRADES = ("none", "some", "most", "nearly all right", "as people")
 """Worst first."""
 TOO_FEW, GRADED = "too few items", "graded"
+ABOUT, AT_MOST, AT_LEAST = (
+    "about a quarter of the way", "at most about a quarter of the way", "at least about a quarter of the way",
+)  # fmt: skip
 STATES = (
     GRADED,
     TOO_FEW,
+    AT_MOST,
+    ABOUT,
+    AT_LEAST,
     "no more than the frames give",
     "no more than a thumbnail gives",
     "no more than equal questions give",
@@ -50,6 +61,8 @@ STATES = (
 )
 QUARTER, HALF, NEARLY = 0.25, 0.5, 0.9
 """Boundaries of grades, as shares of the way from a floor to the ceiling."""
+BAND, NEAR = 0.1, 0.15
+"""A score is about at a boundary if it is within `BAND`; that is enough for a score whose estimate is within `NEAR`."""
 FULL = 0.9
 """Share of the way from the blind baseline to the ceiling from which on a floor leaves nothing to grade."""
 UNREAD, DECLINED = 0.05, 0.10
@@ -84,6 +97,8 @@ class Grading:
     """The grade of a row of results, or its state; `note` explains it.
 
     `floor` and `floor_name` are the greatest floor that applies, `decided_by` what the grade or state was judged from.
+    `settled` are the boundaries of a task asked until decided of which the side of the score is known, or that it is
+    near.
     """
 
     grade: str = ""
@@ -92,6 +107,7 @@ class Grading:
     floor_name: str = ""
     decided_by: str = ""
     note: str = ""
+    settled: tuple[float, ...] = ()
 
 
 def words(grade: str, state: str) -> str:
@@ -135,7 +151,8 @@ def graded(
 ) -> Grading:
     """The grading of a row of results.
 
-    `units` are its scored units (columns value, cluster_id), `floors` the rules that apply to its subject, with their
+    `units` are its scored units (columns value, cluster_id, and turn if they were asked until decided: the place of the
+    cluster in the order of asking), `floors` the rules that apply to its subject, with their
     scores on these units. `thumbnail` is the score of a forest on thumbnails, for a subject to which it does not apply:
     a note states it if it reaches a quarter of the way.
     """
@@ -151,17 +168,24 @@ def graded(
     remarks = [remark] if progress(thumbnail, blind, ceiling) >= QUARTER else []
 
     def grading(grade: str, state: str, decided_by: str, *notes: str) -> Grading:
-        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))))
+        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))), tuple(settled))
 
     def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
         """An end of the interval of d, signs turned so that more is better."""
         return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
 
+    settled: list[float] = []
     if row.not_applicable > DECLINED * row.items:
         return grading("", "partly declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
     if math.isnan(progress(row.value, blind, ceiling)):
         return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
-    passed = [boundary for boundary in (QUARTER, HALF, NEARLY) if end(boundary, best) > 0 and end(boundary, None) > 0]
+    is_sequential = units is not None and "turn" in units
+    sides = {
+        boundary: _side(boundary, end, progress(row.value, known[0], ceiling), best, is_sequential)
+        for boundary in (QUARTER, HALF, NEARLY)
+    }
+    settled = [boundary for boundary, side in sides.items() if side]
+    passed = [boundary for boundary, side in sides.items() if side == "above"]
     is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
     if passed and not is_full:
         names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
@@ -183,8 +207,32 @@ def graded(
         return grading("", "cannot be graded", best.name, given, *instead)
     if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
         return grading("", best.excess, best.name)
+    if sides[QUARTER] in (ABOUT, AT_MOST, AT_LEAST):
+        return grading("", sides[QUARTER], known[1])
     mark = "above the floor" if end(0.0, best) > 0 else "above the blind baseline" if end(0.0, None) > 0 else ""
     return grading("", TOO_FEW, known[1], mark)
+
+
+def _side(boundary: float, end: Callable[..., float], share: float, best: UnitFloor | None, is_sequential: bool) -> str:
+    """The side of a boundary on which a score is proven to be: "above", or empty if it is not.
+
+    Of a task asked until decided, also "below", and `ABOUT`, `AT_MOST` or `AT_LEAST` if its `share` of the way is near
+    the boundary. `end` gives an end of the interval of d.
+    """
+    if end(boundary, best) > 0 and end(boundary, None) > 0:
+        return "above"
+    if not is_sequential:
+        return ""
+    # Of a score below a quarter of the way from the floor, *none* depends on the way from the blind baseline.
+    if end(boundary, None, upper=True) < 0:
+        return "below"
+    if end(boundary, best, upper=True) < 0 and (boundary > QUARTER or end(boundary, None) > 0):
+        return "below"
+    if abs(share - boundary) > NEAR:
+        return ""
+    is_least = end(boundary - BAND, best) > 0 and end(boundary - BAND, None) > 0
+    is_most = end(boundary + BAND, None, upper=True) < 0 or end(boundary + BAND, best, upper=True) < 0
+    return {(True, True): ABOUT, (False, True): AT_MOST, (True, False): AT_LEAST}.get((is_least, is_most), "")
 
 
 def _text(value: float, metric: Metric) -> str:
@@ -212,6 +260,9 @@ def _end(
         )
         return float(ends[upper])
     scores, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
+    if "turn" in units:
+        sequence = paired_sequence(scores, (1 - boundary) * floor.values, units["turn"], metric.bounds or (0.0, 1.0))
+        return float(sorted(metric.sign * (edge - boundary * ceiling) for edge in sequence)[upper])
     rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
     pair = paired_difference(scores, (1 - boundary) * floor.values, clusters, rng, bounds=metric.bounds)
     ends = sorted(metric.sign * (edge - boundary * ceiling) for edge in (pair.low, pair.high))

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.answer_forms import other_unit, units_read
+from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
@@ -25,7 +26,8 @@ from snellen.core.subject import is_head_name, is_person
 from snellen.core.suite import Ceiling, Suite
 from snellen.datasets.own_images import OWN
 from snellen.scoring.power import detectable, units_needed
-from snellen.scoring.uncertainty import Interval, summary_interval
+from snellen.scoring.sequential import confidence_sequence
+from snellen.scoring.uncertainty import UNTOLD, Interval, summary_interval
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
 NUMBERS = (
@@ -58,6 +60,8 @@ NUMBERS = (
     "note",
 )
 
+SEQUENTIAL = "95 % confidence sequence, by cluster"
+"""The kind of intervals of tasks that were asked until decided."""
 UNREAD_CODES = [OUTCOMES.index("no_answer"), OUTCOMES.index("cut_off")]
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
@@ -74,6 +78,11 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
     if units.empty:
         return Interval(math.nan, math.nan, "")
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
+    if "turn" in units:
+        if metric.summary != "mean" or metric.bounds is None or "weight" in units:
+            return Interval(math.nan, math.nan, f"{UNTOLD}the number of items depends on the answers")
+        ends = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
+        return Interval(*ends, SEQUENTIAL)
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
     try:
@@ -99,12 +108,13 @@ def results(
     """
     floors = floors or Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
+    most = {(arm.subject, arm.condition): arm.max_items for arm in arms if arm.decide}
     unfitted = {arm.fingerprint for arm in arms}
     own_units = {arm.subject: arm.attributes.get("box_unit", "") for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     printed = printed_ceilings(suite, items)
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
-    tallies, rows = _tallies(scores, items), list[dict[str, Any]]()
+    tallies, rows, orders = _tallies(scores, items), list[dict[str, Any]](), dict[tuple[str, int], dict[str, int]]()
     for key, places in _arm_places(scores):
         keys = dict(zip(KEYS, map(str, key), strict=True))
         task = suite.tasks[keys["task"]]
@@ -119,6 +129,11 @@ def results(
         # Cutting units by place costs a quarter of cutting whole scores.
         whole = arm_scores if by_place is None else by_place
         scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
+        order = None
+        if (max_items := most.get((keys["subject"], keys["condition"]))) is not None:
+            if (task.id, max_items) not in orders:
+                orders[task.id, max_items] = turns(items.task(task.id), task, max_items)
+            order = orders[task.id, max_items]
         for factor, level, members in part_places(arm_scores, items.by_id, task):
             part_tallies = arm_tallies if members is None else arm_tallies[:, members]
             part = whole if members is None else whole.take(members)
@@ -126,6 +141,8 @@ def results(
             unseen = blind.get(blind_key, math.nan)
             row_key = (*key, factor, level)
             units, item_ids = scored_units(part), arm_scores["item_id"]
+            if order is not None:
+                units = units.assign(turn=units["cluster_id"].map(order))
             numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
             facts = {
                 "ceiling": _ceiling(printed, keys, factor, level),

@@ -13,11 +13,13 @@ import typer
 from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.options import (
     VANILLA,
+    Decide,
     Executor,
     Full,
     Inputs,
     Json,
     Lenient,
+    MaxItems,
     OneCondition,
     Quality,
     Renderer,
@@ -26,6 +28,7 @@ from snellen.cli.options import (
     Workers,
     cores,
     named_paths,
+    question_of,
     read_balance,
 )
 from snellen.cli.output import console, print_json
@@ -310,6 +313,8 @@ def run(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
     ] = False,
+    decide: Decide = "",
+    max_items: MaxItems = 240,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,
     executor: Executor = "local",
@@ -321,7 +326,8 @@ def run(
     from snellen.compute import executing
     from snellen.remote import is_url
 
-    options = RunOptions(condition, limit, repeats, named_paths("--input", inputs), budget, keep_going, seed, as_json)
+    tables, question = named_paths("--input", inputs), question_of(decide)
+    options = RunOptions(condition, limit, repeats, tables, budget, keep_going, seed, as_json, question, max_items)
     with executing(executor, [Path(out)] if out and not is_url(out) else ()):
         do(itemset, subject, out, options)
 

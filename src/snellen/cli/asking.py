@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -37,6 +37,8 @@ class RunOptions:
     keep_going: bool
     seed: int
     as_json: bool
+    decide: Literal["none", "grade", ""] = ""
+    max_items: int = 240
 
 
 def name_services(subjects: Sequence[str]) -> bool:
@@ -102,6 +104,7 @@ def _ask(
     roots = {name: folder.root for name, folder in folders.items()}
     with_table, limit, conditions = not options.as_json, options.limit, options.conditions
     how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
+    how |= {"decide": options.decide, "max_items": options.max_items} if options.decide else {}
     finished = {
         name: finished_summary(name, subjects, roots.get(name), with_table=with_table, inputs=options.inputs, **how)
         for name in itemsets

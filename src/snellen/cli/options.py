@@ -23,6 +23,11 @@ Inputs = Annotated[
     list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
 ]
 TrainingItems = Annotated[str, typer.Option("--items", help="Item set with training items, or a suite.")]
+Decide = Annotated[
+    str,
+    typer.Option(help="Ask each task only until this is decided: none (is the grade none or better?) or grade."),
+]
+MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --decide.")]
 Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
 
 Executor = Annotated[
@@ -38,6 +43,17 @@ Lenient = Annotated[
 def cores(workers: int | None) -> int:
     """The number of workers, by default one per core available to this process."""
     return workers or len(os.sched_getaffinity(0))
+
+
+def question_of(decide: str) -> Literal["none", "grade", ""]:
+    """The value of `--decide`. Raises SnellenError for an unknown one."""
+    from snellen.core.condition import near
+    from snellen.core.errors import SnellenError
+
+    questions: dict[str, Literal["none", "grade", ""]] = {"": "", "none": "none", "grade": "grade"}
+    if decide not in questions:
+        raise SnellenError(f"--decide {decide!r}: {near(decide, ['none', 'grade'])}")
+    return questions[decide]
 
 
 def read_balance(name: str | None) -> Literal["paper", "answers"] | None:

@@ -8,10 +8,11 @@ import inspect
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from snellen.analysis.deciding import MAX_ITEMS
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import refuse_other_run
 from snellen.core.subject import Subject
@@ -31,6 +32,8 @@ def examine(
     condition: str = "vanilla",
     out: str | Path | None = None,
     limit: int | None = None,
+    decide: Literal["none", "grade", ""] = "",
+    max_items: int = MAX_ITEMS,
     show_progress: bool = True,
     after_call: Callable[[], None] = lambda: None,
 ) -> Examination:
@@ -45,6 +48,8 @@ def examine(
         condition: Changes of presentation, e.g. `images=none`.
         out: Folder or URL of the run. Default: a folder in `runs` named after items and subjects.
         limit: Maximum number of test items per task.
+        decide: Ask each task only until this is decided: `none`, whether the grade is *none* or better, or `grade`.
+        max_items: The most items asked of a task with `decide`.
         show_progress: Whether to show progress on standard error.
         after_call: Called after each call; it may end the run by an error.
 
@@ -58,7 +63,8 @@ def examine(
 
     """
     try:
-        return _examine(subject, itemset, condition, out, limit, show_progress, after_call)
+        until = {"decide": decide, "max_items": max_items}
+        return _examine(subject, itemset, condition, out, limit, show_progress, after_call, until)
     except SnellenError as error:
         raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
 
@@ -71,6 +77,7 @@ def _examine(
     limit: int | None,
     show_progress: bool,
     after_call: Callable[[], None],
+    until: Mapping[str, Any],
 ) -> Examination:
     from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
     from snellen.subjects.from_callable import wrap
@@ -93,7 +100,7 @@ def _examine(
 
     with record_folder(root, count_call) as folder:
         examination = run(
-            items, ready, folder.root, conditions=[condition], limit=limit, show_progress=show_progress,
+            items, ready, folder.root, conditions=[condition], limit=limit, **until, show_progress=show_progress,
             after_call=folder.after_call, preflight=preflight,
         )  # fmt: skip
     if from_code and next(calls) == 0:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.analysis.coverage import gaps
+from snellen.analysis.deciding import MAX_ITEMS, Question
 from snellen.compute import Progress
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import Condition, parse_conditions, refuse_unknown
@@ -200,6 +201,8 @@ def run(
     repeats: int = 1,
     seed: int = 0,
     limit: int | None = None,
+    decide: Question | Literal[""] = "",
+    max_items: int = MAX_ITEMS,
     budget: float | None = None,
     deadline: float | None = None,
     keep_going: bool = False,
@@ -211,6 +214,7 @@ def run(
 ) -> Examination:
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
+    With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`).
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
@@ -222,14 +226,15 @@ def run(
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
     subject_lists = [subjects_of(entry, items.items) if isinstance(entry, str) else [entry] for entry in subjects]
     examined = [subject for several in subject_lists for subject in several]
-    arms = _arms(examined, points, repeats)
+    arms = [replace(arm, decide=decide) for arm in _arms(examined, points, repeats)]
     if recordings := [subject for subject in examined if isinstance(subject, Recording)]:
         is_filtered = tuple(conditions) != ("vanilla",)  # the default
         recorded, line = recorded_arms(recordings, items, suite, points if is_filtered else ())
         arms += recorded
         if line:
             _print_line(line)
-    options = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
+    options: dict[str, Any] = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
+    options |= {"decide": decide, "max_items": max_items} if decide else {}
     # The key covers the whole set on disk, so a run about some of its items gets no stamp.
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
@@ -237,7 +242,7 @@ def run(
         return Examination(root, suite, items, responses_of(root, arms))
     refuse_unpriced(examined, budget)
     tables = read_tables(inputs or {}, items)
-    plan = Plan(items, suite, arms, seed, limit, budget, deadline, tables, keep_going, versions=versions())
+    plan = Plan(items, suite, arms, seed, limit, max_items, budget, deadline, tables, keep_going, versions=versions())
     remote = estimates(plan, root)
     if faults := limit_faults(remote):
         if not keep_going:

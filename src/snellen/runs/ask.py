@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from snellen.analysis.deciding import Question
 from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.condition import Condition
@@ -22,6 +23,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
+from snellen.runs.deciding import Decider
 from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.preview import expected_cost
@@ -118,6 +120,14 @@ class _Shared:
     takers: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: list[BaseException] = field(default_factory=list)
     views: dict[tuple[str, str], _Views] = field(default_factory=dict)
+    deciders: dict[Question, Decider] = field(default_factory=dict)
+
+    def decider(self, question: Question) -> Decider:
+        """The rule by which the run's tasks are asked until this is decided."""
+        plan = self.plan
+        if question not in self.deciders:
+            self.deciders[question] = Decider(plan.items, plan.suite, question, plan.max_items)
+        return self.deciders[question]
 
     def take_views(self, task: Task, condition: Condition) -> _Views:
         """The views of a task under a settled condition, made once for all arms."""
@@ -324,37 +334,43 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
     schedule = arm.schedule(trials)
+    if arm.decide and not runner.plan.is_replay:
+        is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
+        schedule = runner.shared.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
     batches = _TrialBatches(runner, task, subject, method, schedule)
-    await batches.begin(next(schedule, None))
+    if (batch := next(schedule, None)) is not None:
+        await batches.begin(batch)
     return batches
 
 
 @dataclass
 class _TrialBatches:
-    """The trials of a task, in the batches of its schedule."""
+    """The trials of a task, in the batches of its schedule.
+
+    Of a remote subject, a second batch is asked while the scores of the first are awaited, so that slow calls hold up
+    nobody; it counts, whatever the first decides.
+    """
 
     runner: _ArmRunner
     task: Task
     subject: Subject
     method: Method
     schedule: Generator[tuple[Trial, ...], dict[str, float], None]
-    under_way: list[asyncio.Task[list[Response]]] | None = None
+    under_way: deque[list[asyncio.Task[list[Response]]]] = field(default_factory=deque)
 
-    async def begin(self, batch: Sequence[Trial] | None) -> None:
+    async def begin(self, batch: Sequence[Trial]) -> None:
         """Start the trials of a batch, each as soon as there is room for it, until the run has ended by an error.
 
         Recorded calls are replayed in any case.
         """
-        if batch is None:
-            self.under_way = None
-            return
-        self.under_way = under_way = []
+        started: list[asyncio.Task[list[Response]]] = []
+        self.under_way.append(started)
         for trial in batch:
             await self.runner.queue.room.acquire()
             if self.runner.shared.stopped:
                 self.runner.queue.room.release()
                 break
-            under_way.append(asyncio.create_task(self.runner.shared.watch(self._ask(trial))))
+            started.append(asyncio.create_task(self.runner.shared.watch(self._ask(trial))))
 
     async def _ask(self, trial: Trial) -> list[Response]:
         try:
@@ -370,20 +386,27 @@ class _TrialBatches:
         """All responses, once the schedule has no more trials."""
         items, strict = self.runner.plan.items.by_id, self.task.protocols["strict"]
         responses: list[Response] = []
-        while self.under_way is not None:
-            new = [r for rows in await self.runner.shared.all_of(self.under_way) for r in rows]
+        scores: dict[str, float] = {}
+        arm = self.runner.arm
+        ahead = 2 if arm.decide and not arm.subject.card.is_local else 1
+        is_over = False
+        while True:
+            while not is_over and len(self.under_way) < ahead:
+                try:
+                    batch = self.schedule.send(scores)
+                except StopIteration:
+                    is_over = True
+                else:
+                    scores = {}
+                    await self.begin(batch)
+            if not self.under_way:
+                return responses
+            new = [r for rows in await self.runner.shared.all_of(self.under_way.popleft()) for r in rows]
             responses += new
             if self.runner.is_ended:
-                break  # a schedule that depends on scores would miss some
-            scores = {}
-            if self.runner.arm.is_adaptive:  # others need none
+                is_over = True  # a schedule that depends on scores would miss some
+            elif arm.is_adaptive:  # others need none
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
-            try:
-                batch = self.schedule.send(scores)
-            except StopIteration:
-                break
-            await self.begin(batch)
-        return responses
 
 
 async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial: Trial) -> list[Response]:

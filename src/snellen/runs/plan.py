@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from snellen.analysis.deciding import MAX_ITEMS, Question
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
@@ -26,13 +27,15 @@ from snellen.subjects.recorded import ItemIndex, Recorded, Recording
 class Arm:
     """One subject under one condition, with its repeat and schedule.
 
-    A run is a list of arms rather than a grid, since people may lack conditions.
+    A run is a list of arms rather than a grid, since people may lack conditions. `decide` is what is decided by asking
+    (`runs.deciding`), and empty if all items are asked.
     """
 
     subject: Subject
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
+    decide: Question | Literal[""] = ""
 
     @property
     def is_recorded(self) -> bool:
@@ -42,7 +45,7 @@ class Arm:
     @property
     def is_adaptive(self) -> bool:
         """True if its schedule may depend on scores."""
-        return self.schedule is not all_trials and not self.is_recorded
+        return (self.schedule is not all_trials or bool(self.decide)) and not self.is_recorded
 
     def asks(self, task: Task) -> bool:
         """True if a task is asked: its axes include all that the condition changes, and recorded answers are to it."""
@@ -72,13 +75,13 @@ class TaskRecord:
 class Plan:
     """Everything that a run needs: items, suite, arms and limits.
 
-    `limit` is the number of test items per task. `tick` is called after each call, `count_items` with the number of
-    items that just got responses. `budget` is money: a call starts if it is enough, by the prices
-    on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts. `keep_going`: an arm
-    continues however many of its calls fail. `notify` receives a line for each subject or arm that is no longer asked.
-    `preflight` are replies to first questions, given before the run could record them; they count towards the budget.
-    With `is_replay` no calls are made, and responses are those of the record. `records` are tasks that workers have
-    asked, whose exchanges are in the run folder.
+    `limit` is the number of test items per task, `max_items` that of a task asked until decided. `tick` is called after
+    each call, `count_items` with the number of items that just got responses. `budget` is money: a call starts if it is
+    enough, by the prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts.
+    `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or arm that
+    is no longer asked. `preflight` are replies to first questions, given before the run could record them; they count
+    towards the budget. With `is_replay` no calls are made, and responses are those of the record. `records` are tasks
+    that workers have asked, whose exchanges are in the run folder.
     """
 
     items: ItemSet
@@ -86,6 +89,7 @@ class Plan:
     arms: Sequence[Arm]
     seed: int = 0
     limit: int | None = None
+    max_items: int = MAX_ITEMS
     budget: float | None = None
     deadline: float | None = None
     annotations: Mapping[str, Annotations] = field(default_factory=dict)
@@ -123,6 +127,8 @@ def run_card(plan: Plan) -> RunCard:
                 columns=columns,
                 repeat=arm.repeat,
                 test_items=_test_items(plan, arm),
+                decide=arm.decide,
+                max_items=plan.max_items if arm.decide else 0,
             )
         )
     return RunCard(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
+from snellen.analysis.deciding import Question
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
 from snellen.core.prompt import Prompt, Reply
@@ -73,6 +75,7 @@ def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, A
         arms,
         card.seed,
         card.limit,
+        max((arm.max_items for arm in card.arms), default=0),
         annotations=annotations,
         versions=card.versions,
         is_replay=True,
@@ -87,6 +90,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             _Absent(SubjectCard(arm.subject, arm.settings, attributes=arm.attributes), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
+            decide=cast("Question", arm.decide),
         )
         for arm in card.arms
     ]

@@ -1,0 +1,82 @@
+"""Tasks that are asked until a grade is decided: the order of asking, and what is proven after some of it.
+
+The order depends on the item set alone, so two subjects that stop at different places share the items of the shorter
+run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from snellen.analysis.grades import HALF, NEARLY, QUARTER
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.suite import Task
+from snellen.scoring.sequential import asking_order
+
+Question: TypeAlias = Literal["none", "grade"]
+"""What is decided: whether a grade is *none*, or the grade itself."""
+BOUNDARIES: Mapping[Question, tuple[float, ...]] = {"none": (QUARTER,), "grade": (QUARTER, HALF, NEARLY)}
+MAX_ITEMS = 240
+"""The default of the greatest number of items asked of a task."""
+BALANCED = 1000
+"""Clusters whose order balances levels; those after them, which hardly anybody asks, are in random order."""
+
+
+def turns(items: Sequence[Item], task: Task, max_items: int) -> dict[str, int]:
+    """The place of every cluster of a task's test items in the order of asking, if at most `max_items` are asked.
+
+    Levels of the factors that have rows in the results, right options and right statements are spread evenly.
+    """
+    chosen, levels = sampled(items, max_items), dict[str, list[str]]()
+    for item in items:
+        if item.item_id in chosen:
+            levels.setdefault(item.cluster_id, []).extend(_levels(item, task))
+    names = sorted(levels, key=lambda name: digest([task.id, name]))
+    order = asking_order([(name, levels[name]) for name in names[:BALANCED]]) + names[BALANCED:]
+    return {name: place for place, name in enumerate(order)}
+
+
+def sampled(items: Sequence[Item], max_items: int) -> set[str]:
+    """The ids of the test items of a task of which at most `max_items` are asked: as few as possible of each cluster.
+
+    Items of one cluster tell less than as many of several. Those of a group stay together, and each cluster gives an
+    equal number of groups, as far as it has them.
+    """
+    clusters = list(_groups(items).values())
+    chosen: set[str] = set()
+    for number in range(max(map(len, clusters), default=0)):
+        chosen |= {item.item_id for groups in clusters for item in (groups[number] if number < len(groups) else ())}
+        if len(chosen) >= max_items:
+            break
+    return chosen
+
+
+def _groups(items: Sequence[Item]) -> dict[str, list[list[Item]]]:
+    """The test items by cluster and group. Clusters begin with different groups, so that questions are spread, too."""
+    clusters: dict[str, dict[str, list[Item]]] = {}
+    for item in items:
+        if item.split == "test":
+            clusters.setdefault(item.cluster_id, {}).setdefault(item.group_id, []).append(item)
+    rotated = {}
+    for name, groups in clusters.items():
+        first = int(digest([name], 8), 16) % len(groups)
+        rotated[name] = [*groups.values()][first:] + [*groups.values()][:first]
+    return rotated
+
+
+def _levels(item: Item, task: Task) -> list[str]:
+    factors = [f"{factor}={item.factors.get(factor, '')}" for factor in task.split_by]
+    is_chosen = bool(item.options) or item.answer_kind == "true_false"
+    return [*factors, f"answer={json.dumps(item.answer)}"] if is_chosen else factors
+
+
+def is_settled(question: Question, settled: Sequence[float], grade: str, state: str) -> bool:
+    """True if more items can change nothing that was asked: `settled`, `grade` and `state` are those of a `Grading`."""
+    if state.startswith("no more than"):
+        return True
+    if QUARTER in settled and grade in ("", "none"):
+        return True
+    return all(boundary in settled for boundary in BOUNDARIES[question])

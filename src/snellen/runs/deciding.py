@@ -1,0 +1,126 @@
+"""Asks the items of a task until a grade is decided, in batches of several clusters.
+
+The rule is that of the report (`analysis.grades`, on confidence sequences); the order is that of `analysis.deciding`.
+A batch ends before a decision is made, and the decision depends on the answers of whole batches in their order, never
+on which answer arrived first: a killed run that is replayed ends at the same item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, turns
+from snellen.analysis.floors import Floors
+from snellen.analysis.grades import Grading, graded
+from snellen.analysis.results import printed_ceilings
+from snellen.analysis.units import scored, summary
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.suite import Suite, Task, Trial
+from snellen.scoring.sequential import confidence_sequence
+
+BATCH = 24
+"""The least number of items between two decisions, but for the last batch."""
+
+
+@dataclass
+class Decider:
+    """The rule by which the tasks of an item set are asked: what is decided, and the most items asked of a task."""
+
+    items: ItemSet
+    suite: Suite
+    question: Question
+    max_items: int = MAX_ITEMS
+    _floors: Floors = field(init=False, repr=False)
+    _turns: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._floors = Floors(self.items, self.suite)
+
+    def schedule(
+        self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool
+    ) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        """Batches of trials until the grade is settled or `max_items` are asked; receives the scores of their items.
+
+        `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
+        A task whose main score has no confidence sequence is asked up to `max_items`.
+        """
+        values = dict[str, float]()
+        for batch in self._batches(task, trials):
+            new = yield batch
+            values |= new
+            if new and self.is_settled(task, values, axes, is_fitted):
+                return
+
+    def _batches(self, task: Task, trials: Sequence[Trial]) -> Iterator[tuple[Trial, ...]]:
+        """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch."""
+        if task.id not in self._turns:
+            self._turns[task.id] = turns(self.items.task(task.id), task, self.max_items)
+        by_turn: dict[int, list[Trial]] = {}
+        chosen = sampled(self.items.task(task.id), self.max_items)
+        for trial in trials:
+            if chosen.isdisjoint(view.item_id for view in trial.views):
+                continue
+            clusters = {self.items.by_id[view.item_id].cluster_id for view in trial.views}
+            by_turn.setdefault(max(self._turns[task.id][name] for name in clusters), []).append(trial)
+        asked, batch, size = 0, list[Trial](), 0
+        for turn in sorted(by_turn):
+            count = sum(len(trial.views) for trial in by_turn[turn])
+            if asked and asked + size + count > self.max_items:
+                break
+            batch += by_turn[turn]
+            size += count
+            if size >= BATCH:
+                yield tuple(batch)
+                asked, batch, size = asked + size, [], 0
+        if batch:
+            yield tuple(batch)
+
+    def is_settled(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
+        """True if the scores of these items, by id, decide what was asked."""
+        grading = self._grading(task, values, axes, is_fitted)
+        return grading is not None and is_settled(self.question, grading.settled, grading.grade, grading.state)
+
+    def _grading(
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
+    ) -> Grading | None:
+        """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
+        protocol = task.protocols["strict"]
+        metric = protocol.metrics[0]
+        if metric.summary != "mean" or metric.bounds is None or protocol.judge is not None:
+            return None
+        asked = [self.items.by_id[name] for name in values]
+        columns = {
+            "item_id": [item.item_id for item in asked],
+            "group_id": [item.group_id for item in asked],
+            "cluster_id": [item.cluster_id for item in asked],
+            "stimulus_id": [item.stimulus_id for item in asked],
+            "metric": metric.name,
+            "value": list(values.values()),
+            "chance": [metric.chance(item) for item in asked],
+        }
+        frame = pd.DataFrame(columns)
+        units = scored(protocol.units(frame))
+        if units.empty or "weight" in units:
+            return None
+        units = units.assign(turn=units["cluster_id"].map(self._turns[task.id]))
+        names = units.index if units.index.name == "group_id" else frame.loc[units.index, "item_id"]
+        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, [str(name) for name in names])
+        low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
+        key = task.id, protocol.name, metric.name, "", ""
+        blind = {score.key: score.value for score in self.items.blind.scores} if self.items.blind else {}
+        ceilings = printed_ceilings(self.suite, self.items)
+        of_task = (c.value for c in ceilings if (c.task, c.metric, c.factor, c.level) == (key[0], key[2], "", ""))
+        chances = units["chance"].to_numpy(float)
+        row = SimpleNamespace(
+            subject="", task=task.id, value=summary(units["value"].to_numpy(float), metric), low=low, high=high,
+            chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
+            blind=blind.get(key, float("nan")), ceiling=next(of_task, float("nan")),
+            not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
+        )  # fmt: skip
+        return graded(row, metric, units, floors)

@@ -1,0 +1,134 @@
+"""Confidence sequences: intervals of a mean that hold however often one looks, and whenever one stops.
+
+A gambler starts with 1 and bets against the claim that a mean is at most 0. If the claim is true, the wealth is a
+nonnegative supermartingale: by Ville's inequality it ever reaches 1 / alpha with a probability of at most alpha. The
+values that are refuted in this way are outside the sequence (Waudby-Smith and Ramdas 2024, Estimating means of bounded
+random variables by betting, JRSS B 86). Clusters are the rounds of the game, in the order in which they were asked: the
+items of a round may depend on each other. The bet is the average of a few fixed shares (`SHARES`) of the largest one
+that cannot lose everything: a bet that does not depend on earlier rounds stays fair if these are balanced by design.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from snellen.scoring.clustered_means import Floats
+
+SHARES = (0.2, 0.4, 0.7, 0.95)
+"""Bets as shares of the largest; tuned by simulation for 20 to 200 clusters (docs/measurements/deciding.md)."""
+STEPS = 40
+"""Halvings of the range when a sequence's end is sought: it is found to within its range / 2^40."""
+
+
+class Rounds(NamedTuple):
+    """Sums of values and numbers of units by cluster, in the order of asking."""
+
+    sums: Floats
+    sizes: Floats
+
+
+def rounds(values: npt.ArrayLike, turns: npt.ArrayLike) -> Rounds:
+    """The rounds of units with these values. `turns` is the place of each unit's cluster in the order of asking.
+
+    Units without a value (NaN) are ignored. Raises ValueError for different lengths.
+    """
+    numbers, places = np.asarray(values, np.float64), np.asarray(turns, np.int64)
+    if numbers.shape != places.shape or numbers.ndim != 1:
+        raise ValueError(f"values {numbers.shape} and turns {places.shape} must have the same length")
+    has_value = ~np.isnan(numbers)
+    _, codes = np.unique(places[has_value], return_inverse=True)
+    return Rounds(np.bincount(codes, numbers[has_value]), np.bincount(codes).astype(np.float64))
+
+
+def greatest_wealth(game: Rounds, mean: float, least: float) -> float:
+    """The logarithm of the greatest wealth so far of a bet that the mean is above `mean`; values are at least `least`.
+
+    It is 0 before the first round, and for a `mean` that every value exceeds.
+    """
+    if not len(game.sums):
+        return 0.0
+    if mean <= least:
+        return math.inf if np.any(game.sums > game.sizes * mean) else 0.0
+    largest = np.maximum.accumulate(game.sizes)  # of the rounds so far: the sizes are known before the answers
+    gains = (game.sums - game.sizes * mean) / ((mean - least) * largest)
+    logs = np.cumsum(np.log1p(np.outer(SHARES, gains)), axis=1)
+    return max(0.0, float(np.max(np.logaddexp.reduce(logs, axis=0) - math.log(len(SHARES)))))
+
+
+def confidence_sequence(
+    values: npt.ArrayLike, turns: npt.ArrayLike, bounds: tuple[float, float], level: float = 0.95
+) -> tuple[float, float]:
+    """The ends of the confidence sequence of the mean of units within these bounds; the bounds, if there are no units.
+
+    Both ends hold at once at every moment with a probability of at least `level`.
+    """
+    game, (least, most) = rounds(values, turns), bounds
+    mirrored = Rounds(-game.sums, game.sizes)
+    needed = math.log(2 / (1 - level))
+    low = _refuted(game, least, most, needed)
+    return low, -_refuted(mirrored, -most, -least, needed)
+
+
+def _refuted(game: Rounds, least: float, most: float, needed: float) -> float:
+    """The greatest mean that is refuted as too small: the wealth falls as the mean rises."""
+    low, high = least, most
+    if greatest_wealth(game, low, least) < needed:
+        return least
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if greatest_wealth(game, middle, least) >= needed else (low, middle)
+    return low
+
+
+def paired_sequence(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    turns: npt.ArrayLike,
+    bounds: tuple[float, float],
+    level: float = 0.95,
+) -> tuple[float, float]:
+    """The ends of the confidence sequence of the mean of a - b over the units that both have.
+
+    `bounds` are those of a. b is known before anything is asked (a floor), so no bet can lose more than the greatest
+    mean of b in a round allows.
+    """
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    known = rounds(np.where(np.isnan(first), math.nan, second), turns)
+    if not len(known.sums):
+        return bounds[0] - bounds[1], bounds[1] - bounds[0]
+    means = known.sums / known.sizes
+    return confidence_sequence(
+        first - second, turns, (bounds[0] - float(means.max()), bounds[1] - float(means.min())), level
+    )
+
+
+def asking_order(clusters: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """The order in which clusters are asked: every part of it from the beginning has about the shares of the whole.
+
+    `clusters` are names with the levels of their items (of factors and answers, each level as often as it occurs), in
+    an order that decides between equals. The next cluster is always the one after which the counts of all levels are
+    closest to their shares.
+    """
+    names = sorted({level for _, levels in clusters for level in levels})
+    column = {level: number for number, level in enumerate(names)}
+    counts = np.zeros((len(clusters), len(names)))
+    for row, (_, levels) in enumerate(clusters):
+        for level in levels:
+            counts[row, column[level]] += 1
+    shares = counts.sum(axis=0) / max(len(clusters), 1)
+    # A level counts by its own size, so that rare ones are spread as well as common ones.
+    scale = 1 / np.sqrt(np.maximum(shares, 1e-12))
+    gaps, left = np.zeros(len(names)), np.arange(len(clusters))
+    order = []
+    while len(left):
+        distances = np.square((gaps + counts[left] - shares) * scale).sum(axis=1)
+        best = int(np.argmin(np.round(distances, 9)))
+        gaps += counts[left[best]] - shares
+        order.append(clusters[left[best]][0])
+        left = np.delete(left, best)
+    return order

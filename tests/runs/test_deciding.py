@@ -1,0 +1,180 @@
+"""Tasks are asked until a grade is decided: where they stop, in which order, and that nothing else can change it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.analysis.deciding import Question, sampled, turns
+from snellen.analysis.grades import ABOUT, AT_LEAST, AT_MOST, TOO_FEW
+from snellen.analysis.results import SEQUENTIAL, results
+from snellen.analysis.run_view import lines_of
+from snellen.core.condition import Condition
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Response
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_run_card
+from snellen.core.subject import SubjectCard
+from snellen.runs.ask import ask
+from snellen.runs.deciding import BATCH
+from snellen.runs.plan import Arm, Plan
+from snellen.runs.replay import replay
+from snellen.runs.score import score
+from tests.reports.exam import SUITE, Able, able, write_items
+
+MAX_ITEMS = 144
+NEVER_DECIDED = "sizing"
+"""Its metric has no bounds, and so no confidence sequence."""
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return write_items(tmp_path_factory.mktemp("deciding") / "items", 240, tasks=("naming", "building", NEVER_DECIDED))
+
+
+def examined(
+    root: Path, items: ItemSet, subjects: Sequence[Able], decide: Question = "none", **plan: Any
+) -> list[Response]:
+    arms = [Arm(subject, Condition(SUITE.axes), decide=decide) for subject in subjects]
+    return ask(root, Plan(items, SUITE, arms, **{"max_items": MAX_ITEMS, **plan}))
+
+
+def whole_tasks(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], Any]:
+    """The rows of results of whole tasks, by subject and task."""
+    rows = results(score(responses, items, SUITE), items, SUITE, read_run_card(root).arms)
+    lines = lines_of(rows[(rows["factor"] == "") & (rows["metric"] != "accuracy_rough")])
+    return {(row.subject, row.task): row for row in lines}
+
+
+def asked(responses: Sequence[Response]) -> Counter[str]:
+    return Counter(response.task for response in responses)
+
+
+def test_a_task_ends_as_soon_as_its_grade_is_decided(tmp_path: Path, items: ItemSet) -> None:
+    crowd = [able("chat:sighted", items, {"naming": 1.0, "building": 1.0}), able("chat:blind", items, {"naming": 0.0})]
+    responses = examined(tmp_path, items, crowd)
+    rows = whole_tasks(tmp_path, items, responses)
+    assert {row.interval for (_, task), row in rows.items() if task != NEVER_DECIDED} == {SEQUENTIAL}
+    sighted, blind = rows["chat:sighted", "naming"], rows["chat:blind", "naming"]
+    assert sighted.n == 2 * BATCH, "one batch shows it, and another is under way"
+    assert sighted.grade in ("some", "most")
+    assert blind.grade == "none"
+    assert sighted.n < blind.n <= MAX_ITEMS
+    assert rows["chat:blind", NEVER_DECIDED].n == MAX_ITEMS, "undecided to the end"
+    assert all(arm.decide == "none" and arm.test_items == {} for arm in read_run_card(tmp_path).arms)
+
+
+def test_the_grade_itself_takes_more_items_than_none_or_not(tmp_path: Path, items: ItemSet) -> None:
+    crowd = [able("chat:middle", items, {"naming": 0.75})]
+    questions: tuple[Question, ...] = ("none", "grade")
+    both = [
+        whole_tasks(tmp_path / question, items, examined(tmp_path / question, items, crowd, question))
+        for question in questions
+    ]
+    few, many = (rows["chat:middle", "naming"] for rows in both)
+    assert {few.grade, many.grade} <= {"some", "most"}
+    assert few.n < many.n
+
+
+def test_a_score_at_the_boundary_is_about_there(tmp_path: Path, items: ItemSet) -> None:
+    """Its state is proven, or undecided after the most items; it is never a grade of the other side by much."""
+    crowd = [able(f"chat:near-{n}", items, {"naming": 0.25}, seed=n) for n in range(6)]
+    rows = whole_tasks(tmp_path, items, examined(tmp_path, items, crowd, max_items=240))
+    states = [row.state for (_, task), row in rows.items() if task == "naming"]
+    assert set(states) <= {ABOUT, AT_LEAST, AT_MOST, TOO_FEW, "graded"}
+    assert sum(state in (ABOUT, AT_LEAST, AT_MOST) for state in states) >= 3
+    assert not {row.grade for row in rows.values()} & {"most", "as people"}
+
+
+def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: ItemSet) -> None:
+    """Each subject is asked a beginning of the same order, as few items of a cluster as possible, levels in turn."""
+    task = SUITE.tasks["naming"]
+    order, chosen = turns(items.task("naming"), task, MAX_ITEMS), sampled(items.task("naming"), MAX_ITEMS)
+    assert len(order) == 120, "two questions about each image"
+    assert len(chosen) == 240, "120 images have too few first questions"
+    assert len(sampled(items.task("naming"), 100)) == 120
+    crowd = [able("chat:sighted", items, {"naming": 1.0}), able("chat:blind", items, {"naming": 0.0})]
+    responses = examined(tmp_path, items, crowd)
+    for subject in crowd:
+        ids = {r.item_id for r in responses if r.subject == subject.card.name and r.task == "naming"}
+        places = {order[items.by_id[name].cluster_id] for name in ids}
+        assert places == set(range(len(places)))
+        answers = Counter(str(items.by_id[name].answer) for name in ids)
+        assert max(answers.values()) - min(answers.values()) <= len(ids) / 4
+    reversed_items = replace(items, items=items.items[::-1])
+    assert turns(reversed_items.task("naming"), task, MAX_ITEMS) == order
+
+
+def test_limits_hold(tmp_path: Path, items: ItemSet) -> None:
+    crowd = [able("chat:blind", items, {"naming": 0.0})]
+    assert asked(examined(tmp_path / "a", items, crowd, limit=30))["naming"] == 30
+    assert asked(examined(tmp_path / "b", items, crowd, max_items=30))["naming"] == 30
+
+
+@dataclass(frozen=True)
+class Late(Able):
+    """Answers after a pause of its own for every item, so that answers arrive in another order than they were asked."""
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        reply = await super().answer(prompt, media, rng)
+        await asyncio.sleep(float(rng.exponential(0.002)))
+        return reply
+
+
+def late(name: str, items: ItemSet, skill: float, concurrency: int) -> Late:
+    return Late(SubjectCard(name, max_concurrency=concurrency), items.by_id, {"naming": skill, "building": skill})
+
+
+def test_only_of_remote_subjects_a_second_batch_is_under_way(tmp_path: Path, items: ItemSet) -> None:
+    remote = late("chat:sighted", items, 1.0, 8)
+    local = replace(remote, card=SubjectCard("chat:local", is_local=True))
+    assert asked(examined(tmp_path / "remote", items, [remote]))["naming"] == 2 * BATCH
+    assert asked(examined(tmp_path / "local", items, [local]))["naming"] == BATCH
+
+
+@pytest.mark.parametrize("skill", [0.0, 0.5])
+def test_the_end_does_not_depend_on_which_answer_arrives_first(tmp_path: Path, items: ItemSet, skill: float) -> None:
+    ends = [
+        sorted(r.response_id for r in examined(tmp_path / str(n), items, [late("chat:one", items, skill, n)]))
+        for n in (1, 3, 16)
+    ]
+    assert ends[0] == ends[1] == ends[2]
+
+
+class Killed(Exception):
+    """The end of a run at any moment."""
+
+
+def test_a_killed_run_ends_like_an_undisturbed_one(tmp_path: Path, items: ItemSet) -> None:
+    crowd = [late("chat:one", items, 0.5, 4), late("chat:two", items, 0.0, 4)]
+    undisturbed = examined(tmp_path / "undisturbed", items, crowd)
+    rng = np.random.default_rng(7)
+    calls = 0
+
+    def tick() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == moment:
+            raise Killed
+
+    for _ in range(10):
+        calls, moment = 0, int(rng.integers(5, sum(asked(undisturbed).values())))
+        with pytest.raises(Killed):
+            examined(tmp_path / "killed", items, crowd, tick=tick)
+    assert sorted(map(repr, examined(tmp_path / "killed", items, crowd))) == sorted(map(repr, undisturbed))
+
+
+def test_a_replay_keeps_what_was_decided(tmp_path: Path, items: ItemSet) -> None:
+    crowd = [late("chat:one", items, 0.9, 4)]
+    responses = examined(tmp_path, items, crowd)
+    before = read_run_card(tmp_path)
+    assert sorted(map(repr, replay(tmp_path, items, SUITE, {}))) == sorted(map(repr, responses))
+    assert read_run_card(tmp_path).arms == before.arms

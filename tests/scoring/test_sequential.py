@@ -1,0 +1,124 @@
+"""Confidence sequences: worked values, coverage at every stopping time, and the order of asking."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from snellen.scoring.sequential import (
+    SHARES,
+    asking_order,
+    confidence_sequence,
+    greatest_wealth,
+    paired_sequence,
+    rounds,
+)
+
+
+def test_the_wealth_of_three_rounds_is_that_worked_by_hand() -> None:
+    """Right, right, wrong against a mean of at most 1/2: each share s gives (1 + s)(1 + s), then (1 - s) more."""
+    shares = [Fraction(str(share)) for share in SHARES]
+    two = sum((1 + share) ** 2 for share in shares) / len(shares)
+    game = rounds([1, 1], [0, 1])
+    assert greatest_wealth(game, 0.5, 0.0) == pytest.approx(math.log(two))
+    assert greatest_wealth(rounds([1, 1, 0], [0, 1, 2]), 0.5, 0.0) == pytest.approx(math.log(two)), (
+        "the greatest counts"
+    )
+    assert greatest_wealth(rounds([0, 0], [0, 1]), 0.5, 0.0) == 0.0
+
+
+def test_units_of_one_cluster_are_one_round() -> None:
+    """A round of two right answers is worth one bet, not two, and rounds are played in the order of asking."""
+    assert greatest_wealth(rounds([1, 1], [0, 0]), 0.5, 0.0) == greatest_wealth(rounds([1], [0]), 0.5, 0.0)
+    forward = greatest_wealth(rounds([1, 1, 0, 0], [0, 1, 2, 3]), 0.5, 0.0)
+    backward = greatest_wealth(rounds([1, 1, 0, 0], [3, 2, 1, 0]), 0.5, 0.0)
+    assert forward > backward == 0.0
+
+
+def test_units_without_a_value_are_ignored_and_lengths_must_match() -> None:
+    with_gap = confidence_sequence([1, math.nan, 0, 1] * 20, range(80), (0, 1))
+    without = confidence_sequence([1, 0, 1] * 20, [n for n in range(80) if n % 4 != 1], (0, 1))
+    assert with_gap == without
+    assert confidence_sequence([], [], (0, 1)) == (0, 1)
+    with pytest.raises(ValueError, match="same length"):
+        rounds([1, 0], [0])
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(-3, 3), st.floats(0.1, 5))
+def test_a_sequence_is_within_its_bounds_holds_the_mean_and_scales(
+    values: list[float], shift: float, by: float
+) -> None:
+    numbers = np.array(values)
+    low, high = confidence_sequence(numbers, range(len(numbers)), (0, 1))
+    assert 0 <= low <= high <= 1
+    moved = confidence_sequence(shift + by * numbers, range(len(numbers)), (shift, shift + by))
+    assert moved == pytest.approx((shift + by * low, shift + by * high), abs=1e-6)
+    turned = confidence_sequence(1 - numbers, range(len(numbers)), (0, 1))
+    assert turned == pytest.approx((1 - high, 1 - low), abs=1e-6)
+
+
+def test_ends_only_move_inwards() -> None:
+    rng = np.random.default_rng(3)
+    answers = rng.binomial(1, 0.7, 200)
+    ends = [confidence_sequence(answers[:n], range(n), (0, 1)) for n in range(0, 201, 20)]
+    lows, highs = zip(*ends, strict=True)
+    assert list(lows) == sorted(lows)
+    assert list(highs) == sorted(highs, reverse=True)
+    assert 0.5 < lows[-1] < 0.7 < highs[-1] < 0.85
+
+
+@pytest.mark.parametrize(("truth", "size", "icc"), [(0.25, 1, 0.0), (0.5, 4, 0.3), (0.9, 2, 0.1)])
+def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
+    truth: float, size: int, icc: float
+) -> None:
+    """The adversary looks after every round; 400 runs: 5 % is 20, and 31 is exceeded once in 200 such tests."""
+    rng = np.random.default_rng(11)
+    refuted = 0
+    for _ in range(400):
+        odds = 1 / icc - 1 if icc else 0.0
+        shares = rng.beta(truth * odds, (1 - truth) * odds, 60) if icc else np.full(60, truth)
+        answers = rng.binomial(1, np.repeat(shares, size))
+        low, high = confidence_sequence(answers, np.repeat(np.arange(60), size), (0, 1))
+        refuted += not low <= truth <= high
+    assert refuted <= 31
+
+
+def test_a_paired_sequence_is_that_of_the_differences() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.binomial(1, 0.8, 120), 0.75 * rng.binomial(1, 0.3, 120)
+    low, high = paired_sequence(a, b, range(120), (0, 1))
+    assert (low, high) == confidence_sequence(a - b, range(120), (-0.75, 1))
+    assert low < np.mean(a - b) < high
+    assert paired_sequence([], [], [], (0, 1)) == (-1, 1)
+    rounds_of_four = np.repeat(np.arange(30), 4)
+    greatest = max(b.reshape(30, 4).mean(axis=1))
+    least = min(b.reshape(30, 4).mean(axis=1))
+    assert greatest < 0.75, "no round of four has the floor right four times"
+    expected = confidence_sequence(a - b, rounds_of_four, (-greatest, 1 - least))
+    assert paired_sequence(a, b, rounds_of_four, (0, 1)) == expected
+
+
+def test_every_beginning_of_the_order_has_the_shares_of_the_whole() -> None:
+    """Three answers and a rare level: after k clusters each count is within one of k times its share."""
+    rng = np.random.default_rng(2)
+    clusters = [(f"c{n}", (f"answer={n % 3}", f"size={'large' if n % 8 == 0 else 'small'}")) for n in range(96)]
+    clusters = [clusters[n] for n in rng.permutation(96)]
+    order = asking_order(clusters)
+    assert sorted(order) == sorted(name for name, _ in clusters)
+    levels = dict(clusters)
+    counts = Counter[str]()
+    shares = {"answer=0": 1 / 3, "answer=1": 1 / 3, "answer=2": 1 / 3, "size=large": 1 / 8, "size=small": 7 / 8}
+    for k, name in enumerate(order, 1):
+        counts.update(levels[name])
+        assert all(abs(counts[level] - k * share) <= 1.5 for level, share in shares.items()), k
+
+
+def test_the_first_of_equal_clusters_is_asked_first() -> None:
+    assert asking_order([("b", ("x",)), ("a", ("x",)), ("c", ("x",))]) == ["b", "a", "c"]
+    assert asking_order([]) == []
