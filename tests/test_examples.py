@@ -16,6 +16,7 @@ def test_examples_exist() -> None:
     assert NOTEBOOKS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_as_written(path: Path, tmp_path: Path) -> None:
     notebook = read(path)

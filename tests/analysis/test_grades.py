@@ -10,9 +10,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.grades import STATES, Grading, UnitFloor, colour, graded, progress, words
+from snellen.analysis.grades import (
+    ABOUT,
+    AT_LEAST,
+    AT_MOST,
+    STATES,
+    Grading,
+    UnitFloor,
+    colour,
+    graded,
+    progress,
+    words,
+)
 from snellen.core.score import Metric
 from snellen.scoring.protocols import ACCURACY
+from snellen.scoring.sequential import confidence_sequence
 
 ERROR_METRIC = Metric("mae_over_gt", lambda item, prediction: 0.0, higher_is_better=False, share=False, bounds=None)
 FACTS = {
@@ -170,3 +182,43 @@ def test_every_state_has_one_colour() -> None:
     assert [colour(grade, "graded") for grade in ("none", "some", "most", "as people")] == [
         "below", "part", "above", "above",
     ]  # fmt: skip
+
+
+def asked_until_decided(share: float, items: int, floor: UnitFloor | None = None, **facts: Any) -> Grading:
+    """The grading of a score of this share of right answers, spread evenly, of a task that was asked until decided."""
+    values = (np.floor(np.arange(1, items + 1) * share) - np.floor(np.arange(items) * share)).astype(float)
+    low, high = confidence_sequence(values, range(items), (0, 1))
+    units = pd.DataFrame({"value": values, "cluster_id": list(map(str, range(items))), "turn": range(items)})
+    row = SimpleNamespace(**{**FACTS, "value": float(values.mean()), "low": low, "high": high, **facts})
+    return graded(row, ACCURACY, units, [floor] if floor else [])
+
+
+def test_a_score_near_a_boundary_has_a_state_of_its_own_if_it_was_asked_until_decided() -> None:
+    """On the way from .40 to 1, a quarter is .55, and the band reaches from .49 to .61."""
+    few = asked_until_decided(0.55, 60)
+    assert (few.state, few.settled) == ("too few items", (0.9,))
+    states = {share: asked_until_decided(share, 500).state for share in (0.52, 0.55, 0.58)}
+    assert set(states.values()) <= {AT_MOST, ABOUT, AT_LEAST}
+    assert states[0.52] != AT_LEAST
+    assert states[0.58] != AT_MOST
+    assert asked_until_decided(0.55, 3000).state == ABOUT
+    assert asked_until_decided(0.55, 3000).settled[0] == 0.25
+    assert text(0.55, 0.50, 0.60) == "too few items", "of a set of fixed size this is no state"
+
+
+def test_what_is_far_from_a_boundary_is_graded() -> None:
+    assert asked_until_decided(0.38, 200).grade == "none"
+    assert asked_until_decided(0.38, 200).settled == (0.25, 0.5, 0.9)
+    assert asked_until_decided(0.80, 400).grade == "most"
+    assert asked_until_decided(0.62, 800).grade == "some"
+    assert asked_until_decided(0.62, 800).settled == (0.25, 0.5, 0.9), "and it is below halfway"
+
+
+def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> None:
+    """A rule that is right on every second item: a subject that is right on the others, too, is far above it."""
+    values = np.tile([1.0, 0.0], 200)
+    floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
+    assert asked_until_decided(1.0, 400, floor).grade == "nearly all right"
+    copied = asked_until_decided(0.5, 400, floor, blind=0.25)
+    assert copied.state == "no more than the frames give"
+    assert 0.25 in copied.settled

@@ -26,7 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(COUNT, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [len(KINDS), pytest.param(COUNT, marks=pytest.mark.slow)])
 def test_damaged_files_are_read_or_refused_in_a_line(world: Path, tmp_path: Path, count: int) -> None:
     trials = fuzz(world, tmp_path, count, SEED)
     assert {trial.kind for trial in trials} == set(KINDS)

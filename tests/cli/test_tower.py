@@ -114,6 +114,7 @@ def as_of_another(sweep: Path, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -120,6 +120,7 @@ def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_
     assert measured.floors == combo.blind.floors
 
 
+@pytest.mark.slow
 def test_a_recipe_is_measured_on_undrawn_sets(tmp_path: Path) -> None:
     suite = SUITES.get("vfm-bench")
     card = measure_recipe(suite, tmp_path, BuildOptions(tmp_path, n=12, show_progress=False))

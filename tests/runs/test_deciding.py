@@ -30,14 +30,14 @@ from snellen.runs.replay import replay
 from snellen.runs.score import score
 from tests.reports.exam import SUITE, Able, able, write_items
 
-MAX_ITEMS = 144
+MAX_ITEMS = 120
 NEVER_DECIDED = "sizing"
 """Its metric has no bounds, and so no confidence sequence."""
 
 
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    return write_items(tmp_path_factory.mktemp("deciding") / "items", 240, tasks=("naming", "building", NEVER_DECIDED))
+    return write_items(tmp_path_factory.mktemp("deciding") / "items", 160, tasks=("naming", NEVER_DECIDED))
 
 
 def examined(
@@ -59,7 +59,7 @@ def asked(responses: Sequence[Response]) -> Counter[str]:
 
 
 def test_a_task_ends_as_soon_as_its_grade_is_decided(tmp_path: Path, items: ItemSet) -> None:
-    crowd = [able("chat:sighted", items, {"naming": 1.0, "building": 1.0}), able("chat:blind", items, {"naming": 0.0})]
+    crowd = [able("chat:sighted", items, {"naming": 1.0}), able("chat:blind", items, {"naming": 0.0})]
     responses = examined(tmp_path, items, crowd)
     rows = whole_tasks(tmp_path, items, responses)
     assert {row.interval for (_, task), row in rows.items() if task != NEVER_DECIDED} == {SEQUENTIAL}
@@ -86,11 +86,11 @@ def test_the_grade_itself_takes_more_items_than_none_or_not(tmp_path: Path, item
 
 def test_a_score_at_the_boundary_is_about_there(tmp_path: Path, items: ItemSet) -> None:
     """Its state is proven, or undecided after the most items; it is never a grade of the other side by much."""
-    crowd = [able(f"chat:near-{n}", items, {"naming": 0.25}, seed=n) for n in range(6)]
-    rows = whole_tasks(tmp_path, items, examined(tmp_path, items, crowd, max_items=240))
+    crowd = [able(f"chat:near-{n}", items, {"naming": 0.2}, seed=n) for n in range(4)]
+    rows = whole_tasks(tmp_path, items, examined(tmp_path, items, crowd, max_items=160))
     states = [row.state for (_, task), row in rows.items() if task == "naming"]
     assert set(states) <= {ABOUT, AT_LEAST, AT_MOST, TOO_FEW, "graded"}
-    assert sum(state in (ABOUT, AT_LEAST, AT_MOST) for state in states) >= 3
+    assert sum(state in (ABOUT, AT_LEAST, AT_MOST) for state in states) >= 1
     assert not {row.grade for row in rows.values()} & {"most", "as people"}
 
 
@@ -98,9 +98,9 @@ def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: It
     """Each subject is asked a beginning of the same order, as few items of a cluster as possible, levels in turn."""
     task = SUITE.tasks["naming"]
     order, chosen = turns(items.task("naming"), task, MAX_ITEMS), sampled(items.task("naming"), MAX_ITEMS)
-    assert len(order) == 120, "two questions about each image"
-    assert len(chosen) == 240, "120 images have too few first questions"
-    assert len(sampled(items.task("naming"), 100)) == 120
+    assert len(order) == 80, "two questions about each image"
+    assert len(chosen) == 160, "80 images have too few first questions"
+    assert len(sampled(items.task("naming"), 70)) == 80
     crowd = [able("chat:sighted", items, {"naming": 1.0}), able("chat:blind", items, {"naming": 0.0})]
     responses = examined(tmp_path, items, crowd)
     for subject in crowd:
@@ -130,7 +130,7 @@ class Late(Able):
 
 
 def late(name: str, items: ItemSet, skill: float, concurrency: int) -> Late:
-    return Late(SubjectCard(name, max_concurrency=concurrency), items.by_id, {"naming": skill, "building": skill})
+    return Late(SubjectCard(name, max_concurrency=concurrency), items.by_id, {"naming": skill})
 
 
 def test_only_of_remote_subjects_a_second_batch_is_under_way(tmp_path: Path, items: ItemSet) -> None:
@@ -165,7 +165,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(tmp_path: Path, items: ItemSe
         if calls == moment:
             raise Killed
 
-    for _ in range(10):
+    for _ in range(5):
         calls, moment = 0, int(rng.integers(5, sum(asked(undisturbed).values())))
         with pytest.raises(Killed):
             examined(tmp_path / "killed", items, crowd, tick=tick)

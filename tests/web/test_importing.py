@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -55,11 +56,13 @@ BLOCKS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_web_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def no_web_parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Skips fetching web parts: these tests open no page."""
-    (tmp_path / "vendor").mkdir()
-    monkeypatch.setattr("snellen.web.lock.web_parts", lambda: tmp_path / "vendor")
+    folder = tmp_path_factory.mktemp("vendor")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("snellen.web.lock.web_parts", lambda: folder)
+        yield
 
 
 def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
@@ -67,7 +70,9 @@ def small_study(suite: str, folder: Path, root: Path) -> StudyCard:
     return build_study([small_set(suite, folder)], design, root, name="trial")
 
 
-@pytest.mark.parametrize("suite", list(BLOCKS))
+@pytest.mark.parametrize(
+    "suite", [pytest.param(name, marks=pytest.mark.slow if name == "ava-bench" else ()) for name in BLOCKS]
+)
 def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_folder: Path, tmp_path: Path) -> None:
     card = small_study(suite, sets_folder, tmp_path / "study")
     plan = read_plan(tmp_path / "study")
@@ -255,32 +260,56 @@ NOT_OF_THE_PAGES: dict[str, Change] = {
 """Rows that no page of the study writes: each change of a whole form."""
 
 
+@dataclass(frozen=True)
+class FilledStudy:
+    """A study, and the rows of two people who answered all of it."""
+
+    root: Path
+    forms: tuple[list[RecordRow], ...]
+
+
+@pytest.fixture(scope="module")
+def filled(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> FilledStudy:
+    folder = tmp_path_factory.mktemp("filled")
+    card = small_study("combo", sets_folder, folder / "study")
+    plan, stand_in = read_plan(folder / "study"), make_stand_in(card, "fake:oracle", 2, folder / "own")
+    return FilledStudy(folder / "study", tuple(entered(plan, stand_in, person) for person in range(2)))
+
+
 @pytest.mark.parametrize("name", list(NOT_OF_THE_PAGES))
-def test_rows_that_no_page_writes_stop_nobody_else(name: str, sets_folder: Path, tmp_path: Path) -> None:
-    """The person is named with file and row and left out; the others are imported, and their number is right."""
-    card = small_study("combo", sets_folder, tmp_path / "study")
-    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
-    bad = NOT_OF_THE_PAGES[name](entered(plan, stand_in, 0))
-    people = [Submission("p01", bad, "a.zip"), Submission("p02", entered(plan, stand_in, 1), "a.zip")]
-    out = tmp_path / "people"
-    (examination,) = import_study(tmp_path / "study", people, out)
-    assert {response.subject for response in examination.responses} == {"human:trial/p02"}
-    assert [path.name for path in (out / "records").iterdir()] == ["p02.jsonl"]
-    (refused, *_) = read_refused(out)
+def test_rows_that_no_page_writes_are_refused(name: str, filled: FilledStudy) -> None:
+    """The person is named with file and row and left out; the others are accepted."""
+    first, second = filled.forms
+    people = [Submission("p01", NOT_OF_THE_PAGES[name](first), "a.zip"), Submission("p02", second, "a.zip")]
+    accepted, (refused, *_) = admit_all(people, filled.root)
+    assert [person for person, _ in accepted] == ["p02"]
     assert (refused.person, refused.source) == ("p01", "a.zip")
     assert re.match(r"(row|line) \d+$", refused.row)
     assert len(str(refused)) < 300
-    import_study(tmp_path / "study", people, out, skip=("p01",))
+
+
+def test_a_refused_person_stops_nobody_else(filled: FilledStudy, tmp_path: Path) -> None:
+    first, second = filled.forms
+    bad = NOT_OF_THE_PAGES["no answers"](first)
+    people = [Submission("p01", bad, "a.zip"), Submission("p02", second, "a.zip")]
+    out = tmp_path / "people"
+    (examination,) = import_study(filled.root, people, out)
+    assert {response.subject for response in examination.responses} == {"human:trial/p02"}
+    assert [path.name for path in (out / "records").iterdir()] == ["p02.jsonl"]
+    assert read_refused(out) == admit_all(people, filled.root)[1]
+    import_study(filled.root, people, out, skip=("p01",))
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
-    # Somebody else may use the name: then the file or the study result tells them apart.
-    namesakes = [Submission(people[1].name, some.rows, f"a.zip: study_result_{n}") for n, some in enumerate(people)]
-    accepted, left_out = admit_all(namesakes, tmp_path / "study", skip=("study_result_0",))
-    assert [len(rows) for _, rows in accepted] == [len(people[1].rows)]
+    with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
+        import_study(filled.root, people[:1], tmp_path / "alone")
+
+
+def test_of_two_people_with_one_name_the_file_tells_which_to_leave_out(filled: FilledStudy) -> None:
+    namesakes = [Submission("p01", rows, f"a.zip: study_result_{n}") for n, rows in enumerate(filled.forms)]
+    accepted, left_out = admit_all(namesakes, filled.root, skip=("study_result_0",))
+    assert accepted == [("p01", filled.forms[1])]
     assert [row.source for row in left_out] == ["a.zip: study_result_0"]
     with pytest.raises(SnellenError, match="no person and no file of this name"):
-        admit_all(namesakes, tmp_path / "study", skip=("study_result_7",))
-    with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
-        import_study(tmp_path / "study", people[:1], tmp_path / "alone")
+        admit_all(namesakes, filled.root, skip=("study_result_7",))
 
 
 @pytest.mark.parametrize("name", ["form -1", "form 10^25", "another form", "another plan", "no start", "nothing"])

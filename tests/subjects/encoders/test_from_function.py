@@ -156,7 +156,7 @@ def mean_of(image: Image.Image) -> float:
 def patterns(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     folder = tmp_path_factory.mktemp("patterns") / "items"
     tasks = ["pattern-perception"]
-    return snellen.build("combo", folder, n=6, tasks=tasks, renderer="toy", show_progress=False)
+    return snellen.build("combo", folder, n=3, tasks=tasks, renderer="toy", show_progress=False)
 
 
 @pytest.mark.parametrize("split", ["test", "train"])
