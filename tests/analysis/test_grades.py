@@ -196,22 +196,22 @@ def asked_until_decided(share: float, items: int, floor: UnitFloor | None = None
 def test_a_score_near_a_boundary_has_a_state_of_its_own_if_it_was_asked_until_decided() -> None:
     """On the way from .40 to 1, a quarter is .55, and the band reaches from .49 to .61."""
     few = asked_until_decided(0.55, 60)
-    assert (few.state, few.settled) == ("too few items", (0.9,))
-    states = {share: asked_until_decided(share, 500).state for share in (0.52, 0.55, 0.58)}
+    assert (few.state, few.sides) == ("too few items", {0.9: "below"})
+    states = {share: asked_until_decided(share, 1000).state for share in (0.52, 0.55, 0.58)}
     assert set(states.values()) <= {AT_MOST, ABOUT, AT_LEAST}
     assert states[0.52] != AT_LEAST
     assert states[0.58] != AT_MOST
     assert asked_until_decided(0.55, 3000).state == ABOUT
-    assert asked_until_decided(0.55, 3000).settled[0] == 0.25
+    assert asked_until_decided(0.55, 3000).sides[0.25] == ABOUT
     assert text(0.55, 0.50, 0.60) == "too few items", "of a set of fixed size this is no state"
 
 
 def test_what_is_far_from_a_boundary_is_graded() -> None:
     assert asked_until_decided(0.38, 200).grade == "none"
-    assert asked_until_decided(0.38, 200).settled == (0.25, 0.5, 0.9)
+    assert asked_until_decided(0.38, 200).sides == {0.25: "below", 0.5: "below", 0.9: "below"}
     assert asked_until_decided(0.80, 400).grade == "most"
     assert asked_until_decided(0.62, 800).grade == "some"
-    assert asked_until_decided(0.62, 800).settled == (0.25, 0.5, 0.9), "and it is below halfway"
+    assert asked_until_decided(0.62, 800).sides == {0.25: "above", 0.5: "below", 0.9: "below"}
 
 
 def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> None:
@@ -219,6 +219,8 @@ def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> N
     values = np.tile([1.0, 0.0], 200)
     floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
     assert asked_until_decided(1.0, 400, floor).grade == "nearly all right"
-    copied = asked_until_decided(0.5, 400, floor, blind=0.25)
+    values = np.tile([1.0, 0.0], 800)
+    floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
+    copied = asked_until_decided(0.5, 1600, floor, blind=0.25)
     assert copied.state == "no more than the frames give"
-    assert 0.25 in copied.settled
+    assert copied.sides[0.25] == "below"

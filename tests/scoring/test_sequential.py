@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.scoring.sequential import (
-    SHARES,
+    BETS,
     asking_order,
     confidence_sequence,
     greatest_wealth,
@@ -23,8 +23,9 @@ from snellen.scoring.sequential import (
 
 def test_the_wealth_of_three_rounds_is_that_worked_by_hand() -> None:
     """Right, right, wrong against a mean of at most 1/2: each share s gives (1 + s)(1 + s), then (1 - s) more."""
-    shares = [Fraction(str(share)) for share in SHARES]
-    two = sum((1 + share) ** 2 for share in shares) / len(shares)
+    parts = {Fraction(str(share)): Fraction(str(part)) for share, part in BETS.items()}
+    assert sum(parts.values()) == 1
+    two = sum(part * (1 + share) ** 2 for share, part in parts.items())
     game = rounds([1, 1], [0, 1])
     assert greatest_wealth(game, 0.5, 0.0) == pytest.approx(math.log(two))
     assert greatest_wealth(rounds([1, 1, 0], [0, 1, 2]), 0.5, 0.0) == pytest.approx(math.log(two)), (

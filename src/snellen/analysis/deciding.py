@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from snellen.analysis.grades import HALF, NEARLY, QUARTER
+from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.suite import Task
@@ -73,10 +73,10 @@ def _levels(item: Item, task: Task) -> list[str]:
     return [*factors, f"answer={json.dumps(item.answer)}"] if is_chosen else factors
 
 
-def is_settled(question: Question, settled: Sequence[float], grade: str, state: str) -> bool:
-    """True if more items can change nothing that was asked: `settled`, `grade` and `state` are those of a `Grading`."""
-    if state.startswith("no more than"):
+def is_settled(question: Question, grading: Grading) -> bool:
+    """True if a grading answers the question."""
+    if grading.state.startswith("no more than"):
         return True
-    if QUARTER in settled and grade in ("", "none"):
+    if QUARTER in grading.sides and grading.grade in ("", "none"):
         return True
-    return all(boundary in settled for boundary in BOUNDARIES[question])
+    return all(boundary in grading.sides for boundary in BOUNDARIES[question])

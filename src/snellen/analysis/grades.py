@@ -21,8 +21,8 @@ be on one side of the band's other end.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -97,8 +97,7 @@ class Grading:
     """The grade of a row of results, or its state; `note` explains it.
 
     `floor` and `floor_name` are the greatest floor that applies, `decided_by` what the grade or state was judged from.
-    `settled` are the boundaries of a task asked until decided of which the side of the score is known, or that it is
-    near.
+    `sides` has the boundaries of which the side of the score is proven (see `_side`).
     """
 
     grade: str = ""
@@ -107,7 +106,7 @@ class Grading:
     floor_name: str = ""
     decided_by: str = ""
     note: str = ""
-    settled: tuple[float, ...] = ()
+    sides: Mapping[float, str] = field(default_factory=dict)
 
 
 def words(grade: str, state: str) -> str:
@@ -168,23 +167,22 @@ def graded(
     remarks = [remark] if progress(thumbnail, blind, ceiling) >= QUARTER else []
 
     def grading(grade: str, state: str, decided_by: str, *notes: str) -> Grading:
-        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))), tuple(settled))
+        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))), sides)
 
     def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
         """An end of the interval of d, signs turned so that more is better."""
         return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
 
-    settled: list[float] = []
+    sides: dict[float, str] = {}
     if row.not_applicable > DECLINED * row.items:
         return grading("", "partly declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
     if math.isnan(progress(row.value, blind, ceiling)):
         return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
     is_sequential = units is not None and "turn" in units
-    sides = {
-        boundary: _side(boundary, end, progress(row.value, known[0], ceiling), best, is_sequential)
-        for boundary in (QUARTER, HALF, NEARLY)
-    }
-    settled = [boundary for boundary, side in sides.items() if side]
+    way = progress(row.value, known[0], ceiling)
+    for boundary in (QUARTER, HALF, NEARLY):
+        if side := _side(boundary, end, way, best, is_sequential):
+            sides[boundary] = side
     passed = [boundary for boundary, side in sides.items() if side == "above"]
     is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
     if passed and not is_full:
@@ -207,7 +205,7 @@ def graded(
         return grading("", "cannot be graded", best.name, given, *instead)
     if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
         return grading("", best.excess, best.name)
-    if sides[QUARTER] in (ABOUT, AT_MOST, AT_LEAST):
+    if sides.get(QUARTER) in (ABOUT, AT_MOST, AT_LEAST):
         return grading("", sides[QUARTER], known[1])
     mark = "above the floor" if end(0.0, best) > 0 else "above the blind baseline" if end(0.0, None) > 0 else ""
     return grading("", TOO_FEW, known[1], mark)

@@ -83,10 +83,10 @@ class Decider:
 
     def is_settled(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
         """True if the scores of these items, by id, decide what was asked."""
-        grading = self._grading(task, values, axes, is_fitted)
-        return grading is not None and is_settled(self.question, grading.settled, grading.grade, grading.state)
+        grading = self.grading(task, values, axes, is_fitted)
+        return grading is not None and is_settled(self.question, grading)
 
-    def _grading(
+    def grading(
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
     ) -> Grading | None:
         """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""

@@ -4,8 +4,9 @@ A gambler starts with 1 and bets against the claim that a mean is at most 0. If 
 nonnegative supermartingale: by Ville's inequality it ever reaches 1 / alpha with a probability of at most alpha. The
 values that are refuted in this way are outside the sequence (Waudby-Smith and Ramdas 2024, Estimating means of bounded
 random variables by betting, JRSS B 86). Clusters are the rounds of the game, in the order in which they were asked: the
-items of a round may depend on each other. The bet is the average of a few fixed shares (`SHARES`) of the largest one
-that cannot lose everything: a bet that does not depend on earlier rounds stays fair if these are balanced by design.
+items of a round may depend on each other. The wealth is divided among a few fixed bets (`BETS`), shares of the largest
+one that cannot lose everything: a bet that does not depend on earlier rounds stays fair if these are balanced by
+design.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ import numpy.typing as npt
 
 from snellen.scoring.clustered_means import Floats
 
-SHARES = (0.2, 0.4, 0.7, 0.95)
-"""Bets as shares of the largest; tuned by simulation for 20 to 200 clusters (docs/measurements/deciding.md)."""
+BETS = {0.01: 0.01, 0.025: 0.01, 0.05: 0.03, 0.1: 0.05, 0.2: 0.225, 0.4: 0.225, 0.7: 0.225, 0.95: 0.225}
+"""Bets as shares of the largest, with the part of the wealth that each has at the beginning.
+
+Tuned by simulation for 20 to 240 clusters (docs/measurements/deciding.md); small bets tell small differences apart in
+thousands of clusters.
+"""
 STEPS = 40
 """Halvings of the range when a sequence's end is sought: it is found to within its range / 2^40."""
 
@@ -56,8 +61,9 @@ def greatest_wealth(game: Rounds, mean: float, least: float) -> float:
         return math.inf if np.any(game.sums > game.sizes * mean) else 0.0
     largest = np.maximum.accumulate(game.sizes)  # of the rounds so far: the sizes are known before the answers
     gains = (game.sums - game.sizes * mean) / ((mean - least) * largest)
-    logs = np.cumsum(np.log1p(np.outer(SHARES, gains)), axis=1)
-    return max(0.0, float(np.max(np.logaddexp.reduce(logs, axis=0) - math.log(len(SHARES)))))
+    shares, parts = np.array(list(BETS)), np.log(list(BETS.values()))
+    logs = parts[:, None] + np.cumsum(np.log1p(np.outer(shares, gains)), axis=1)
+    return max(0.0, float(np.max(np.logaddexp.reduce(logs, axis=0))))
 
 
 def confidence_sequence(
