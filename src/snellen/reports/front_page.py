@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 import pandas as pd
 
-from snellen.analysis.coverage import Gap, partial_note
+from snellen.analysis.coverage import Gap, partial_note, stopping_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
 from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
 from snellen.analysis.people import study_subject
@@ -267,8 +267,8 @@ def front(parts: Sequence[ExamPart]) -> Front:
                 answers.setdefault(arm.subject, []).extend(of_arm)
     lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
     lines.sort(key=_order)
-    arms = [(study_subject(arm.subject), arm.condition) for part in parts for arm in arm_cards(part.run)]
-    elsewhere = dict.fromkeys(arm_name(*arm) for arm in arms if arm[0] not in grades)
+    asked = [(study_subject(arm.subject), arm.condition) for part in parts for arm in arm_cards(part.run)]
+    elsewhere = dict.fromkeys(arm_name(*arm) for arm in asked if arm[0] not in grades)
     return Front(tuple(lines), abilities, tuple(elsewhere))
 
 
@@ -312,6 +312,8 @@ def _line(
     runs = {part.title: part.run for part, _ in tasks_by_part}
     tracks = {(g.suite, g.ability): _track(g, runs[g.suite]) for g in grades if not math.isnan(g.progress)}
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
+    arms = [arm for run in runs.values() for arm in run.card.arms if arm.subject == subject]
+    note = " ".join(filter(None, (note, stopping_note([graded.row for graded in grades], arms))))
     failures = [g for g in grades if g.row.failure_rate > 0 and not unjudged(g.row, runs[g.suite].suite)]
     if failures:
         shares = ", ".join(

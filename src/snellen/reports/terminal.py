@@ -9,6 +9,7 @@ import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.grades import TOO_FEW, words
+from snellen.analysis.results import SEQUENTIAL
 from snellen.analysis.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
@@ -66,6 +67,9 @@ def _items_note(rows: pd.DataFrame) -> str:
     few = rows[rows["state"] == TOO_FEW]
     if few.empty:
         return ""
+    if (few["interval"] == SEQUENTIAL).any():
+        most = f"{len(few)} of {int(rows['value'].notna().sum())} scores are undecided after the most items"
+        return f"{most}; ask more with a larger --max-items"
     more = few["n"].clip(lower=LEAST_ITEMS - 1) + 1
     needed = few["items_needed"].fillna(math.inf).clip(lower=more).sort_values().to_numpy()
     middle = float(needed[(len(needed) - 1) // 2])

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.coverage import Gap, gaps, partial_note
+from snellen.analysis.coverage import Gap, gaps, partial_note, stopping_note
 from snellen.analysis.groups import group_contrasts, groupings
 from snellen.analysis.rank_table import rank_table
-from snellen.analysis.run_view import main_arms
+from snellen.analysis.run_view import lines_of, main_arms
 from snellen.analysis.section import ReportSection, Run
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
@@ -31,6 +31,7 @@ from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
+from snellen.reports.rows import whole_tasks_of
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
@@ -202,7 +203,9 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
     printed = list(published(run)) if compare_published else []
     for number, comparison in enumerate(printed, 1):
         write_frame(tables, f"{name}-published-{number}", comparison.frame())
-    thumbs, note = Thumbs(run, output.root), partial_note(_gaps(exam))
+    thumbs = Thumbs(run, output.root)
+    notes = partial_note(_gaps(exam)), stopping_note(lines_of(whole_tasks_of(run)), run.card.arms)
+    note = " ".join(filter(None, notes))
     sections = list(run.suite.sections(run)) if run.suite.sections else []
     page_figures = list(_figures(exam, name, output, [(task, factor) for task, factor, _ in factors]))
     content = {
