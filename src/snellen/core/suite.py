@@ -25,7 +25,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 
-SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (384, 288)
+SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (320, 240)
 """Width and height of generated images: default, `--quick`, and checkup."""
 MIN_SIDE_PX, MAX_SIDE_PX = 90, 4096
 """Limits of width and height of generated images."""

@@ -12,6 +12,7 @@ import pandas as pd
 from snellen.analysis.floors import Floors
 from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
 from snellen.analysis.section import Run
+from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
@@ -43,10 +44,13 @@ def registered(name: str) -> Suite:
     return SUITES.get(name)
 
 
-def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: bool = True) -> Run:
+def load_run(
+    root: str | Path, suite_of: SuiteOf = registered, *, with_results: bool = True, table: pd.DataFrame | None = None
+) -> Run:
     """Read a finished run (a folder or a URL) with scores and items; its results are empty without `with_results`.
 
-    Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.
+    `table` are its results, if they are known. Raises SnellenError if the run was interrupted or never scored, or its
+    item set is missing or changed.
     """
     root = fetched(root)
     card = read_run_card(root)
@@ -55,12 +59,29 @@ def load_run(root: str | Path, suite_of: SuiteOf = registered, *, with_results: 
     responses = own_responses(root, items)
     scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
-    floors = Floors(items, suite)
-    tables = [
-        results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors) for rows in scores.values()
-    ]
-    table = with_python_strings(pd.concat(tables, ignore_index=True))
+    if table is None:
+        floors = Floors(items, suite)
+        table = pd.concat(
+            [
+                results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors)
+                for rows in scores.values()
+            ],
+            ignore_index=True,
+        )
+    table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
+
+
+def load_runs(roots: Sequence[Path], suite_of: SuiteOf = registered, workers: int = 1) -> list[Run]:
+    """`load_run` of each; with more than one worker, the results of registered suites are computed side by side."""
+    if workers < 2 or len(roots) < 2 or suite_of is not registered:
+        return [load_run(root, suite_of) for root in roots]
+    tables = map_shards(_results, [Shard(str(root), root) for root in roots], workers=workers)
+    return [load_run(root, table=table) for root, table in zip(roots, tables, strict=True)]
+
+
+def _results(root: Path) -> pd.DataFrame:
+    return load_run(root).results
 
 
 def with_inputs(runs: Sequence[Run], inputs: Mapping[str, Path]) -> list[Run]:

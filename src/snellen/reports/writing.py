@@ -28,7 +28,7 @@ from snellen.reports.export import add_note, read_results, with_unasked, write_f
 from snellen.reports.findings import checks, published, unread_gaps
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, gather, load_run, registered, with_inputs
+from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
@@ -129,7 +129,7 @@ def write_report(
         inputs: Runs and files by name, for sections of a suite.
         suite_of: Function from the name of a suite to the suite.
         explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
-        workers: Number of processes that draw figures, to the same bytes.
+        workers: Number of processes that compute results and draw figures, to the same bytes.
 
     Raises:
         SnellenError: For runs of different versions of a suite, for inputs that no suite here takes, and if a run, its
@@ -143,7 +143,7 @@ def write_report(
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    loaded = with_inputs([load_run(root, suite_of) for root in runs], inputs or {})
+    loaded = with_inputs(load_runs(runs, suite_of, workers), inputs or {})
     exams = gather(loaded)
     (out / EXPLORER).unlink(missing_ok=True)
     if explorer:
