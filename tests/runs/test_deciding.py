@@ -24,7 +24,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.runs.ask import ask
-from snellen.runs.deciding import BATCH
+from snellen.runs.deciding import BATCH, DropDecider
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.replay import replay
 from snellen.runs.score import score
@@ -178,3 +178,21 @@ def test_a_replay_keeps_what_was_decided(tmp_path: Path, items: ItemSet) -> None
     before = read_run_card(tmp_path)
     assert sorted(map(repr, replay(tmp_path, items, SUITE, {}))) == sorted(map(repr, responses))
     assert read_run_card(tmp_path).arms == before.arms
+
+
+def test_a_subject_is_asked_until_its_drop_is_decided(tmp_path: Path, items: ItemSet) -> None:
+    """About the items of the earlier run alone, in the order of the set; an equal subject takes more of them."""
+    former = able("chat:former", items, {"naming": 0.9})
+    responses = ask(tmp_path / "former", Plan(items, SUITE, [Arm(former, Condition(SUITE.axes))], limit=100))
+    scores = score(responses, items, SUITE)
+    naming = scores[(scores["task"] == "naming") & (scores["metric"] == "accuracy")].set_index("item_id")["value"]
+    counts = {}
+    for name, skill in (("chat:worse", 0.0), ("chat:equal", 0.9)):
+        rule = DropDecider(items, {("naming", "vanilla"): naming}, 0.1, MAX_ITEMS)
+        arms = [Arm(able(name, items, {"naming": skill}), Condition(SUITE.axes), decide="drop")]
+        later = ask(tmp_path / name, Plan(items, SUITE, arms, max_items=MAX_ITEMS, drop=rule))
+        names = {response.item_id for response in later if response.task == "naming"}
+        assert names <= set(naming.index)
+        counts[name] = len(names)
+        assert read_run_card(tmp_path / name).arms[0].decide == "drop"
+    assert BATCH <= counts["chat:worse"] < counts["chat:equal"] <= 100

@@ -42,7 +42,7 @@ def stopping_note(rows: Iterable[Any], arms: Sequence[ArmCard]) -> str:
     `rows` are results of whole tasks.
     """
     asked = [row for row in rows if row.interval == SEQUENTIAL]
-    questions = {arm.decide: arm.max_items for arm in arms if arm.decide}
+    questions = {arm.decide: arm.max_items for arm in arms if arm.decide in ("none", "grade")}
     if not asked or not questions:
         return ""
     question = "whether its grade is none" if "none" in questions else "its grade"

@@ -472,13 +472,27 @@ def diff(
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
     least_drop: Annotated[float | None, typer.Option(help="Points that must be detectable; own images: 20.")] = None,
+    decide: Annotated[
+        float | None,
+        typer.Option(
+            help="Decide whether each task dropped by at least so many points. The second may be a subject, e.g. "
+            "chat:openai/gpt-4o, which is asked until that is decided."
+        ),
+    ] = None,
+    max_items: MaxItems = 240,
+    run: Annotated[Path | None, typer.Option(help="Folder of the run of a subject asked with --decide.")] = None,
     out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
     as_json: Json = False,
 ) -> None:
     """Compare two subjects on the same items: abilities that changed and answers that flipped."""
     from snellen.cli.diff import diff as do
+    from snellen.cli.diff import print_drops
+
+    if decide is not None:
+        return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
     do(former, current, fail_on, least_drop, out, as_json)
+    return None
 
 
 @app.command("blind-baseline")

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import typer
 
+from snellen.analysis.cells import number
 from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain_changes, row_name
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.drops import DROPPED as DECIDED_DROP
+from snellen.analysis.drops import UNDECIDED, Drop
+from snellen.analysis.run_view import arm_name, lines_of, main_metric
 from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
-from snellen.exam.compare import compare
+from snellen.core.score import Metric
+from snellen.exam.compare import Drops, compare, decide_drops
 from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
 
 DROPPED_CODE = 4
@@ -35,6 +39,70 @@ def diff(former: str, current: str, fail_on: str | None, least_drop: float | Non
         raise typer.Exit(DROPPED_CODE)
     if fail_on and (compared.unpaired_items.total or compared.undetectable):
         raise typer.Exit(INCOMPLETE_CODE)
+
+
+def print_drops(
+    former: str, current: str, points: float, max_items: int, folder: Path | None, fail_on: str | None, as_json: bool
+) -> None:
+    """Decide for each task whether it dropped by at least so many points, print it, and exit by `fail_on`."""
+    from dataclasses import asdict
+
+    if fail_on not in (None, "drop"):
+        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
+    if not 0 < points <= 100:
+        raise SnellenError(f"--decide {points:g}: give points above 0 and up to 100")
+    decided = decide_drops(former, current, points / 100, max_items=max_items, out=folder, show_progress=not as_json)
+    if as_json:
+        print_json(
+            {
+                "before": decided.before.card.arms[0].subject,
+                "after": decided.after.card.arms[0].subject,
+                "least_drop": decided.least_drop,
+                "run": str(decided.after.root),
+                "rows": [asdict(row) for row in decided.rows],
+            }
+        )
+    else:
+        _print_drops(decided, points)
+    if fail_on and decided.names(DECIDED_DROP):
+        raise typer.Exit(DROPPED_CODE)
+    if fail_on and decided.names(UNDECIDED):
+        raise typer.Exit(INCOMPLETE_CODE)
+
+
+def _print_drops(decided: Drops, points: float) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    table.add_column("", overflow="fold", min_width=12)
+    for head in ("before", "after", "change", "n"):
+        table.add_column(head, justify="right", no_wrap=True)
+    table.add_column("")
+    for row in decided.rows:
+        metric = main_metric(decided.before, row.task)
+        before, after = (number(score, metric, row.n) for score in (row.before, row.after))
+        change = points_of(row, metric)
+        table.add_row(escape(arm_name(row.task, row.condition)), before, after, escape(change), str(row.n), row.verdict)
+    screen = console(80)
+    screen.print(table)
+    screen.print(
+        f"Decided: a drop of at least {points:g} points, or less. Intervals are 95 % confidence sequences, which hold "
+        "whenever asking ends."
+    )
+    if names := decided.names(DECIDED_DROP):
+        screen.print(f"[red]Dropped: {escape('; '.join(names))}[/]", highlight=False)
+    if names := decided.names(UNDECIDED):
+        screen.print(f"Undecided: {escape('; '.join(names))}.", highlight=False)
+    screen.print(f"Run: {decided.after.root}", soft_wrap=True)
+
+
+def points_of(row: Drop, metric: Metric) -> str:
+    """The change with its interval: in points for shares, otherwise in the unit of the metric."""
+    scale, decimals = (100, 0) if metric.share else (1, metric.decimals)
+    change, low, high = (f"{scale * number:+.{decimals}f}" for number in (row.change, row.low, row.high))
+    return f"{change} [{low}, {high}]"
 
 
 def _print(compared: Changes, out: Path, is_guard: bool) -> None:

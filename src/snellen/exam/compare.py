@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from snellen.analysis.changes import Changes, changes
+from snellen.analysis.deciding import MAX_ITEMS
+from snellen.analysis.drops import Drop, drops, units_by_condition
+from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.storage.runfolder import same_items
 from snellen.core.subject import is_simulated
-from snellen.exam.run import Examination, recover
+from snellen.exam.run import Examination, recover, run, run_folder
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run
+from snellen.runs.deciding import DropDecider
 
 
 def compare(
@@ -37,6 +42,62 @@ def compare(
         run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)
     ]
     return changes(*runs, least_drop=least_drop)
+
+
+@dataclass(frozen=True)
+class Drops:
+    """The drop of each task from one subject to another, and the runs of both."""
+
+    before: Run
+    after: Run
+    least_drop: float
+    rows: tuple[Drop, ...]
+
+    def names(self, verdict: str) -> list[str]:
+        """The tasks with that verdict; the condition in brackets unless it is vanilla."""
+        return [arm_name(row.task, row.condition) for row in self.rows if row.verdict == verdict]
+
+
+def decide_drops(
+    former: str,
+    current: str,
+    least_drop: float,
+    *,
+    max_items: int = MAX_ITEMS,
+    out: Path | None = None,
+    show_progress: bool = True,
+) -> Drops:
+    """Decide for each task whether a subject dropped by at least `least_drop` of the metric's range.
+
+    `former` is a run, or `RUN:SUBJECT`. `current` is one, too, or the name of a subject, which is then asked about the
+    items of the former run until the drop is decided, at most `max_items` of a task, and recorded in `out`.
+    """
+    before = run_of_subject(former)
+    if is_url(current) or lies_there(current, RUN) or lies_there(current.partition(":")[0], RUN):
+        after = run_of_subject(current)
+    else:
+        after = _asked_until_decided(before, current, least_drop, max_items, out, show_progress)
+    if not same_items(before.card, after.card):
+        raise SnellenError(f"{before.root} and {after.root} have different items; ask both about the same item set")
+    return Drops(before, after, least_drop, tuple(drops(before, after, least_drop, max_items)))
+
+
+def _asked_until_decided(
+    before: Run, subject: str, least_drop: float, max_items: int, out: Path | None, show_progress: bool
+) -> Run:
+    earlier = {
+        (task, condition): units["value"]
+        for task in before.suite.tasks
+        for condition, units in units_by_condition(before, task).items()
+    }
+    conditions = list(dict.fromkeys(arm.condition for arm in before.card.arms))
+    root = out or run_folder(before.items, [subject], conditions)
+    rule = DropDecider(before.items, earlier, least_drop, max_items)
+    run(
+        before.items, [subject], root, conditions=conditions, seed=before.card.seed, limit=before.card.limit,
+        decide="drop", max_items=max_items, drop=rule, show_progress=show_progress,
+    )  # fmt: skip
+    return run_of_subject(str(root))
 
 
 def run_of_subject(text: str) -> Run:

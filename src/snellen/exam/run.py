@@ -26,6 +26,7 @@ from snellen.curation.results import read_tables
 from snellen.remote import address_of, published
 from snellen.runs.ask import ask
 from snellen.runs.box_units import in_own_units, read_box_units, set_box_unit
+from snellen.runs.deciding import DropDecider
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_run_items
 from snellen.runs.generated_sets import itemset_folder, suite_of_items
@@ -201,8 +202,9 @@ def run(
     repeats: int = 1,
     seed: int = 0,
     limit: int | None = None,
-    decide: Question | Literal[""] = "",
+    decide: Question | Literal["drop", ""] = "",
     max_items: int = MAX_ITEMS,
+    drop: DropDecider | None = None,
     budget: float | None = None,
     deadline: float | None = None,
     keep_going: bool = False,
@@ -214,7 +216,8 @@ def run(
 ) -> Examination:
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
-    With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`).
+    With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`); for
+    "drop" by the rule `drop`.
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
@@ -237,12 +240,14 @@ def run(
     options |= {"decide": decide, "max_items": max_items} if decide else {}
     # The key covers the whole set on disk, so a run about some of its items gets no stamp.
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
-    key = run_key(items.root, examined, inputs or {}, **options) if is_whole else ""
+    key = run_key(items.root, examined, inputs or {}, **options) if is_whole and decide != "drop" else ""
     if read_stamp(root, key) and not damaged_scores(root):
         return Examination(root, suite, items, responses_of(root, arms))
     refuse_unpriced(examined, budget)
     tables = read_tables(inputs or {}, items)
-    plan = Plan(items, suite, arms, seed, limit, max_items, budget, deadline, tables, keep_going, versions=versions())
+    plan = Plan(
+        items, suite, arms, seed, limit, max_items, budget, deadline, tables, keep_going, versions=versions(), drop=drop
+    )
     remote = estimates(plan, root)
     if faults := limit_faults(remote):
         if not keep_going:

@@ -334,7 +334,9 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
     schedule = arm.schedule(trials)
-    if arm.decide and not runner.plan.is_replay:
+    if arm.decide == "drop" and runner.plan.drop is not None:
+        schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
+    elif arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
         is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
         schedule = runner.shared.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
     batches = _TrialBatches(runner, task, subject, method, schedule)

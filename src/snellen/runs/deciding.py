@@ -7,23 +7,28 @@ on which answer arrived first: a killed run that is replayed ends at the same it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, turns
+from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, graded
 from snellen.analysis.results import printed_ceilings
 from snellen.analysis.units import scored, summary
+from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite, Task, Trial
 from snellen.scoring.sequential import confidence_sequence
 
+BatchSchedule: TypeAlias = Generator[tuple[Trial, ...], dict[str, float], None]
+"""Yields trials that are asked together, and receives the scores of their items."""
 BATCH = 24
 """The least number of items between two decisions, but for the last batch."""
 
@@ -42,44 +47,24 @@ class Decider:
     def __post_init__(self) -> None:
         self._floors = Floors(self.items, self.suite)
 
-    def schedule(
-        self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool
-    ) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+    def schedule(self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool) -> BatchSchedule:
         """Batches of trials until the grade is settled or `max_items` are asked; receives the scores of their items.
 
         `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
         A task whose main score has no confidence sequence is asked up to `max_items`.
         """
         values = dict[str, float]()
-        for batch in self._batches(task, trials):
+        for batch in batches(self.items, task, trials, self.turns(task), self.max_items):
             new = yield batch
             values |= new
             if new and self.is_settled(task, values, axes, is_fitted):
                 return
 
-    def _batches(self, task: Task, trials: Sequence[Trial]) -> Iterator[tuple[Trial, ...]]:
-        """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch."""
+    def turns(self, task: Task) -> Mapping[str, int]:
+        """The place of each cluster in the order of asking."""
         if task.id not in self._turns:
             self._turns[task.id] = turns(self.items.task(task.id), task, self.max_items)
-        by_turn: dict[int, list[Trial]] = {}
-        chosen = sampled(self.items.task(task.id), self.max_items)
-        for trial in trials:
-            if chosen.isdisjoint(view.item_id for view in trial.views):
-                continue
-            clusters = {self.items.by_id[view.item_id].cluster_id for view in trial.views}
-            by_turn.setdefault(max(self._turns[task.id][name] for name in clusters), []).append(trial)
-        asked, batch, size = 0, list[Trial](), 0
-        for turn in sorted(by_turn):
-            count = sum(len(trial.views) for trial in by_turn[turn])
-            if asked and asked + size + count > self.max_items:
-                break
-            batch += by_turn[turn]
-            size += count
-            if size >= BATCH:
-                yield tuple(batch)
-                asked, batch, size = asked + size, [], 0
-        if batch:
-            yield tuple(batch)
+        return self._turns[task.id]
 
     def is_settled(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
         """True if the scores of these items, by id, decide what was asked."""
@@ -94,23 +79,11 @@ class Decider:
         metric = protocol.metrics[0]
         if metric.summary != "mean" or metric.bounds is None or protocol.judge is not None:
             return None
-        asked = [self.items.by_id[name] for name in values]
-        columns = {
-            "item_id": [item.item_id for item in asked],
-            "group_id": [item.group_id for item in asked],
-            "cluster_id": [item.cluster_id for item in asked],
-            "stimulus_id": [item.stimulus_id for item in asked],
-            "metric": metric.name,
-            "value": list(values.values()),
-            "chance": [metric.chance(item) for item in asked],
-        }
-        frame = pd.DataFrame(columns)
-        units = scored(protocol.units(frame))
+        units, names = scored_values(task, protocol, metric, self.items, values)
         if units.empty or "weight" in units:
             return None
-        units = units.assign(turn=units["cluster_id"].map(self._turns[task.id]))
-        names = units.index if units.index.name == "group_id" else frame.loc[units.index, "item_id"]
-        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, [str(name) for name in names])
+        units = units.assign(turn=units["cluster_id"].map(self.turns(task)))
+        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, names)
         low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
         key = task.id, protocol.name, metric.name, "", ""
         blind = {score.key: score.value for score in self.items.blind.scores} if self.items.blind else {}
@@ -124,3 +97,86 @@ class Decider:
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
         )  # fmt: skip
         return graded(row, metric, units, floors)
+
+
+@dataclass
+class DropDecider:
+    """The rule by which a subject is asked until it is decided, of each task, whether it dropped.
+
+    `before` has the scores of the units of a task under a condition in an earlier run; only these are asked.
+    """
+
+    items: ItemSet
+    before: Mapping[tuple[str, str], pd.Series[float]]
+    least_drop: float
+    max_items: int = MAX_ITEMS
+
+    def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
+        """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
+        protocol = task.protocols["strict"]
+        metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
+        order, values = turns(self.items.task(task.id), task, self.max_items), dict[str, float]()
+        names = set(earlier.index)
+        known = [
+            trial
+            for trial in trials
+            if any(names & {view.item_id, self.items.by_id[view.item_id].group_id} for view in trial.views)
+        ]
+        for batch in batches(self.items, task, known, order, self.max_items):
+            new = yield batch
+            values |= new
+            if not new or metric.summary != "mean" or metric.bounds is None:
+                continue
+            units, unit_names = scored_values(task, protocol, metric, self.items, values)
+            pairs = pd.DataFrame(
+                {"after": units["value"].to_numpy(float), "cluster": units["cluster_id"].to_numpy()}, index=unit_names
+            )
+            pairs["before"] = earlier.reindex(unit_names).to_numpy(float)
+            if drop_of(pairs, order, metric, self.least_drop).verdict != UNDECIDED:
+                return
+
+
+def batches(
+    items: ItemSet, task: Task, trials: Sequence[Trial], order: Mapping[str, int], max_items: int
+) -> Iterator[tuple[Trial, ...]]:
+    """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch."""
+    by_turn: dict[int, list[Trial]] = {}
+    chosen = sampled(items.task(task.id), max_items)
+    for trial in trials:
+        if chosen.isdisjoint(view.item_id for view in trial.views):
+            continue
+        clusters = {items.by_id[view.item_id].cluster_id for view in trial.views}
+        by_turn.setdefault(max(order[name] for name in clusters), []).append(trial)
+    asked, batch, size = 0, list[Trial](), 0
+    for turn in sorted(by_turn):
+        count = sum(len(trial.views) for trial in by_turn[turn])
+        if asked and asked + size + count > max_items:
+            break
+        batch += by_turn[turn]
+        size += count
+        if size >= BATCH:
+            yield tuple(batch)
+            asked, batch, size = asked + size, [], 0
+    if batch:
+        yield tuple(batch)
+
+
+def scored_values(
+    task: Task, protocol: Protocol, metric: Metric, items: ItemSet, values: Mapping[str, float]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The scored units of items with these values, by item id, and the name of each (an item's or a group's)."""
+    asked = [items.by_id[name] for name in values]
+    columns = {
+        "item_id": [item.item_id for item in asked],
+        "group_id": [item.group_id for item in asked],
+        "cluster_id": [item.cluster_id for item in asked],
+        "stimulus_id": [item.stimulus_id for item in asked],
+        "truth": [json.dumps(item.answer) for item in asked],
+        "metric": metric.name,
+        "value": list(values.values()),
+        "chance": [metric.chance(item) for item in asked],
+    }
+    frame = pd.DataFrame(columns)
+    units = scored(protocol.units(frame))
+    names = units.index if units.index.name == "group_id" else frame.loc[units.index, "item_id"]
+    return units, [str(name) for name in names]

@@ -66,9 +66,10 @@ def ask_workers(root: Path, plan: Plan, card: RunCard) -> list[TaskRecord]:
 def _shards(root: Path, plan: Plan) -> Iterator[Shard[_TaskPlan]]:
     (root / "media").mkdir(parents=True, exist_ok=True)
     media, parts = (root / "media").resolve(), tuple(path.resolve() for path in part_files(root))
-    for name in dict.fromkeys(arm.subject.card.name for arm in plan.arms if arm.subject.card.is_local):
+    local = [arm for arm in plan.arms if arm.subject.card.is_local and not arm.decide]  # its batches wait for scores
+    for name in dict.fromkeys(arm.subject.card.name for arm in local):
         for task in plan.suite.tasks.values():
-            arms = tuple(arm for arm in plan.arms if arm.subject.card.name == name and is_asked(arm.condition, task))
+            arms = tuple(arm for arm in local if arm.subject.card.name == name and is_asked(arm.condition, task))
             items = tuple(plan.items.task(task.id))
             if arms and items:
                 task_plan = _TaskPlan(

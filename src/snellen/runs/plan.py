@@ -20,6 +20,7 @@ from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, r
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
 from snellen.remote import address_of
+from snellen.runs.deciding import DropDecider
 from snellen.subjects.recorded import ItemIndex, Recorded, Recording
 
 
@@ -28,14 +29,14 @@ class Arm:
     """One subject under one condition, with its repeat and schedule.
 
     A run is a list of arms rather than a grid, since people may lack conditions. `decide` is what is decided by asking
-    (`runs.deciding`), and empty if all items are asked.
+    (`runs.deciding`), and empty if all items are asked; for "drop", the plan has the rule.
     """
 
     subject: Subject
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
-    decide: Question | Literal[""] = ""
+    decide: Question | Literal["drop", ""] = ""
 
     @property
     def is_recorded(self) -> bool:
@@ -101,6 +102,7 @@ class Plan:
     preflight: Sequence[Exchange] = ()
     is_replay: bool = False
     records: Sequence[TaskRecord] = ()
+    drop: DropDecider | None = None
 
 
 def run_card(plan: Plan) -> RunCard:

@@ -90,7 +90,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             _Absent(SubjectCard(arm.subject, arm.settings, attributes=arm.attributes), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
-            decide=cast("Question", arm.decide),
+            decide=cast("Question", arm.decide),  # or "drop"
         )
         for arm in card.arms
     ]

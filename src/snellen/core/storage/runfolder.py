@@ -52,8 +52,8 @@ class ArmCard(BaseModel):
     """One subject under one condition, as described in `run.json`.
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
-    empty if it is not known beforehand. `decide` is what is decided by asking, "none" or "grade" (`analysis.deciding`),
-    with at most `max_items` of a task, and empty if all items are asked.
+    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.deciding`): "none", "grade"
+    or "drop", with at most `max_items` of a task; it is empty if all items are asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
