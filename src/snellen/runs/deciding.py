@@ -29,7 +29,7 @@ from snellen.scoring.sequential import confidence_sequence
 
 BatchSchedule: TypeAlias = Generator[tuple[Trial, ...], dict[str, float], None]
 """Yields trials that are asked together, and receives the scores of their items."""
-BATCH = 24
+BATCH = 16
 """The least number of items between two decisions, but for the last batch."""
 
 
