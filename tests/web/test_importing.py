@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.forgetting import LOCK, forget
+from snellen.web.forgetting import forget
 from snellen.web.importing import (
     PEOPLE,
     Participant,
@@ -44,7 +45,7 @@ from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
-from snellen.web.study import BUNDLE, StudyCard, read_plan, read_study
+from snellen.web.study import BUNDLE, LOCK, StudyCard, read_plan, read_study
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
 
@@ -429,6 +430,78 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def test_the_names_of_suites_lead_out_of_no_folder(sets_folder: Path, tmp_path: Path) -> None:
+    """They are names of folders that an import removes and writes again."""
+    root = tmp_path / "study"
+    small_study("combo", sets_folder, root)
+    path = root / "study.json"
+    card = json.loads(path.read_text("utf-8"))
+    for name in ("../victim", str(tmp_path), "..", "a/b", ""):
+        path.write_text(json.dumps({**card, "itemsets": {name: card["itemsets"]["combo"]}}), "utf-8")
+        with pytest.raises(SnellenError, match="not a study of this version"):
+            read_study(root)
+
+
+def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: FilledStudy, tmp_path: Path) -> None:
+    """Another name in the folder, a result without its first row, and a list of refused rows."""
+    root, out = tmp_path / "study", tmp_path / "people"
+    shutil.copytree(filled.root, root)
+    rows = _with(0, code="gone-gone", participant="p01")(filled.forms[0])
+    service = open_service(root)
+    opening = partial(take_slot, link=service.links[0], secret="", parameters={}, forms=3)
+    slot = service.database.submit(opening).result()
+    for row in rows:
+        service.database.submit(partial(keep_row, slot=slot, record_row=row)).result()
+    other = _with(0, code="kept-kept", participant="p01")(filled.forms[1])
+    import_study(root, [Submission("p01", other, "f"), Submission("p01", rows, "g")], out)
+    table = pd.read_csv(out / PEOPLE).set_index("code")
+    assert table.loc["gone-gone", "participant"] != "p01", "it was taken"
+    receipt = forget(root, str(table.loc["gone-gone", "participant"]), [out])
+    assert receipt["rows_deleted_from_database"] == len(rows)
+    service.database.close()
+    returned = Start.model_validate({**rows[0].plain()["record"], "time": "2026-11-23T10:00:00Z"})
+    without_first = [RecordRow(sequence=0, record=returned), *rows[1:]]
+    accepted, refused = admit_all([Submission("bob", without_first, "h")], root, skip_bad=True)
+    assert (accepted, refused) == ([], []), "the code is known"
+    import_study(root, [Submission("dan", rows[1:3], "i")], out)
+    assert [row.person for row in read_refused(out)] == ["dan"]
+    forget(root, "dan", [out])
+    assert read_refused(out) == []
+
+
+def test_nobody_imports_while_somebody_is_removed(filled: FilledStudy, tmp_path: Path) -> None:
+    with kernel_lock(filled.root / LOCK, filled.root), pytest.raises(SnellenError, match="another process is writing"):
+        import_study(filled.root, [], tmp_path / "people")
+
+
+def test_a_page_whose_time_was_up_is_no_answer(filled: FilledStudy, tmp_path: Path) -> None:
+    plan, card = read_plan(filled.root), read_study(filled.root)
+    rows = filled.forms[0]
+    page_id = next(
+        row.record.page_id
+        for row in rows
+        if isinstance(row.record, PageAnswers) and plan.pages[row.record.page_id].kind == "question"
+    )
+    late = [
+        row.model_copy(update={"record": row.record.model_copy(update={"answers": dict.fromkeys(row.record.answers)})})
+        if isinstance(row.record, PageAnswers) and row.record.page_id == page_id
+        else row
+        for row in rows
+    ]
+    (before, after) = (people_table(plan, card, as_participants([("p01", some)])).iloc[0] for some in (rows, late))
+    assert (before.answered - after.answered, after.time_was_up, after.not_reached) == (1, 1, before.not_reached)
+
+
+def test_refused_rows_are_counted_for_their_own_person(filled: FilledStudy, tmp_path: Path) -> None:
+    """Not for another one of the same name."""
+    broken: list[ReadRow] = [*filled.forms[0][:3], BadLine(4, "changed"), BadLine(5, "changed")]
+    people = [Submission("p02", broken, "f"), Submission("p02", filled.forms[1], "g")]
+    import_study(filled.root, people, tmp_path / "people", skip_bad=True)
+    table = pd.read_csv(tmp_path / "people" / PEOPLE)
+    counts = dict(zip(table["answered"] > 3, table["rows_left_out"], strict=True))
+    assert counts == {True: 0, False: 2}
 
 
 def test_a_person_who_only_opened_the_study_is_forgotten(sets_folder: Path, tmp_path: Path) -> None:

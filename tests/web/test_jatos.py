@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import time
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.web import jatos
 from snellen.web.admission import BadLine, ReadRow, Submission
 from snellen.web.importing import as_participants
-from snellen.web.jatos import line_of, read_archive, read_folder, write_jzip
+from snellen.web.jatos import line_of, parse_line, read_archive, read_folder, write_jzip
 from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
@@ -333,14 +334,63 @@ def test_a_listed_number_that_is_none_is_named(
     assert caplog.messages == [f"{path}: metadata.json lists no results that can be compared"]
 
 
-def test_several_people_in_one_result_are_named(
-    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_one_result_is_of_one_person(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
     texts = {(1, 1): as_text(rows_of_form(plan, "p", 0)) + as_text(rows_of_form(plan, "q", 1))}
     path = write_results(tmp_path / "a.zip", texts)
-    assert by_name(read_archive(path)).keys() == {"p", "q"}
-    (message,) = caplog.messages
-    assert message == f"{path}: study_result_1: one result has rows of 2 people (p, q); the same person may be all"
+    first, second = read_archive(path)
+    assert list(first.rows) == rows_of_form(plan, "p", 0)
+    (line,) = second.rows
+    assert (second.name, isinstance(line, BadLine)) == ("q", True), "this one is refused"
+    assert caplog.messages == [f"{path}: study_result_1: rows of 2 people; one result is of one person"]
+
+
+def test_two_names_of_one_result_are_refused(tmp_path: Path, plan: StudyPlan) -> None:
+    """Else the second would replace the first."""
+    text = as_text(rows_of_form(plan, "p", 0))
+    path = write_results(tmp_path / "a.zip", {(1, 1): text}, **{"study_result_01/comp-result_1/data.txt": text})
+    with pytest.raises(SnellenError, match="are the same result"):
+        pairs(read_archive(path))
+
+
+def test_unreadable_lines_and_missing_results_are_counted_up_to_a_limit(
+    tmp_path: Path, plan: StudyPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of millions of lines takes no more time or memory than one of a thousand."""
+    text = as_text(rows_of_form(plan, "p", 0)[:1]) + "{}\n" * 2_000_000
+    (submission,) = read_archive(write_results(tmp_path / "a.zip", {(1, 1): text}))
+    assert len(submission.rows) == jatos.MAX_BAD_LINES + 2
+    assert any("left out" in row.reason for row in submission.rows if isinstance(row, BadLine))
+    monkeypatch.setattr(jatos, "MAX_BAD_LINES", 3)
+    path = tmp_path / "b.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows_of_form(plan, "p", 0)))
+        results = [{"id": n, "componentResults": [{"data": {"size": 1}}]} for n in range(1, 11)]
+        archive.writestr("metadata.json", json.dumps({"data": [{"studyResults": results}]}))
+    submissions = list(read_archive(path))
+    assert len(submissions) == 1 + 3 + 1
+    (line,) = submissions[-1].rows
+    assert isinstance(line, BadLine)
+    assert "6 more results" in line.reason
+
+
+def test_a_long_line_or_list_is_no_row(plan: StudyPlan) -> None:
+    row = rows_of_form(plan, "p", 0)[2].plain()
+    row["record"]["answers"] = {"a": [{}] * 1000}
+    assert parse_line(json.dumps(row)) == "The line is not a row of results."
+    row["record"]["answers"] = {"a": "x" * jatos.MAX_LINE}
+    assert parse_line(json.dumps(row)) == f"The line has more than {jatos.MAX_LINE} characters."
+
+
+def test_only_plain_files_are_read(tmp_path: Path) -> None:
+    """Others may have no end, or wait for a writer."""
+    (tmp_path / "a.zip").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "b.zip")
+    os.mkfifo(tmp_path / "c.jsonl")
+    for name in ("a.zip", "b.zip"):
+        with pytest.raises(SnellenError, match="no plain file"):
+            list(read_archive(tmp_path / name))
+    with pytest.raises(SnellenError, match="no plain file"):
+        list(read_folder([tmp_path]))
 
 
 def test_many_starts_of_one_name_take_linear_time(tmp_path: Path, plan: StudyPlan) -> None:

@@ -553,6 +553,7 @@ def test_silent_connections_are_closed(tmp_path: Path) -> None:
 
 
 def test_one_address_has_at_most_half_of_the_connections(tmp_path: Path) -> None:
+    """The oldest silent ones make room, also those that began a body and do not finish it."""
     with real_server(tmp_path, connections=6, silent_seconds=1000) as (link, endpoint), ExitStack() as stack:
         busy = stack.enter_context(socket.create_connection(endpoint))
         path = urlsplit(link).path
@@ -560,15 +561,10 @@ def test_one_address_has_at_most_half_of_the_connections(tmp_path: Path) -> None
         busy.sendall("\r\n".join([*lines, "Content-Length: 18", "Expect: 100-continue", "", ""]).encode())
         assert busy.recv(12) == b"HTTP/1.1 100"
         silent = [stack.enter_context(socket.create_connection(endpoint)) for _ in range(20)]
-        assert all(is_closed(connection) for connection in silent[:18])
+        assert all(is_closed(connection) for connection in [busy, *silent[:17]])
         with visitor("127.0.0.2") as client:
             assert client.post(f"{link}api/open", json={"parameters": {}}).json()["participant"] == "p01"
-        busy.sendall(b'{"parameters": {}}')
-        busy.settimeout(PATIENCE)
-        answer = b""
-        while b'"participant":"p02"' not in answer:
-            answer += (received := busy.recv(65536))
-            assert received, "the connection with a request was closed"
+        assert httpx.post(f"{link}api/open", json={"parameters": {}}, timeout=PATIENCE, trust_env=False).is_success
 
 
 def test_a_large_head_is_refused(tmp_path: Path) -> None:

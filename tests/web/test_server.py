@@ -473,8 +473,40 @@ def test_a_timeout_is_an_answer_only_if_time_is_limited(tmp_path: Path) -> None:
     pages = pages | {"q-choice": pages["q-choice"].model_copy(update={"seconds": 3.0})}
     with served(tmp_path, plan=make_plan().model_copy(update={"pages": pages})) as (visitor,):
         secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
-        row = RecordRow.model_validate(answers_row(visitor.plan, "choice", answers={"item-choice": None}))
-        assert visitor.send(row, secret).status_code == 200
+        early = answers_row(visitor.plan, "choice", answers={"item-choice": None}, seconds=1.9)
+        refused(visitor.send(RecordRow.model_validate(early), secret), 422)
+        row = answers_row(visitor.plan, "choice", answers={"item-choice": None}, seconds=3.0)
+        assert visitor.send(RecordRow.model_validate(row), secret).status_code == 200
+
+
+def test_a_body_under_no_link_is_not_read(visitor: Visitor) -> None:
+    """Parsing it would take the time of others."""
+    row = answers_row(visitor.plan, "choice", answers={"a": "x" * 200_000})
+    for link in ("/s/nobody/", visitor.link.replace("/s/", "/r/"), "/s//"):
+        response = visitor.client.post(f"{link}api/records", json=row, headers={"X-Snellen-Secret": "x"})
+        refused(response, 404)
+    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": "x"})
+    refused(response, 413)
+
+
+@pytest.mark.parametrize("answers", [{"a": [{}] * 5000}, {"a": {}}, {str(n): "x" for n in range(1001)}])
+def test_many_entries_are_refused_before_each_is_checked(visitor: Visitor, answers: Any) -> None:
+    secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
+    row = answers_row(visitor.plan, "choice", answers=answers)
+    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
+    refused(response, 422)
+    assert len(response.text) < 300
+
+
+@pytest.mark.parametrize("code", ["p01", "k7wd;=cmd|/C calc!A0;", "K7WD-9q2m", "a-b-c", "abcdefghijk-lmnopqrst"])
+def test_a_code_is_one_that_the_page_makes(visitor: Visitor, code: str) -> None:
+    """A name as code would be ambiguous, and other text would stand in people.csv."""
+    secret = visitor.open().json()["secret"]
+    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
+    start["record"]["code"] = code
+    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
+    start["record"]["code"] = "k7wd-9q2m"
+    assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
 
 
 @settings(max_examples=15)

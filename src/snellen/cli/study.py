@@ -109,17 +109,19 @@ def export(
         import shutil
 
         from snellen.core.storage import files
-        from snellen.web.bundle import INDEX
+        from snellen.web.bundle import INDEX, bundle_files
         from snellen.web.page import index_page
         from snellen.web.study import BUNDLE, read_plan
 
         plan = read_plan(study)
         if out.exists():
             raise SnellenError(f"{out}: exists already; choose another --out")
-        shutil.copytree(study / BUNDLE, out)
-        if form is not None:
-            files.write_text(out / INDEX, index_page(plan.texts.title, "folder", form % len(plan.forms)))
-        elif len(plan.forms) > 1:
+        for name, source in bundle_files(study / BUNDLE).items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source, out / name)
+        chosen = () if form is None else (form % len(plan.forms),)
+        files.write_text(out / INDEX, index_page(plan.texts.title, "folder", *chosen))
+        if form is None and len(plan.forms) > 1:
             print("note: each device begins with a form at random; for several, export each with its own --form")
     else:
         raise SnellenError(f"--to {to}: unknown transport; choose jatos or folder (serve needs no export)")

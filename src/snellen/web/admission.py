@@ -6,9 +6,11 @@ The server applies this to every row before it stores it, and the import to ever
 from __future__ import annotations
 
 import hashlib
+import json
 import math
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from snellen.core.plain_text import short_reason
@@ -19,9 +21,13 @@ MAX_TEXT = 20_000
 MAX_WORD = 1000
 """Characters of an address parameter or the browser's name."""
 MAX_ENTRIES, MAX_START = 50, 8000
-"""Entries and characters of a start."""
-MAX_RETURNS = 200
+"""Entries of a start, and its characters as JSON."""
+MAX_RETURNS = 100
 """Rows of a participant besides their answers: each loading of the page adds a start."""
+CODE = re.compile(r"(?=.{1,20}$)[a-z0-9]+-[a-z0-9]+|")
+"""A code to withdraw, as the page makes it; unlike a name it has a hyphen."""
+TIMER_SECONDS = 1.0
+"""How much earlier than its limit a page may say that the time was up."""
 MAX_SECONDS = 30 * 86_400
 MAX_ATTEMPTS = 3
 """Attempts at a page of practice."""
@@ -82,7 +88,9 @@ def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -
     if (start.participant, start.form) != (participant, form):
         return "The start is that of another participant or form; reload the page."
     words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
-    is_long = sum(map(len, words)) > MAX_START or any(len(word) > MAX_WORD for word in words)
+    if not CODE.fullmatch(start.code):
+        return "The code of the start is none that the page makes."
+    is_long = sum(len(json.dumps(word)) for word in words) > MAX_START or any(len(word) > MAX_WORD for word in words)
     if len(start.parameters) + len(start.screen) > MAX_ENTRIES or is_long:
         return "The record of the start is too large."
     return "" if all(map(math.isfinite, start.screen.values())) else "A screen size is not a number."
@@ -122,6 +130,8 @@ def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int, progre
     for item_id, answer in page_answers.answers.items():
         if answer is None and page.seconds is None and page.kind != "example":
             yield f"The answer to {item_id!r} is missing."
+        elif answer is None and page.seconds is not None and page_answers.seconds < page.seconds - TIMER_SECONDS:
+            yield f"The answer to {item_id!r} is missing, and the time of the page was not up."
         elif answer is not None and not answer_fits(answer, questions[item_id]):
             yield f"The answer to {item_id!r} is not of the kind {questions[item_id].kind}."
 
@@ -158,6 +168,13 @@ def start_digest(row: RecordRow) -> str:
     return hashlib.sha256(row.model_dump_json().encode()).hexdigest()
 
 
+def person_digests(record_rows: Sequence[RecordRow]) -> set[str]:
+    """Digests by which a person is recognised: of their first row, and of the codes of their starts."""
+    codes = {row.record.code for row in record_rows if isinstance(row.record, Start) and row.record.code}
+    digests = {hashlib.sha256(f"code {code}".encode()).hexdigest() for code in codes}
+    return digests | ({start_digest(record_rows[0])} if record_rows else set())
+
+
 @dataclass(frozen=True)
 class BadLine:
     """A line of a file that is not a row of results, and the reason."""
@@ -180,12 +197,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class Refused:
-    """A row that was not accepted: whose it is, its file, its place there, and the reason."""
+    """A row that was not accepted: whose it is, its file, its place there, the reason, and the digest of the start."""
 
     person: str
     source: str
     row: str
     reason: str
+    start: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """One line."""
@@ -200,10 +218,11 @@ def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[
     """
     accepted, refused = list[RecordRow](), list[Refused]()
     rows = [row for row in submission.rows if isinstance(row, RecordRow)]
+    digest = start_digest(rows[0]) if rows else ""
     bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
 
     def refuse(row: str, reason: str) -> None:
-        refused.append(Refused(submission.name, submission.source, row, reason))
+        refused.append(Refused(submission.name, submission.source, row, reason, digest))
 
     for line in bad_lines:
         refuse(f"line {line.line}", line.reason)

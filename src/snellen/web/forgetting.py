@@ -12,12 +12,10 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.web import store
-from snellen.web.admission import start_digest
-from snellen.web.importing import import_study, imported, write_private
+from snellen.web.admission import person_digests, start_digest
+from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_private, write_refused
 from snellen.web.plan import RecordRow, Start
-from snellen.web.study import FORGOTTEN, RESULTS, forgotten
-
-LOCK = ".forget.lock"
+from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten
 
 
 def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
@@ -32,37 +30,46 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
 
 
 def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
-    people = store.read_stored(root, with_rows=False) if (root / RESULTS).is_file() else ()
+    people = list(store.read_stored(root, with_rows=False)) if (root / RESULTS).is_file() else []
     in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
-    persons = {start_digest(stored.rows[0]) if stored.rows else stored.name for stored in in_database}
-    digests = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
-    written = []
+    starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
+    recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}
+    written, refused_in = list[Path](), list[Path]()
     for folder in folders:
         for other in imported(folder):
             if _is_meant(participant, other.name, other.rows) or other.alias == participant:
                 written.append(folder)
-                digests.add(start_digest(other.rows[0]))
-    persons |= digests
-    if not persons:
+                starts.add(start_digest(other.rows[0]))
+                recognised |= person_digests(other.rows)
+        if (folder / REFUSED).is_file() and participant in {row.person for row in read_refused(folder)}:
+            refused_in.append(folder)
+    # Whoever has another name in a folder is recognised in the database by their first row.
+    same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
+    in_database += [stored for stored in same if stored not in in_database]
+    persons = starts | {stored.name for stored in in_database if not stored.rows}
+    if not persons and not refused_in:
         raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
     if len(persons) > 1:
         raise SnellenError(f"{participant}: {len(persons)} people are meant; give the code of one")
-    if digests:
-        files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | digests)))
+    if recognised:
+        files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
     counts = [_delete(root, stored.number) for stored in in_database]
     is_read = any(has_copies for _, has_copies in counts)
-    for folder in written:
-        import_study(root, (), folder)  # without those who are forgotten
+    for folder in dict.fromkeys(written):
+        import_locked(root, (), folder)  # without those who are forgotten, and without earlier refusals
+    for folder in refused_in:
+        if folder not in written:
+            write_refused(folder, [row for row in read_refused(folder) if row.person != participant])
     receipt = {
         "study": root.resolve().name,
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
         "rows_deleted_from_database": sum(deleted for deleted, _ in counts),
         "write_ahead_log": "may hold copies until the server stops" if is_read else "overwritten",
-        "folders_written_again": [str(folder) for folder in written],
+        "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }
-    path = root / f"forgotten-{next(iter(persons))[:8]}.json"
+    path = root / f"forgotten-{next(iter(persons or {participant}))[:8]}.json"
     write_private(path, json.dumps(receipt, indent=1) + "\n")
     return {**receipt, "receipt": str(path)}
 

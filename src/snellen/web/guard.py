@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from urllib.parse import urlsplit
 
@@ -40,25 +40,33 @@ def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -
 class Guard:
     """Refuses requests under other names, from other sites, and those too large, too slow or not JSON; adds headers.
 
-    Without `hosts` any name is accepted. `connections` learn when a request begins and ends.
+    Without `hosts` any name is accepted. `connections` learn when a complete request begins to be answered, and when
+    that ends. `refuse_strangers` raises Refusal for the path of a request under no link of the study, whose body is not
+    read.
     """
 
     def __init__(
-        self, app: ASGIApp, headers: Mapping[str, str], hosts: Set[str], connections: Connections, head_bytes: int
+        self,
+        app: ASGIApp,
+        headers: Mapping[str, str],
+        hosts: Set[str],
+        connections: Connections,
+        head_bytes: int,
+        refuse_strangers: Callable[[str], None],
     ) -> None:
         self._app = app
         self._headers = headers
         self._hosts = hosts
         self._connections = connections
         self._head_bytes = head_bytes
+        self._refuse_strangers = refuse_strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        with self._connections.request(tuple(scope["client"] or ("", 0))):
-            await self._answer(scope, receive, partial(_send_with_headers, self._headers, send))
+        await self._answer(scope, receive, partial(_send_with_headers, self._headers, send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
@@ -70,13 +78,15 @@ class Guard:
                 raise Refusal(421, "The study is not served under this name; open it by its own link.")
             if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
                 _refuse_other_sites(headers)
+                self._refuse_strangers(scope["path"])
             body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
         except TimeoutError:
             await sentence(408, "The request did not come in time.")(scope, receive, send)
         except Refusal as refusal:
             await sentence(refusal.status, refusal.sentence)(scope, receive, send)
         else:
-            await self._app(scope, _Replay(body, receive), send)
+            with self._connections.request(tuple(scope["client"] or ("", 0))):
+                await self._app(scope, _Replay(body, receive), send)
 
 
 async def _send_with_headers(headers: Mapping[str, str], send: Send, message: Message) -> None:

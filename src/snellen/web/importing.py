@@ -35,12 +35,13 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, start_digest
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests, start_digest
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
 from snellen.web.study import (
+    LOCK,
     PROLIFIC,
     RESULTS,
     PageSource,
@@ -121,9 +122,9 @@ def admit_all(
             skipped |= matches
             refused.append(Refused(submission.name, submission.source, "", SKIPPED))
             continue
-        rows, problems = admit(submission, plan, leave_out=skip_bad)
-        if rows and start_digest(rows[0]) in gone:
+        if not gone.isdisjoint(person_digests([row for row in submission.rows if isinstance(row, RecordRow)])):
             continue
+        rows, problems = admit(submission, plan, leave_out=skip_bad)
         refused += problems
         if rows:
             people.append((submission.name, rows))
@@ -212,12 +213,20 @@ def import_study(
     Rows that the study cannot have produced are listed in `refused.csv` (see `admit_all`). A block with an authenticity
     rule becomes separate runs under `authenticity/`, and columns of `people.csv`. Only the owner can read the folder.
     """
+    with files.kernel_lock(root / LOCK, root):
+        return import_locked(root, submissions, out, skip=skip, skip_bad=skip_bad)
+
+
+def import_locked(
+    root: Path, submissions: Iterable[Submission], out: Path, *, skip: Collection[str] = (), skip_bad: bool = False
+) -> list[Examination]:
+    """As `import_study`, for whoever holds the lock of the study."""
     card, plan = read_study(root), read_plan(root)
     if out.resolve() in (root.resolve(), *root.resolve().parents):
         raise SnellenError(f"--out {out}: is or holds the study itself; choose a folder of its own, such as people")
     people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad)
     earlier, gone = list(imported(out)), forgotten(root)
-    removed = [participant for participant in earlier if start_digest(participant.rows[0]) in gone]
+    removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]
     participants = as_participants(people, [participant for participant in earlier if participant not in removed])
     if removed:  # their records go last, so that an interrupted import repeats this
         for suite in (*card.itemsets, AUTHENTICITY):
@@ -232,16 +241,14 @@ def import_study(
         raise SnellenError(f"{root}: no one has started yet")
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
-    refusals = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason"])
-    files.write_csv(out / REFUSED, refusals)
-    (out / REFUSED).chmod(0o600)
+    write_refused(out, refused)
     for participant in participants:
         lines = "".join(line_of(row) for row in participant.rows)
         write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
     examinations = _import_runs(card, plan, participants, out, rules, are_checked=False)
     checked_examinations = _import_runs(card, plan, participants, out / AUTHENTICITY, rules, are_checked=True)
-    left_out = Counter(row.person for row in refused if row.row)
+    left_out = Counter(row.start for row in refused if row.row and row.start)
     table = people_table(plan, card, participants, left_out)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
@@ -252,6 +259,13 @@ def import_study(
         if participant.alias not in aliases:
             (out / RECORDS / f"{participant.alias}.jsonl").unlink(missing_ok=True)
     return examinations
+
+
+def write_refused(out: Path, refused: Sequence[Refused]) -> None:
+    """Write `refused.csv`, which only the owner can read."""
+    table = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason"])
+    files.write_csv(out / REFUSED, table)
+    (out / REFUSED).chmod(0o600)
 
 
 def read_refused(out: Path) -> list[Refused]:
@@ -342,7 +356,8 @@ def people_table(
 ) -> pd.DataFrame:
     """One row per person: times, progress, speed and attention checks. It excludes no one.
 
-    `left_out` counts refused rows by name. `same_id_as` is the first participant with the same panel id.
+    `left_out` counts refused rows by the digest of the person's start. `same_id_as` is the first participant with the
+    same panel id.
     """
     rows, first_of = [], dict[str, str]()
     for participant in participants:
@@ -350,8 +365,9 @@ def people_table(
         questions, checks = (
             [page_id for page_id, kind in kinds.items() if kind == wanted] for wanted in ("question", "attention")
         )
-        answered = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
-        seconds = [page.seconds for page in answered]
+        reached = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
+        answered = [page for page in reached if any(answer is not None for answer in page.answers.values())]
+        seconds = [page.seconds for page in reached]
         codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
         panel_id = participant.start.parameters.get(PROLIFIC, "")
@@ -369,8 +385,9 @@ def people_table(
                 "consent": participant.consented,
                 "questions": len(questions),
                 "answered": len(answered),
-                "not_reached": len(questions) - len(answered),
-                "rows_left_out": (left_out or {}).get(participant.name, 0),
+                "time_was_up": len(reached) - len(answered),
+                "not_reached": len(questions) - len(reached),
+                "rows_left_out": (left_out or {}).get(start_digest(participant.rows[0]), 0),
                 "same_id_as": "" if first == participant.alias else first,
                 "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
                 "practice_failed": sum(not page.passed for page in participant.pages.values()),

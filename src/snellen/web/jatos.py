@@ -21,6 +21,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -45,11 +46,16 @@ STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
 """Suffixes of compressed files."""
 RESULT = re.compile(r"/?study_result_([0-9]{1,18})/comp[_-]result_([0-9]{1,18})/data\.txt")
 MAX_MEMBERS = 200_000
-MAX_FILE_BYTES = 64 * 2**20
+MAX_FILE_BYTES = 32 * 2**20
 """Limit for a file, and for the components of one study result together; JATOS's own default is 5 MB a component."""
 MAX_RECORD_BYTES = 4 * MAX_FILE_BYTES
 """Limit for a person's rows as they are written again, with fields that the file had left out."""
 MAX_TOTAL_BYTES = 4 * 2**30
+MAX_METADATA_BYTES = 8 * 2**20
+MAX_LINE = 2**20
+"""Characters of a row."""
+MAX_BAD_LINES = 1000
+"""Unreadable lines of a file, or missing results of an archive, after which no more are named."""
 
 _IN_ZIP64 = 0xFFFF
 """Stands for a number that another record has."""
@@ -145,22 +151,38 @@ def read_archive(path: Path) -> Iterator[Submission]:
     `metadata.json` lists and the archive lacks are submissions without rows. Raises SnellenError for damaged or too
     large files.
     """
+    _refuse_devices(path)
     if not zipfile.is_zipfile(path):
         yield from read_folder([path])
         return
+    missing = 0
     for number, texts in _results(path):
         source = f"{path}: study_result_{number}"
         if texts:
-            people = list(_participants(texts, source))
-            if len(people) > 1:
-                names = ", ".join(short_reason(person.name, 40) for person in people[:3])
-                log.warning(
-                    "%s: one result has rows of %d people (%s); the same person may be all", source, len(people), names
-                )
-            yield from people
-        else:
+            yield from _of_one_person(list(_participants(texts, source)), source)
+            continue
+        missing += 1
+        if missing <= MAX_BAD_LINES:
             reason = "metadata.json lists this result, but its data are missing; export it again."
             yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
+    if missing > MAX_BAD_LINES:
+        reason = f"metadata.json lists {missing - MAX_BAD_LINES} more results whose data are missing; export it again."
+        yield Submission("more results", (BadLine(0, reason),), str(path))
+
+
+def _of_one_person(people: Sequence[Submission], source: str) -> Iterator[Submission]:
+    """The submissions of one study result, which is one person's: rows under another start are refused."""
+    yield from people[:1]
+    if len(people) > 1:
+        log.warning("%s: rows of %d people; one result is of one person", source, len(people))
+        reason = f"The result has rows of {len(people) - 1} more people; the first of them alone is accepted."
+        yield Submission(people[1].name, (BadLine(0, reason),), source)
+
+
+def _refuse_devices(path: Path) -> None:
+    """Raise SnellenError for what is no plain file: others may have no end, or block."""
+    if path.exists() and not path.is_file():
+        raise SnellenError(f"{path}: is no plain file; give the file of results itself")
 
 
 def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Iterator[Submission]:
@@ -173,6 +195,7 @@ def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Itera
         if not sources:
             raise SnellenError(f"{path}: no results (*.jsonl) in this folder")
         for source in sources:
+            _refuse_devices(source)
             try:
                 text = read_text(source, limit=max_bytes)
             except (OSError, UnicodeDecodeError) as error:
@@ -216,7 +239,11 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
                 f"{path}: the name {entry.filename!r} leaves the archive; JATOS does not write such names"
             )
         if match := RESULT.fullmatch(entry.filename):
-            members[int(match[1]), int(match[2])] = entry
+            key = int(match[1]), int(match[2])
+            if key in members:
+                names = f"{entry.filename} and {members[key].filename}"
+                raise SnellenError(f"{path}: {names} are the same result; export it again")
+            members[key] = entry
         archive.open(entry).close()  # refuses a name that differs from the one before the data, so none is overlooked
     if not members:
         raise SnellenError(f"{path}: no result data (study_result_…/comp_result_…/data.txt); export results with data")
@@ -227,7 +254,7 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
 
 def _listed(archive: zipfile.ZipFile) -> set[int]:
     """The numbers of study results with data, as far as the archive's `metadata.json` lists any."""
-    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_FILE_BYTES:
+    if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_METADATA_BYTES:
         return set()
     try:
         metadata = json.loads(archive.read("metadata.json"))
@@ -291,10 +318,15 @@ class _ParticipantRows:
 
 def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
     """Rows of all participants in consecutive texts; each participant begins, and returns, with a start record."""
-    # Not splitlines: answers may contain other line separators of Unicode, which JSON does not escape.
-    lines = [line.strip() for text in texts for line in text.split("\n") if line.strip()]
-    has_checksums = any(CHECKSUM.search(line) for line in lines)
-    parsed = [parse_line(line, has_checksums) for line in lines]
+    has_checksums = any(',"sum":"' in text and any(map(CHECKSUM.search, _lines(text))) for text in texts)
+    lines, parsed, bad = list[str](), list[RecordRow | str](), 0
+    for line in chain.from_iterable(map(_lines, texts)):
+        lines.append(line if len(line) <= MAX_LINE else "")
+        parsed.append(parse_line(line, has_checksums))
+        bad += isinstance(parsed[-1], str)
+        if bad > MAX_BAD_LINES:
+            parsed[-1] = f"More than {MAX_BAD_LINES} lines are no rows; this one and those after it are left out."
+            break
     if lines and not any(isinstance(row, RecordRow) for row in parsed):
         log.warning("%s: no rows of a Snellen study; left out", source)
         return
@@ -321,6 +353,12 @@ def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
         yield person.submission(source)
 
 
+def _lines(text: str) -> Iterator[str]:
+    """The lines that are not empty, one at a time: a file may have millions."""
+    # Not splitlines: answers may contain other line separators of Unicode, which JSON does not escape.
+    return filter(None, (match[0].strip() for match in LINE.finditer(text)))
+
+
 def _is_torn(line: str) -> bool:
     """True if the end of a line is missing, as when a device was switched off."""
     try:
@@ -336,6 +374,7 @@ def _is_start(entry: RecordRow | str) -> bool:
     return isinstance(entry, RecordRow) and isinstance(entry.record, Start)
 
 
+LINE = re.compile(r"[^\n]+")
 CHECKSUM = re.compile(r',"sum":"([0-9a-f]{8})"\}$')
 """The end of a line: the CRC-32 of the line without it, as UTF-8."""
 
@@ -348,6 +387,8 @@ def line_of(record_row: RecordRow) -> str:
 
 def parse_line(line: str, needs_checksum: bool = False) -> RecordRow | str:
     """The row of a line, or the reason that it is none."""
+    if len(line) > MAX_LINE:
+        return f"The line has more than {MAX_LINE} characters."
     checksum = CHECKSUM.search(line)
     text = f"{line[: checksum.start()]}}}" if checksum else line
     if checksum and zlib.crc32(text.encode("utf-8", "surrogatepass")) != int(checksum[1], 16):

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 
 from snellen.core.errors import SnellenError
 from snellen.web.store import Refusal
@@ -35,7 +35,7 @@ class VisitorLimits:
     """What visitors may take up. An address is an IPv4 address, or the 64-bit network of an IPv6 address.
 
     One address has at most half of the open `connections`, unless all come from a proxy. A new one takes the place of
-    the longest silent one. A connection is silent until the head of a request is complete, and again after the
+    the longest silent one. A connection is silent until a request is complete, head and body, and again after the
     response; it is closed after `silent_seconds`, others after `request_seconds`. A head has at most `head_bytes`.
 
     A study has at most so many `participants` (reviewers are not counted); one address adds `begins` of them at once
@@ -221,6 +221,8 @@ def _few_lines(record: logging.LogRecord) -> bool:
 
 def _network(address: str) -> str:
     with suppress(ValueError):
-        if ip_address(address).version == 6:
-            return str(ip_network((address.partition("%")[0], 64), strict=False))
+        ip = ip_address(address)
+        if isinstance(ip, IPv6Address):
+            mapped = ip.ipv4_mapped
+            return str(mapped or ip_network((address.partition("%")[0], 64), strict=False))
     return address

@@ -10,7 +10,7 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from snellen.core.item import AnswerKind, MediaKind
 
@@ -163,6 +163,24 @@ def refuse_broken_text(cells: Any) -> Any:
     return cells
 
 
+MAX_LENGTH = 1000
+"""Entries of a dictionary or list in a record. More are refused before they are checked one by one, which is slow."""
+
+
+def _few(entries: Any) -> Any:
+    """The entries, unless they or lists in them are too many, or they hold other records."""
+    if isinstance(entries, dict | list) and len(entries) > MAX_LENGTH:
+        raise ValueError(f"more than {MAX_LENGTH} entries")
+    for entry in entries.values() if isinstance(entries, dict) else ():
+        if isinstance(entry, dict) or (isinstance(entry, list) and len(entry) > BOX_NUMBERS):
+            raise ValueError("an entry is no text, number or list of four numbers")
+    return entries
+
+
+BOX_NUMBERS = 4
+"""Numbers of the longest list that is an answer."""
+
+
 class Start(_Frozen):
     """A participant started or returned, with address `parameters`, and the random `code` by which they withdraw."""
 
@@ -172,8 +190,8 @@ class Start(_Frozen):
     plan_hash: str
     time: datetime
     code: str = ""
-    parameters: dict[str, str] = Field(default_factory=dict)
-    screen: dict[str, float] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, str], BeforeValidator(_few)] = Field(default_factory=dict)
+    screen: Annotated[dict[str, float], BeforeValidator(_few)] = Field(default_factory=dict)
     agent: str = ""
 
 
@@ -195,8 +213,8 @@ class PageAnswers(_Frozen):
     type: Literal["answers"]
     page_id: str
     position: int
-    answers: dict[str, Entry]
-    reasons: dict[str, str] = Field(default_factory=dict)
+    answers: Annotated[dict[str, Entry], BeforeValidator(_few)]
+    reasons: Annotated[dict[str, str], BeforeValidator(_few)] = Field(default_factory=dict)
     seconds: float
     loading: float = 0.0
     hidden: float = 0.0

@@ -140,6 +140,11 @@ class StudyService:
                 return link
         raise Refusal(404, NO_PAGE)
 
+    def refuse_strangers(self, path: str) -> None:
+        """Raise Refusal (404) for a path that is under no link of the study."""
+        _, prefix, token, *_ = [*path.split("/", 3), "", "", ""]
+        self.link(token, prefix == "r")
+
     async def run(self, job: Job) -> Any:
         """The job's result after the commit."""
         try:
@@ -242,7 +247,7 @@ def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
     )
     headers = HEADERS | (HTTPS_ONLY if service.site and service.site.is_public else {})
     hosts = service.site.hosts if service.site else frozenset[str]()
-    app.add_middleware(Guard, headers, hosts, service.connections, service.limits.head_bytes)
+    app.add_middleware(Guard, headers, hosts, service.connections, service.limits.head_bytes, service.refuse_strangers)
     for prefix, reviews in (("s", False), ("r", True)):
         _add_routes(app, service, prefix, reviews)
     app.add_exception_handler(Refusal, _on_refusal)

@@ -215,7 +215,8 @@ def delete_participant(connection: sqlite3.Connection, number: int) -> int:
     # Databases of older versions have the panel's id in a column of its own.
     columns = {row[1] for row in connection.execute("PRAGMA table_info(participants)")}
     panel = ", prolific = NULL" if "prolific" in columns else ""
-    query = f"UPDATE participants SET name = ?, secret = ?, parameters = '{{}}'{panel} WHERE number = ?"
+    # Without its link, a reviewer who opens it again begins anew.
+    query = f"UPDATE participants SET name = ?, secret = ?, link = '', parameters = '{{}}'{panel} WHERE number = ?"
     connection.execute(query, (f"deleted {number}", new_token(), number))
     return deleted
 
@@ -293,7 +294,7 @@ def addresses(root: Path, base: str, participant: str = "", *, renew: bool = Fal
         by_token = {token: Link(token, reviewer) for token, reviewer in connection.execute("SELECT * FROM links")}
         slot = _slot(connection, "name = ?", participant) if participant else None
         if participant and (slot is None or slot.link not in by_token):  # nothing is renewed
-            raise SnellenError(f"{root}: no participant {participant}; people.csv lists them")
+            raise SnellenError(f"{root}: no participant {participant}; people.csv has the names in its column `name`")
         connection.execute("COMMIT")
     if slot is None:
         return [link.address(base) for link in by_token.values()]
@@ -351,5 +352,5 @@ def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
             for number, name in participants:
                 if (rows := rows_of(connection, number)) or not with_rows:
                     yield Stored(number, name, rows)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, ValueError, RecursionError) as error:
         raise SnellenError(f"{path}: cannot be read ({error}); is it a database of `snellen study serve`?") from None

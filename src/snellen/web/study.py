@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,12 +21,18 @@ STUDY, BUNDLE, PLAN, SCRIPT, RESULTS = "study.json", "bundle", "plan.json", "pla
 
 
 FORGOTTEN = "forgotten.json"
-"""Digests of the starts of people who were removed, so that a file from elsewhere does not bring them back."""
+"""Digests of the starts and codes of people who were removed, so that no other file brings them back."""
+LOCK = ".people.lock"
+"""Held by whoever imports or removes people."""
 
 
 PROLIFIC = "PROLIFIC_PID"
 PARAMETERS = (PROLIFIC, "STUDY_ID", "SESSION_ID")
 """Address parameters that are recorded, in addition to those of the design."""
+
+
+SuiteName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$")]
+"""The name of a suite, which is also that of a folder of imported results: it leads out of none."""
 
 
 class ItemSetPlace(BaseModel):
@@ -61,7 +68,7 @@ class StudyCard(Card):
     name: str
     seed: int
     design: StudyDesign
-    itemsets: dict[str, ItemSetPlace]
+    itemsets: dict[SuiteName, ItemSetPlace]
     plan_hash: str
     pages: dict[str, PageSource]
     versions: dict[str, str] = Field(default_factory=dict)
