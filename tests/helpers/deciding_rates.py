@@ -39,9 +39,9 @@ class Design(NamedTuple):
     correlation: float
 
 
-ASKED: tuple[tuple[Question, int], ...] = (("none", 240), ("grade", 240), ("grade", 480))
+QUESTIONS: tuple[tuple[Question, int], ...] = (("none", 240), ("grade", 240), ("grade", 480))
 CLUSTERS = (1, 0.0), (2, 0.3), (4, 0.3)
-DESIGNS = tuple(Design(*question, *clusters) for question in ASKED for clusters in CLUSTERS)
+DESIGNS = tuple(Design(*question, *clusters) for question in QUESTIONS for clusters in CLUSTERS)
 TASK = Task("naming", "choice", (), lambda *_: (), lambda _: cast(Any, None), {"strict": strict()})
 
 

@@ -54,7 +54,7 @@ def whole_tasks(root: Path, items: ItemSet, responses: Sequence[Response]) -> di
     return {(row.subject, row.task): row for row in lines}
 
 
-def asked(responses: Sequence[Response]) -> Counter[str]:
+def counts_by_task(responses: Sequence[Response]) -> Counter[str]:
     return Counter(response.task for response in responses)
 
 
@@ -115,8 +115,8 @@ def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: It
 
 def test_limits_hold(tmp_path: Path, items: ItemSet) -> None:
     crowd = [able("chat:blind", items, {"naming": 0.0})]
-    assert asked(examined(tmp_path / "a", items, crowd, limit=30))["naming"] == 30
-    assert asked(examined(tmp_path / "b", items, crowd, max_items=30))["naming"] == 30
+    assert counts_by_task(examined(tmp_path / "a", items, crowd, limit=30))["naming"] == 30
+    assert counts_by_task(examined(tmp_path / "b", items, crowd, max_items=30))["naming"] == 30
 
 
 @dataclass(frozen=True)
@@ -136,8 +136,8 @@ def late(name: str, items: ItemSet, skill: float, concurrency: int) -> Late:
 def test_only_of_remote_subjects_a_second_batch_is_under_way(tmp_path: Path, items: ItemSet) -> None:
     remote = late("chat:sighted", items, 1.0, 8)
     local = replace(remote, card=SubjectCard("chat:local", is_local=True))
-    assert asked(examined(tmp_path / "remote", items, [remote]))["naming"] == 2 * BATCH
-    assert asked(examined(tmp_path / "local", items, [local]))["naming"] == BATCH
+    assert counts_by_task(examined(tmp_path / "remote", items, [remote]))["naming"] == 2 * BATCH
+    assert counts_by_task(examined(tmp_path / "local", items, [local]))["naming"] == BATCH
 
 
 @pytest.mark.parametrize("skill", [0.0, 0.5])
@@ -166,7 +166,7 @@ def test_a_killed_run_ends_like_an_undisturbed_one(tmp_path: Path, items: ItemSe
             raise Killed
 
     for _ in range(5):
-        calls, moment = 0, int(rng.integers(5, sum(asked(undisturbed).values())))
+        calls, moment = 0, int(rng.integers(5, sum(counts_by_task(undisturbed).values())))
         with pytest.raises(Killed):
             examined(tmp_path / "killed", items, crowd, tick=tick)
     assert sorted(map(repr, examined(tmp_path / "killed", items, crowd))) == sorted(map(repr, undisturbed))

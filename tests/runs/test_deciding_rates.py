@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.helpers.deciding_rates import ASKED, Design, rates
+from tests.helpers.deciding_rates import QUESTIONS, Design, rates
 
 SUBJECTS = 150
 LEAST_DECIDED = {("none", 240): (0.80, 105), ("grade", 240): (0.70, 150), ("grade", 480): (0.88, 175)}
@@ -13,11 +13,11 @@ LEAST_DECIDED = {("none", 240): (0.80, 105), ("grade", 240): (0.70, 150), ("grad
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", ASKED)
-def test_most_grades_are_decided_soon_and_few_wrongly(asked: tuple[str, int]) -> None:
-    designs = [Design(*asked, 1, 0.0), Design(*asked, 2, 0.3)]  # type: ignore[arg-type]
+@pytest.mark.parametrize("limits", QUESTIONS)
+def test_most_grades_are_decided_soon_and_few_wrongly(limits: tuple[str, int]) -> None:
+    designs = [Design(*limits, 1, 0.0), Design(*limits, 2, 0.3)]  # type: ignore[arg-type]
     rows = [rates(design, SUBJECTS) for design in designs]
-    least, most_items = LEAST_DECIDED[asked]
+    least, most_items = LEAST_DECIDED[limits]
     assert min(row["decided"] for row in rows) >= least
     assert np.mean([row["mean items"] for row in rows]) <= most_items
     assert np.mean([row["wrong by more than the band"] for row in rows]) <= 0.01 + 0.01

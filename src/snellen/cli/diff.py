@@ -98,10 +98,10 @@ def _print_drops(decided: Drops, points: float) -> None:
     screen.print(f"Run: {decided.after.root}", soft_wrap=True)
 
 
-def points_of(row: Drop, metric: Metric) -> str:
+def points_of(drop: Drop, metric: Metric) -> str:
     """The change with its interval: in points for shares, otherwise in the unit of the metric."""
     scale, decimals = (100, 0) if metric.share else (1, metric.decimals)
-    change, low, high = (f"{scale * number:+.{decimals}f}" for number in (row.change, row.low, row.high))
+    change, low, high = (f"{scale * number:+.{decimals}f}" for number in (drop.change, drop.low, drop.high))
     return f"{change} [{low}, {high}]"
 
 

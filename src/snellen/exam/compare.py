@@ -83,18 +83,18 @@ def decide_drops(
 
 
 def _asked_until_decided(
-    before: Run, subject: str, least_drop: float, max_items: int, out: Path | None, show_progress: bool
+    former: Run, subject: str, least_drop: float, max_items: int, out: Path | None, show_progress: bool
 ) -> Run:
     earlier = {
         (task, condition): units["value"]
-        for task in before.suite.tasks
-        for condition, units in units_by_condition(before, task).items()
+        for task in former.suite.tasks
+        for condition, units in units_by_condition(former, task).items()
     }
-    conditions = list(dict.fromkeys(arm.condition for arm in before.card.arms))
-    root = out or run_folder(before.items, [subject], conditions)
-    rule = DropDecider(before.items, earlier, least_drop, max_items)
+    conditions = list(dict.fromkeys(arm.condition for arm in former.card.arms))
+    root = out or run_folder(former.items, [subject], conditions)
+    rule = DropDecider(former.items, earlier, least_drop, max_items)
     run(
-        before.items, [subject], root, conditions=conditions, seed=before.card.seed, limit=before.card.limit,
+        former.items, [subject], root, conditions=conditions, seed=former.card.seed, limit=former.card.limit,
         decide="drop", max_items=max_items, drop=rule, show_progress=show_progress,
     )  # fmt: skip
     return run_of_subject(str(root))
