@@ -47,7 +47,8 @@ def rounds(values: npt.ArrayLike, turns: npt.ArrayLike) -> Rounds:
         raise ValueError(f"values {numbers.shape} and turns {places.shape} must have the same length")
     has_value = ~np.isnan(numbers)
     _, codes = np.unique(places[has_value], return_inverse=True)
-    return Rounds(np.bincount(codes, numbers[has_value]), np.bincount(codes).astype(np.float64))
+    sums, sizes = (np.bincount(codes, part).astype(np.float64) for part in (numbers[has_value], None))
+    return Rounds(sums, sizes)
 
 
 def greatest_wealth(game: Rounds, mean: float, least: float) -> float:
