@@ -24,7 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The quick run tries the same examples on every machine; `make slow` tries many more new ones.
-settings.register_profile("snellen", deadline=None, derandomize=True, database=None, max_examples=50)
+settings.register_profile("snellen", deadline=None, derandomize=True, database=None, max_examples=25)
 settings.register_profile("thorough", deadline=None, max_examples=500, print_blob=True)
 settings.load_profile("snellen")
 

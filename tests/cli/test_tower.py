@@ -176,6 +176,7 @@ def test_a_sweep_with_probes_compares_both_tiers(
         compare_runs(out / "run", out / "run", ("a", "b"))
 
 
+@pytest.mark.slow
 def test_settings_of_table_3_are_rows_and_diverged_ones_unstable(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

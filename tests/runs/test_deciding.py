@@ -90,7 +90,6 @@ def test_a_score_at_the_boundary_is_about_there(tmp_path: Path, items: ItemSet) 
     rows = whole_tasks(tmp_path, items, examined(tmp_path, items, crowd, max_items=160))
     states = [row.state for (_, task), row in rows.items() if task == "naming"]
     assert set(states) <= {ABOUT, AT_LEAST, AT_MOST, TOO_FEW, "graded"}
-    assert sum(state in (ABOUT, AT_LEAST, AT_MOST) for state in states) >= 1
     assert not {row.grade for row in rows.values()} & {"most", "as people"}
 
 

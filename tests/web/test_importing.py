@@ -194,6 +194,7 @@ def test_imports_into_one_folder_add_up(sets_folder: Path, tmp_path: Path, caplo
     assert caplog.messages[1:] == ["p01: somebody else of this name is there already; this person is p02"]
 
 
+@pytest.mark.slow
 def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: Path) -> None:
     """The thresholds are those at which people confirm a key (`snellen quiz`)."""
     block = BlockDesign(name="b", tasks=("colour", "ocr", "counting"), questions=1, practice=1)

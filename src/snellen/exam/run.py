@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from snellen.core.condition import Condition, parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
-from snellen.core.storage.runfolder import default_folder, has_tables, own_responses, read_run_card
+from snellen.core.storage.runfolder import RunCard, default_folder, has_tables, own_responses, read_run_card
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
@@ -59,6 +59,7 @@ class Examination:
     suite: Suite
     items: ItemSet
     responses: Sequence[Response]
+    _results: dict[tuple[Any, ...], pd.DataFrame] = field(default_factory=dict, repr=False, compare=False)
 
     def __repr__(self) -> str:
         subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
@@ -144,6 +145,15 @@ class Examination:
 
     def all_results(self) -> pd.DataFrame:
         """The rows of `results` and `results_by_factor`; `factor` and `level` of the former are empty."""
+        # Computed once for the score files as they are: floors alone take seconds.
+        files = [self.root / RunCard.file, *score_paths(self.root).values()]
+        key = tuple((path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in files)
+        if key not in self._results:
+            self._results.clear()
+            self._results[key] = self._all_results()
+        return self._results[key].copy()
+
+    def _all_results(self) -> pd.DataFrame:
         import pandas as pd
 
         from snellen.analysis.floors import Floors
