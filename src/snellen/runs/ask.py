@@ -32,6 +32,8 @@ from snellen.runs.stopping import Budget, BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
 
 T = TypeVar("T")
+AHEAD = 3
+"""Batches of a remote subject that are under way at most, when a task is asked until decided."""
 
 
 def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
@@ -349,8 +351,8 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
 class _TrialBatches:
     """The trials of a task, in the batches of its schedule.
 
-    Of a remote subject, a second batch is asked while the scores of the first are awaited, so that slow calls hold up
-    nobody; it counts, whatever the first decides.
+    Of a remote subject asked until decided, up to `AHEAD` batches are under way, so that slow calls hold up nobody; all
+    count, whatever the first decides.
     """
 
     runner: _ArmRunner
@@ -390,7 +392,7 @@ class _TrialBatches:
         responses: list[Response] = []
         scores: dict[str, float] = {}
         arm = self.runner.arm
-        ahead = 2 if arm.decide and not arm.subject.card.is_local else 1
+        ahead = AHEAD if arm.decide and not arm.subject.card.is_local else 1
         is_over = False
         while True:
             while not is_over and len(self.under_way) < ahead:
