@@ -26,6 +26,7 @@ from snellen.core.subject import SubjectCard
 from snellen.runs.ask import AHEAD, ask
 from snellen.runs.deciding import BATCH, DropDecider
 from snellen.runs.plan import Arm, Plan
+from snellen.runs.preview import estimates
 from snellen.runs.replay import replay
 from snellen.runs.score import score
 from tests.reports.exam import SUITE, Able, able, write_items
@@ -199,3 +200,13 @@ def test_a_subject_is_asked_until_its_drop_is_decided(tmp_path: Path, items: Ite
         counts[name] = len(names)
         assert read_run_card(tmp_path / name).arms[0].decide == "drop"
     assert BATCH <= counts["chat:worse"] < counts["chat:equal"] <= 100
+
+
+def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: ItemSet) -> None:
+    remote = replace(late("chat:sighted", items, 1.0, 4), card=SubjectCard("chat:sighted", is_remote=True))
+    arms = [Arm(remote, Condition(SUITE.axes), decide="none")]
+    plan = Plan(items, SUITE, arms, max_items=MAX_ITEMS)
+    (estimate,) = estimates(plan, tmp_path / "run")
+    assert estimate.is_most
+    assert estimate.calls == 2 * MAX_ITEMS, "of two tasks"
+    assert len(ask(tmp_path / "run", plan)) < estimate.calls

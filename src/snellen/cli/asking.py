@@ -177,8 +177,9 @@ def announce(estimates: Sequence[Estimate]) -> None:
             else f"about {estimate.money:.2f} for input tokens"
         )
         rest = f" ({estimate.recorded} more are recorded)" if estimate.recorded else ""
+        calls = f"{'at most ' if estimate.is_most else ''}{estimate.calls} calls{rest}"
         print(
-            f"{estimate.subject}: {estimate.calls} calls{rest}, about {estimate.tokens_in} tokens sent, {money}",
+            f"{estimate.subject}: {calls}, about {estimate.tokens_in} tokens sent, {money}",
             file=sys.stderr,
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from snellen.analysis.deciding import turns
 from snellen.core.annotations import Annotations
 from snellen.core.box_units import sent_size
 from snellen.core.condition import Condition
@@ -18,6 +19,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import RunFolder, money
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
+from snellen.runs.deciding import batches
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.stopping import Budget
 from snellen.runs.views import lay_out_montages, show_items
@@ -83,8 +85,8 @@ def _has_more_calls(task: Task, prompts: Sequence[Prompt]) -> bool:
 class Estimate:
     """Remaining calls of a remote subject, calls `recorded`, tokens to be sent, and cost by the user's prices.
 
-    Of dialogues with several steps only the next one counts, so they are underestimated. `beyond` calls exceed the
-    provider's limits, the first of them by `fault`.
+    Of tasks that are asked until decided these are the most (`is_most`). Of dialogues with several steps only the next
+    one counts, so they are underestimated. `beyond` calls exceed the provider's limits, the first of them by `fault`.
     """
 
     subject: str
@@ -94,6 +96,7 @@ class Estimate:
     money: float | None
     beyond: int = 0
     fault: str = ""
+    is_most: bool = False
 
 
 def estimates(plan: Plan, root: Path) -> list[Estimate]:
@@ -111,7 +114,7 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
         money = None if price is None else tokens * float(price) / 1e6
         by_subject[card.name] = replace(
             before, calls=before.calls + 1, tokens_in=tokens, money=money,
-            beyond=before.beyond + bool(fault), fault=before.fault or fault or "",
+            beyond=before.beyond + bool(fault), fault=before.fault or fault or "", is_most=bool(arm.decide),
         )  # fmt: skip
     return [estimate for estimate in by_subject.values() if estimate.calls]
 
@@ -198,9 +201,13 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, M
                 context = ViewContext(condition, items, plan.annotations)
                 views = show_items(tested, context, task, plan.seed, media)
                 method = task.method(condition)
-                for group in method.group([views[item.item_id] for item in tested]):
-                    key = arm.key(arm.subject.card.fingerprint(), Trial(group).trial_id)
-                    for is_recorded, prompt in _calls_of(method.run(group), arm.subject, run, key):
+                trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
+                if arm.decide and items:
+                    order = turns(items, task, plan.max_items)
+                    trials = [t for batch in batches(plan.items, task, trials, order, plan.max_items) for t in batch]
+                for trial in trials:
+                    key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)
+                    for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
                         yield arm, is_recorded, prompt, media
 
 
