@@ -41,7 +41,7 @@ from snellen.web.importing import (
     read_results_of,
 )
 from snellen.web.pages import accepted_texts, as_recorded
-from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, Texts
+from snellen.web.plan import PageAnswers, RecordRow, Start, Stop, StudyPlan, Texts
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
@@ -254,6 +254,11 @@ NOT_OF_THE_PAGES: dict[str, Change] = {
     "no consent": lambda rows: [rows[0], *[row.model_copy(update={"sequence": row.sequence - 1}) for row in rows[2:]]],
     "no start": lambda rows: rows[1:],
     "a missing row": lambda rows: [*rows[:3], *rows[4:]],
+    "an answer after stopping": lambda rows: [
+        *rows[:3],
+        RecordRow(sequence=3, record=Stop(type="stop", time=NOON)),
+        *[row.model_copy(update={"sequence": 4}) for row in rows[3:4]],
+    ],
     "an early end": lambda rows: [*rows[:3], rows[-1].model_copy(update={"sequence": 3})],
     "a line of other content": lambda rows: [BadLine(4, "The line was changed."), *rows[:3], *rows[4:]],
     "a line alone": lambda rows: [BadLine(1, "The line is not a row of results.")],
