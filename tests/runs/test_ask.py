@@ -367,6 +367,9 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
         odd = pa.array(["odd"] * len(whole))
         pq.write_table(whole.set_column(whole.column_names.index(name), name, odd), path)
         assert_refused(lambda: own_scores(root, built, suite, arms), f"{name} 'odd' does not belong to this run")
+    outside = pa.array([14.0] * len(whole))
+    pq.write_table(whole.set_column(whole.column_names.index("value"), "value", outside), path)
+    assert_refused(lambda: own_scores(root, built, suite, arms), "outside of 0 to 1, does not belong to this run")
     for name in ("value", "repeat", "task", "chance"):
         kind = pa.int64() if name == "task" else pa.string()
         pq.write_table(whole.set_column(whole.column_names.index(name), name, pa.nulls(len(whole), kind)), path)

@@ -247,6 +247,13 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     pairs = rows[["task", "metric"]].drop_duplicates().itertuples(index=False, name=None)
     if odd := next((pair for pair in pairs if pair not in metrics), None):
         return f"metric {odd[1]!r:.60}"
+    bounds = {(task, metric.name): metric.bounds for task, how in tasks.items() for metric in how.metrics}
+    for (task, metric), part in rows.groupby(["task", "metric"], sort=False):
+        least, most = bounds[str(task), str(metric)] or (-math.inf, math.inf)
+        slack = 1e-9 * (most - least) if math.isfinite(most - least) else 0.0
+        values = part["value"]
+        if len(odd_values := values[(values < least - slack) | (values > most + slack)]):
+            return f"value {odd_values.iloc[0]:g} of {metric}, outside of {least:g} to {most:g},"
     for column in ("truth", "prediction"):
         for text in rows[column].unique():
             try:
