@@ -379,7 +379,7 @@ def test_equal_panel_ids_are_flagged(sets_folder: Path, tmp_path: Path) -> None:
         people.append(Submission(f"p0{person + 1}", rows))
     import_study(tmp_path / "study", people, tmp_path / "people")
     table = pd.read_csv(tmp_path / "people" / PEOPLE, keep_default_na=False)
-    assert list(table["same_id_as"]) == ["", "", "p01", ""]
+    assert list(table["same_id_as"]) == ["p03", "", "p01", ""], "either may be the impostor"
 
 
 def test_only_the_owner_reads_people_s_files(sets_folder: Path, tmp_path: Path) -> None:
@@ -438,6 +438,18 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
 
 
+def test_no_text_of_a_participant_begins_a_row_of_a_table(filled: FilledStudy, tmp_path: Path) -> None:
+    """A carriage return is a row's end for readers, and is not quoted by the csv module."""
+    hostile = "x\r=cmd|'/C calc'!A0\r\n+1"
+    rows = _with(0, parameters={"PROLIFIC_PID": hostile})(filled.forms[0])
+    people = [Submission(hostile, rows, "f"), Submission(hostile, filled.forms[1][1:], hostile)]
+    import_study(filled.root, people, tmp_path / "people")
+    for name, count in ((PEOPLE, 1), ("refused.csv", 1)):
+        text = (tmp_path / "people" / name).read_text("utf-8")
+        assert "\r" not in text
+        assert len(pd.read_csv(tmp_path / "people" / name)) == count
+
+
 def test_the_names_of_suites_lead_out_of_no_folder(sets_folder: Path, tmp_path: Path) -> None:
     """They are names of folders that an import removes and writes again."""
     root = tmp_path / "study"
@@ -475,6 +487,17 @@ def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: Filled
     assert [row.person for row in read_refused(out)] == ["dan"]
     forget(root, "dan", [out])
     assert read_refused(out) == []
+    broken = [rows[0], *rows[2:]]
+    dan = _with(0, code="dans-code")(broken)
+    for name in ("dan", "dans-code"):
+        import_study(root, [Submission("dan", dan, "i")], out)
+        assert read_refused(out)
+        receipt = forget(root, name, [out])
+        assert Path(receipt["receipt"]).parent == root
+        assert admit_all([Submission("dan", dan, "i")], root, skip_bad=True) == ([], [])
+        (root / "forgotten.json").write_text("[]")
+    import_study(root, [Submission("/../../Q", dan, "i")], out)
+    assert Path(forget(root, "/../../Q", [out])["receipt"]).resolve().parent == root.resolve()
 
 
 def test_nobody_imports_while_somebody_is_removed(filled: FilledStudy, tmp_path: Path) -> None:

@@ -302,7 +302,7 @@ def test_names_that_leave_the_archive_are_refused(tmp_path: Path, plan: StudyPla
         pairs(read_archive(archive))
 
 
-@pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_FILE_BYTES", "MAX_TOTAL_BYTES"])
+@pytest.mark.parametrize("limit", ["MAX_MEMBERS", "MAX_TOTAL_BYTES"])
 def test_archives_have_limits(tmp_path: Path, plan: StudyPlan, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))})
     monkeypatch.setattr(jatos, limit, 1)
@@ -316,8 +316,31 @@ def test_the_components_of_one_result_share_a_limit(
     text = as_text(rows_of_form(plan, "p", 0))
     monkeypatch.setattr(jatos, "MAX_FILE_BYTES", len(text) + 10)
     assert len(pairs(read_archive(write_results(tmp_path / "two.zip", {(1, 1): text, (2, 1): text})))) == 2
-    with pytest.raises(SnellenError, match="in one study result"):
-        pairs(read_archive(write_results(tmp_path / "one.zip", {(1, 1): text, (1, 2): text})))
+    texts = {(1, 1): text, (1, 2): text, (2, 1): text}
+    first, second = read_archive(write_results(tmp_path / "one.zip", texts))
+    assert first.rows == (BadLine(0, f"The result has more than {len(text) + 10} bytes."),)
+    assert list(second.rows) == rows_of_form(plan, "p", 0), "it stops nobody else"
+
+
+def test_a_result_has_at_most_so_many_rows(tmp_path: Path, plan: StudyPlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = rows_of_form(plan, "p", 0)
+    monkeypatch.setattr(jatos, "MAX_ROWS", 3)
+    (submission,) = read_archive(write_results(tmp_path / "a.zip", {(1, 1): as_text(rows)}))
+    assert [row for row in submission.rows if isinstance(row, RecordRow)] == rows[:3]
+    assert any("more than 3 rows" in row.reason for row in submission.rows if isinstance(row, BadLine))
+
+
+def test_nobody_continues_somebody_else_in_a_text_export(tmp_path: Path, plan: StudyPlan) -> None:
+    """Names can be guessed; whoever returns has the code of their first start."""
+    first = [replace_start(row, "aaaa-1111") if row.sequence == 0 else row for row in rows_of_form(plan, "jatos-1", 0)]
+    unfinished, rest = first[:3], first[3:]
+    again = RecordRow(sequence=3, record=first[0].record.model_copy(update={"code": "bbbb-2222"}))
+    taken_over = [again, *(RecordRow(sequence=row.sequence + 1, record=row.record) for row in rest)]
+    path = tmp_path / "a.txt"
+    path.write_text(as_text(unfinished) + as_text(taken_over), "utf-8")
+    honest, other = read_archive(path)
+    assert list(honest.rows) == unfinished
+    assert list(other.rows) == taken_over
 
 
 @pytest.mark.parametrize("number", ["1e999", "9" * 5000, "[" * 5000])

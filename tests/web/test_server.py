@@ -498,6 +498,18 @@ def test_many_entries_are_refused_before_each_is_checked(visitor: Visitor, answe
     assert len(response.text) < 300
 
 
+def test_many_fields_are_refused_at_once(visitor: Visitor) -> None:
+    """Naming each unknown one takes the time of others."""
+    fields = {f"field{number}": 1 for number in range(51)}
+    secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
+    row = answers_row(visitor.plan, "choice", **fields)
+    for path, body in (("open", {"consented": True, **fields}), ("records", fields), ("records", row)):
+        headers = {"X-Snellen-Secret": secret}
+        response = visitor.client.post(f"{visitor.link}api/{path}", json=body, headers=headers)
+        refused(response, 422)
+        assert "more than 50 fields" in response.text
+
+
 @pytest.mark.parametrize("code", ["p01", "k7wd;=cmd|/C calc!A0;", "K7WD-9q2m", "a-b-c", "abcdefghijk-lmnopqrst"])
 def test_a_code_is_one_that_the_page_makes(visitor: Visitor, code: str) -> None:
     """A name as code would be ambiguous, and other text would stand in people.csv."""

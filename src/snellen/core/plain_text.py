@@ -49,9 +49,12 @@ def control_character(text: str) -> str | None:
 def no_formula(cell: Any) -> Any:
     """The cell of a CSV, with an apostrophe before text that a spreadsheet would run as a formula.
 
-    Numbers are unchanged, also those written as text.
+    Numbers are unchanged, also those written as text. Carriage returns become line breaks: the csv module does not
+    quote them, and readers begin a new row there.
     """
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\r":
+    if isinstance(cell, str):
+        cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:
         float(cell)

@@ -168,11 +168,15 @@ def start_digest(row: RecordRow) -> str:
     return hashlib.sha256(row.model_dump_json().encode()).hexdigest()
 
 
+def code_digest(code: str) -> str:
+    """The SHA-256 of a person's code to withdraw."""
+    return hashlib.sha256(f"code {code}".encode()).hexdigest()
+
+
 def person_digests(record_rows: Sequence[RecordRow]) -> set[str]:
     """Digests by which a person is recognised: of their first row, and of the codes of their starts."""
     codes = {row.record.code for row in record_rows if isinstance(row.record, Start) and row.record.code}
-    digests = {hashlib.sha256(f"code {code}".encode()).hexdigest() for code in codes}
-    return digests | ({start_digest(record_rows[0])} if record_rows else set())
+    return set(map(code_digest, codes)) | ({start_digest(record_rows[0])} if record_rows else set())
 
 
 @dataclass(frozen=True)
@@ -197,13 +201,13 @@ class Submission:
 
 @dataclass(frozen=True)
 class Refused:
-    """A row that was not accepted: whose it is, its file, its place there, the reason, and the digest of the start."""
+    """A row that was not accepted: whose it is, its file, its place there, the reason, and digests of the person."""
 
     person: str
     source: str
     row: str
     reason: str
-    start: str = field(default="", compare=False)
+    digests: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """One line."""
@@ -218,11 +222,11 @@ def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[
     """
     accepted, refused = list[RecordRow](), list[Refused]()
     rows = [row for row in submission.rows if isinstance(row, RecordRow)]
-    digest = start_digest(rows[0]) if rows else ""
+    digests = " ".join(sorted(person_digests(rows)))
     bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
 
     def refuse(row: str, reason: str) -> None:
-        refused.append(Refused(submission.name, submission.source, row, reason, digest))
+        refused.append(Refused(submission.name, submission.source, row, reason, digests))
 
     for line in bad_lines:
         refuse(f"line {line.line}", line.reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.web import store
-from snellen.web.admission import person_digests, start_digest
+from snellen.web.admission import code_digest, person_digests, start_digest
 from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_private, write_refused
 from snellen.web.plan import RecordRow, Start
 from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten
@@ -41,8 +42,10 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
                 written.append(folder)
                 starts.add(start_digest(other.rows[0]))
                 recognised |= person_digests(other.rows)
-        if (folder / REFUSED).is_file() and participant in {row.person for row in read_refused(folder)}:
+        refused = read_refused(folder) if (folder / REFUSED).is_file() else []
+        if meant := [row for row in refused if participant == row.person or code_digest(participant) in row.digests]:
             refused_in.append(folder)
+            recognised.update(digest for row in meant for digest in row.digests.split())
     # Whoever has another name in a folder is recognised in the database by their first row.
     same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
     in_database += [stored for stored in same if stored not in in_database]
@@ -59,7 +62,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         import_locked(root, (), folder)  # without those who are forgotten, and without earlier refusals
     for folder in refused_in:
         if folder not in written:
-            write_refused(folder, [row for row in read_refused(folder) if row.person != participant])
+            kept = [row for row in read_refused(folder) if recognised.isdisjoint(row.digests.split())]
+            write_refused(folder, [row for row in kept if row.person != participant])
     receipt = {
         "study": root.resolve().name,
         "person": participant,
@@ -69,7 +73,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }
-    path = root / f"forgotten-{next(iter(persons or {participant}))[:8]}.json"
+    path = root / f"forgotten-{hashlib.sha256(next(iter(persons or {participant})).encode()).hexdigest()[:8]}.json"
     write_private(path, json.dumps(receipt, indent=1) + "\n")
     return {**receipt, "receipt": str(path)}
 

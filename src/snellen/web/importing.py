@@ -35,7 +35,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests, start_digest
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
@@ -248,7 +248,7 @@ def import_locked(
     rules = {block.name: block.authenticity for block in card.design.blocks if block.authenticity}
     examinations = _import_runs(card, plan, participants, out, rules, are_checked=False)
     checked_examinations = _import_runs(card, plan, participants, out / AUTHENTICITY, rules, are_checked=True)
-    left_out = Counter(row.start for row in refused if row.row and row.start)
+    left_out = Counter(row.digests for row in refused if row.row and row.digests)
     table = people_table(plan, card, participants, left_out)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
@@ -263,7 +263,7 @@ def import_locked(
 
 def write_refused(out: Path, refused: Sequence[Refused]) -> None:
     """Write `refused.csv`, which only the owner can read."""
-    table = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason"])
+    table = pd.DataFrame([asdict(row) for row in refused], columns=["person", "source", "row", "reason", "digests"])
     files.write_csv(out / REFUSED, table)
     (out / REFUSED).chmod(0o600)
 
@@ -356,10 +356,12 @@ def people_table(
 ) -> pd.DataFrame:
     """One row per person: times, progress, speed and attention checks. It excludes no one.
 
-    `left_out` counts refused rows by the digest of the person's start. `same_id_as` is the first participant with the
-    same panel id.
+    `left_out` counts refused rows by the digests of their person. `same_id_as` names the others
+    with the same panel id: anybody may begin earlier by their clock.
     """
-    rows, first_of = [], dict[str, str]()
+    rows, aliases_of = [], dict[str, list[str]]()
+    for participant in participants:
+        aliases_of.setdefault(participant.start.parameters.get(PROLIFIC, ""), []).append(participant.alias)
     for participant in participants:
         kinds = {page_id: plan.pages[page_id].kind for page_id in _form(plan, participant)}
         questions, checks = (
@@ -371,7 +373,7 @@ def people_table(
         codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
         panel_id = participant.start.parameters.get(PROLIFIC, "")
-        first = first_of.setdefault(panel_id, participant.alias) if panel_id else participant.alias
+        same_id = [alias for alias in aliases_of[panel_id] if alias != participant.alias] if panel_id else []
         rows.append(
             {
                 "participant": participant.alias,
@@ -387,8 +389,8 @@ def people_table(
                 "answered": len(answered),
                 "time_was_up": len(reached) - len(answered),
                 "not_reached": len(questions) - len(reached),
-                "rows_left_out": (left_out or {}).get(start_digest(participant.rows[0]), 0),
-                "same_id_as": "" if first == participant.alias else first,
+                "rows_left_out": (left_out or {}).get(" ".join(sorted(person_digests(participant.rows))), 0),
+                "same_id_as": " ".join(same_id),
                 "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
                 "practice_failed": sum(not page.passed for page in participant.pages.values()),
                 "checks": len(checks),

@@ -54,6 +54,8 @@ MAX_TOTAL_BYTES = 4 * 2**30
 MAX_METADATA_BYTES = 8 * 2**20
 MAX_LINE = 2**20
 """Characters of a row."""
+MAX_ROWS = 100_000
+"""Lines of a study result, or of a text export."""
 MAX_BAD_LINES = 1000
 """Unreadable lines of a file, or missing results of an archive, after which no more are named."""
 
@@ -158,6 +160,10 @@ def read_archive(path: Path) -> Iterator[Submission]:
     missing = 0
     for number, texts in _results(path):
         source = f"{path}: study_result_{number}"
+        if texts is None:
+            reason = f"The result has more than {MAX_FILE_BYTES} bytes."
+            yield Submission(f"study_result_{number}", (BadLine(0, reason),), source)
+            continue
         if texts:
             yield from _of_one_person(list(_participants(texts, source)), source)
             continue
@@ -206,8 +212,8 @@ def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Itera
             yield from participants
 
 
-def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The number of each study result with the data of its component results in order."""
+def _results(path: Path) -> Iterator[tuple[int, list[str] | None]]:
+    """The number of each study result with the data of its component results in order; None if they are too large."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
@@ -216,7 +222,7 @@ def _results(path: Path) -> Iterator[tuple[int, list[str]]]:
                 keys_of.setdefault(key[0], []).append(key)
             for study_result in sorted(keys_of.keys() | _listed(archive)):
                 keys = sorted(keys_of.get(study_result, ()))
-                yield study_result, list(_texts(archive, [members[key] for key in keys], path))
+                yield study_result, _texts(archive, [members[key] for key in keys])
     except SnellenError:
         raise
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, RuntimeError, ValueError) as error:
@@ -283,16 +289,17 @@ def _stated_members(path: Path) -> int:
     return int.from_bytes(record[6:8], "little")
 
 
-def _texts(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo], path: Path) -> Iterator[str]:
-    """The data of one study result's components. Raises SnellenError if they are too large together."""
-    left = MAX_FILE_BYTES
+def _texts(archive: zipfile.ZipFile, members: Sequence[zipfile.ZipInfo]) -> list[str] | None:
+    """The data of one study result's components; None if they are too large together."""
+    left, texts = MAX_FILE_BYTES, list[str]()
     for member in members:
         with archive.open(member) as file:
             content = file.read(left + 1)
         left -= len(content)
         if left < 0:
-            raise SnellenError(f"{path}: {member.filename}: over {MAX_FILE_BYTES} bytes in one study result")
-        yield content.decode("utf-8", "replace")
+            return None
+        texts.append(content.decode("utf-8", "replace"))
+    return texts
 
 
 @dataclass
@@ -324,6 +331,9 @@ def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
         lines.append(line if len(line) <= MAX_LINE else "")
         parsed.append(parse_line(line, has_checksums))
         bad += isinstance(parsed[-1], str)
+        if len(parsed) > MAX_ROWS:
+            parsed[-1] = f"The result has more than {MAX_ROWS} rows; this one and those after it are left out."
+            break
         if bad > MAX_BAD_LINES:
             parsed[-1] = f"More than {MAX_BAD_LINES} lines are no rows; this one and those after it are left out."
             break
@@ -331,15 +341,15 @@ def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
         log.warning("%s: no rows of a Snellen study; left out", source)
         return
     participants: dict[str, _ParticipantRows] = {}  # by the digest of the first row
-    last_of: dict[str, str] = {}  # the last participant of each name
+    last_of: dict[tuple[str, str], str] = {}  # the last participant of each name and code
     current = ""
     for number, record_row in enumerate(parsed):
         if isinstance(record_row, RecordRow) and isinstance(record_row.record, Start):
-            name = record_row.record.participant
-            # A returning participant continues; a different first row under the same name is a new one.
-            current = last_of.get(name, "") if record_row.sequence > 0 else ""
+            name, code = record_row.record.participant, record_row.record.code
+            # A returning participant has the code of the first start; anybody else under the same name is a new one.
+            current = last_of.get((name, code), "") if record_row.sequence > 0 else ""
             current = current or start_digest(record_row)
-            last_of[name] = current
+            last_of[name, code] = current
             participants.setdefault(current, _ParticipantRows(name)).add(record_row)
             continue
         person = participants.setdefault(current, _ParticipantRows(Path(source).stem))

@@ -153,7 +153,13 @@ class StudyPlan(_Frozen):
 
 
 def refuse_broken_text(cells: Any) -> Any:
-    """The JSON data unchanged. Raises ValueError for half a character (a lone surrogate), which cannot be stored."""
+    """The JSON data unchanged. Raises ValueError for half a character (a lone surrogate), which cannot be stored.
+
+    Many fields are refused at once: naming each unknown one is slow.
+    """
+    for record in (cells, cells.get("record")) if isinstance(cells, dict) else ():
+        if isinstance(record, dict) and len(record) > MAX_FIELDS:
+            raise ValueError(f"it has more than {MAX_FIELDS} fields")
     try:
         json.dumps(cells, ensure_ascii=False, default=repr).encode()
     except UnicodeEncodeError:
@@ -163,6 +169,8 @@ def refuse_broken_text(cells: Any) -> Any:
     return cells
 
 
+MAX_FIELDS = 50
+"""Fields of a record or an opening."""
 MAX_LENGTH = 1000
 """Entries of a dictionary or list in a record. More are refused before they are checked one by one, which is slow."""
 
