@@ -300,6 +300,20 @@ def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path:
         assert json.loads(opened.evaluate("Object.values(localStorage)[0]"))["secret"] == "s3"
 
 
+def test_the_consent_of_a_personal_link_shows_no_other_code(browser: Browser, tmp_path: Path) -> None:
+    """The code of the person is known when their rows have come."""
+    shown = plan("choice", "integer")
+    with_consent = shown.model_copy(update={"texts": shown.texts.model_copy(update={"consent": "You may stop."})})
+    write_bundle(tmp_path, with_consent, "local")
+    for address, is_personal in ((f"{SITE}#continue=s3", True), (SITE, False)):
+        with tab(browser) as opened:
+            serve(opened, tmp_path, Server())
+            opened.goto(address)
+            opened.wait_for_selector("#consent")
+            assert (opened.locator("#own-code").count() == 0) is is_personal
+            assert ("Quote your code" in opened.inner_text("body")) is not is_personal
+
+
 JATOS = """
 const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
 const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));

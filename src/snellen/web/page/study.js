@@ -22,13 +22,13 @@
     return { type: Snellen.WordsPlugin, on_load: () => showScreen(screen), ...trial };
   }
 
-  /** The code by which a person withdraws; null in a review. */
-  const codeLine = (plan, code) => (plan.kind === "review" ? null : element("p", {}, "Your code: ", element("code", { id: "own-code" }, code), ". Please note it: quote it if you want your answers deleted."));
+  /** The code by which a person withdraws; null in a review, and if it is not known yet. */
+  const codeLine = (plan, code) => (plan.kind === "review" || !code ? null : element("p", {}, "Your code: ", element("code", { id: "own-code" }, code), ". Please note it: quote it if you want your answers deleted."));
 
   /** The lines of consent: who does the study, and so on, as far as the design states them. */
   function consentFields(plan, code) {
     const texts = { ...plan.texts };
-    if (plan.kind !== "review") texts.withdrawal = `${texts.withdrawal} Quote your code, ${code}.`.trim();
+    if (plan.kind !== "review" && code) texts.withdrawal = `${texts.withdrawal} Quote your code, ${code}.`.trim();
     const names = { who: "Who does this study", contact: "Questions and complaints", approval: "Ethics approval", storage: "What is stored, and for how long", withdrawal: "Withdrawing your data" };
     return Object.entries(names).filter(([field]) => texts[field]).map(([field, name]) => `${name}: ${texts[field]}`);
   }
@@ -146,7 +146,7 @@
     const address = Object.fromEntries(new URLSearchParams(location.search));
     const code = Snellen.randomCode();
     const returns = await insist(() => transport.returns(address), "The study could not be opened.");
-    if (plan.texts.consent && (!returns || transport.personal)) await agree(plan, transport, code);
+    if (plan.texts.consent && (!returns || transport.personal)) await agree(plan, transport, transport.personal ? "" : code); // theirs comes with their rows
     const opened = await insist(() => transport.open(address, code), "The study could not be opened.");
     const session = Snellen.makeSession(transport, opened, code);
     const back = session.has("end");
