@@ -259,6 +259,11 @@ NOT_OF_THE_PAGES: dict[str, Change] = {
         RecordRow(sequence=3, record=Stop(type="stop", time=NOON)),
         *[row.model_copy(update={"sequence": 4}) for row in rows[3:4]],
     ],
+    "a name without end": _with(0, participant="x" * 100_000),
+    "a second start with another code": lambda rows: [
+        *rows[:3],
+        RecordRow(sequence=3, record=rows[0].record.model_copy(update={"code": "else-1234"})),
+    ],
     "an early end": lambda rows: [*rows[:3], rows[-1].model_copy(update={"sequence": 3})],
     "a line of other content": lambda rows: [BadLine(4, "The line was changed."), *rows[:3], *rows[4:]],
     "a line alone": lambda rows: [BadLine(1, "The line is not a row of results.")],
@@ -498,6 +503,40 @@ def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: Filled
         (root / "forgotten.json").write_text("[]")
     import_study(root, [Submission("/../../Q", dan, "i")], out)
     assert Path(forget(root, "/../../Q", [out])["receipt"]).resolve().parent == root.resolve()
+
+
+def test_namesakes_are_not_forgotten_together(filled: FilledStudy, tmp_path: Path) -> None:
+    root, out = tmp_path / "study", tmp_path / "people"
+    shutil.copytree(filled.root, root)
+    first, second = (_with(0, code=f"code-{n}", participant="p03")(rows) for n, rows in enumerate(filled.forms))
+    import_study(root, [Submission("p03", first, "f"), Submission("p03", [second[0], *second[2:]], "g")], out)
+    assert {row.person for row in read_refused(out)} == {"p03"}
+    with pytest.raises(SnellenError, match="2 people are meant"):
+        forget(root, "p03", [out])
+    forget(root, "code-1", [out])
+    assert [name for name, _ in admit_all([Submission("p03", first, "f")], root)[0]] == ["p03"], "who stays"
+
+
+def test_a_person_is_removed_from_every_folder_under_any_alias(filled: FilledStudy, tmp_path: Path) -> None:
+    root = tmp_path / "study"
+    shutil.copytree(filled.root, root)
+    one, two = (_with(0, code=f"code-{n}", participant="x")(rows) for n, rows in enumerate(filled.forms))
+    people = [Submission("p01", one, "f"), Submission("p02", two, "g")]
+    import_study(root, people, tmp_path / "a")
+    import_study(root, [Submission("someone", two, "g")], tmp_path / "b")
+    receipt = forget(root, "p02", [tmp_path / "a", tmp_path / "b"])
+    assert len(receipt["folders_written_again"]) == 2
+    assert not list((tmp_path / "b" / "records").iterdir())
+
+
+def test_a_person_named_like_a_result_is_not_left_out_for_it(filled: FilledStudy) -> None:
+    first, second = filled.forms
+    people = [
+        Submission("study_result_7", first, "a.zip: study_result_9"),
+        Submission("p", second, "a.zip: study_result_7"),
+    ]
+    accepted, _ = admit_all(people, filled.root, skip=("study_result_7",))
+    assert accepted == [("study_result_7", first)]
 
 
 def test_nobody_imports_while_somebody_is_removed(filled: FilledStudy, tmp_path: Path) -> None:

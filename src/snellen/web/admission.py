@@ -37,13 +37,14 @@ YEARS = range(2000, 2100)
 
 @dataclass(frozen=True)
 class FormProgress:
-    """A participant's rows so far: their number, the answered pages, and whether consent, stop or end are there."""
+    """A participant's rows so far: number, answered pages, the code, and whether consent, stop or end are there."""
 
     rows: int = 0
     pages: int = 0
     consented: bool = False
     stopped: bool = False
     finished: bool = False
+    code: str = ""
 
     def after(self, record_row: RecordRow) -> FormProgress:
         """The progress with an accepted row."""
@@ -54,6 +55,7 @@ class FormProgress:
             self.consented or isinstance(record, Consent),
             self.stopped or isinstance(record, Stop),
             self.finished or isinstance(record, End),
+            record.code if isinstance(record, Start) and not self.rows else self.code,
         )
 
 
@@ -71,6 +73,8 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
     if progress.rows - progress.pages > MAX_RETURNS and not isinstance(record, PageAnswers | End | Stop):
         return "The page was loaded too often."
     if isinstance(record, Start):
+        if progress.rows and record.code != progress.code:
+            return "The code of the start is not that of the first one."
         return _start_problem(record, plan, participant, form)
     if plan.texts.consent and not progress.consented and not isinstance(record, Consent):
         return "Consent comes before the first answer."
@@ -87,7 +91,7 @@ def _start_problem(start: Start, plan: StudyPlan, participant: str, form: int) -
         return f"The start belongs to plan {start.plan_hash[:40]}, not to this study's ({plan.plan_hash})."
     if (start.participant, start.form) != (participant, form):
         return "The start is that of another participant or form; reload the page."
-    words = (start.agent, start.code, *start.parameters, *start.parameters.values(), *start.screen)
+    words = (start.agent, start.code, start.participant, *start.parameters, *start.parameters.values(), *start.screen)
     if not CODE.fullmatch(start.code):
         return "The code of the start is none that the page makes."
     is_long = sum(len(json.dumps(word)) for word in words) > MAX_START or any(len(word) > MAX_WORD for word in words)

@@ -35,7 +35,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}
-    written, refused_in = list[Path](), list[Path]()
+    written, refused_in, others = list[Path](), list[Path](), set[frozenset[str]]()
     for folder in folders:
         for other in imported(folder):
             if _is_meant(participant, other.name, other.rows) or other.alias == participant:
@@ -45,15 +45,20 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         refused = read_refused(folder) if (folder / REFUSED).is_file() else []
         if meant := [row for row in refused if participant == row.person or code_digest(participant) in row.digests]:
             refused_in.append(folder)
-            recognised.update(digest for row in meant for digest in row.digests.split())
+            others |= {frozenset(row.digests.split()) for row in meant}
+    for folder in folders:  # the person may have another name in each
+        if any(start_digest(other.rows[0]) in starts for other in imported(folder)) and folder not in written:
+            written.append(folder)
     # Whoever has another name in a folder is recognised in the database by their first row.
     same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
     in_database += [stored for stored in same if stored not in in_database]
     persons = starts | {stored.name for stored in in_database if not stored.rows}
     if not persons and not refused_in:
         raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
-    if len(persons) > 1:
-        raise SnellenError(f"{participant}: {len(persons)} people are meant; give the code of one")
+    others = {digests for digests in others if recognised.isdisjoint(digests) and digests}
+    if len(persons) + len(others) > 1:
+        raise SnellenError(f"{participant}: {len(persons) + len(others)} people are meant; give the code of one")
+    recognised.update(*others)
     if recognised:
         files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
     counts = [_delete(root, stored.number) for stored in in_database]

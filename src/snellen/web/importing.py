@@ -55,6 +55,7 @@ from snellen.web.study import (
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
 PEOPLE, REFUSED, RECORDS, AUTHENTICITY = "people.csv", "refused.csv", "records", "authenticity"
 SKIPPED = "Left out by --skip."
+RESULT_NAME = re.compile(r"study_result_\d+")
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,10 @@ def admit_all(
     plan, gone, skipped = read_plan(root), forgotten(root), set[str]()
     people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
     for submission in submissions:
-        if matches := {submission.name, submission.source, submission.source.rpartition(": ")[2]}.intersection(skip):
+        places = {submission.source, submission.source.rpartition(": ")[2]}
+        # A person may call themselves like somebody's result.
+        names = set[str]() if RESULT_NAME.fullmatch(submission.name) else {submission.name}
+        if matches := (places | names).intersection(skip):
             skipped |= matches
             refused.append(Refused(submission.name, submission.source, "", SKIPPED))
             continue

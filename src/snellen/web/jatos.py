@@ -21,7 +21,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -46,7 +46,7 @@ STORED = frozenset((".jpg", ".mp4", ".png", ".webm", ".webp", ".woff2"))
 """Suffixes of compressed files."""
 RESULT = re.compile(r"/?study_result_([0-9]{1,18})/comp[_-]result_([0-9]{1,18})/data\.txt")
 MAX_MEMBERS = 200_000
-MAX_FILE_BYTES = 32 * 2**20
+MAX_FILE_BYTES = 16 * 2**20
 """Limit for a file, and for the components of one study result together; JATOS's own default is 5 MB a component."""
 MAX_RECORD_BYTES = 4 * MAX_FILE_BYTES
 """Limit for a person's rows as they are written again, with fields that the file had left out."""
@@ -206,7 +206,9 @@ def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Itera
                 text = read_text(source, limit=max_bytes)
             except (OSError, UnicodeDecodeError) as error:
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
-            participants = list(_participants([text], str(source)))
+            # Rows that were accepted once are longer when they are written again.
+            max_line = MAX_LINE if max_bytes == MAX_FILE_BYTES else 4 * MAX_LINE
+            participants = list(_participants([text], str(source), max_line))
             if not participants:
                 raise SnellenError(f"{source}: no results of a Snellen study")
             yield from participants
@@ -323,13 +325,14 @@ class _ParticipantRows:
         return Submission(self.name, (*self.bad_lines, *rows), source)
 
 
-def _participants(texts: Sequence[str], source: str) -> Iterator[Submission]:
+def _participants(texts: Sequence[str], source: str, max_line: int = MAX_LINE) -> Iterator[Submission]:
     """Rows of all participants in consecutive texts; each participant begins, and returns, with a start record."""
-    has_checksums = any(',"sum":"' in text and any(map(CHECKSUM.search, _lines(text))) for text in texts)
+    first_lines = islice(chain.from_iterable(map(_lines, texts)), MAX_ROWS)
+    has_checksums = any(CHECKSUM.search(line) for line in first_lines)
     lines, parsed, bad = list[str](), list[RecordRow | str](), 0
     for line in chain.from_iterable(map(_lines, texts)):
-        lines.append(line if len(line) <= MAX_LINE else "")
-        parsed.append(parse_line(line, has_checksums))
+        lines.append(line if len(line) <= max_line else "")
+        parsed.append(parse_line(line, has_checksums, max_line))
         bad += isinstance(parsed[-1], str)
         if len(parsed) > MAX_ROWS:
             parsed[-1] = f"The result has more than {MAX_ROWS} rows; this one and those after it are left out."
@@ -395,10 +398,10 @@ def line_of(record_row: RecordRow) -> str:
     return f'{text[:-1]},"sum":"{zlib.crc32(text.encode()):08x}"}}\n'
 
 
-def parse_line(line: str, needs_checksum: bool = False) -> RecordRow | str:
+def parse_line(line: str, needs_checksum: bool = False, max_length: int = MAX_LINE) -> RecordRow | str:
     """The row of a line, or the reason that it is none."""
-    if len(line) > MAX_LINE:
-        return f"The line has more than {MAX_LINE} characters."
+    if len(line) > max_length:
+        return f"The line has more than {max_length} characters."
     checksum = CHECKSUM.search(line)
     text = f"{line[: checksum.start()]}}}" if checksum else line
     if checksum and zlib.crc32(text.encode("utf-8", "surrogatepass")) != int(checksum[1], 16):

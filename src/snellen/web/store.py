@@ -274,9 +274,11 @@ def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     kinds = dict(connection.execute(
         "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
     ).fetchall())  # fmt: skip
-    return FormProgress(
-        sum(kinds.values()), kinds.get("answers", 0), *(name in kinds for name in ("consent", "stop", "end"))
-    )
+    query = "SELECT json_extract(record, '$.code') FROM rows WHERE participant = ? AND sequence = 0"
+    first = connection.execute(query, (number,)).fetchone()
+    consented, stopped, finished = (name in kinds for name in ("consent", "stop", "end"))
+    code = str(first[0] or "") if first else ""
+    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), consented, stopped, finished, code)
 
 
 def addresses(root: Path, base: str, participant: str = "", *, renew: bool = False) -> list[str]:

@@ -44,7 +44,7 @@ PARAMETERS = {
     "aimv2-h": 681,
     "clip-l": 304,
     "internvit-300m": 304,
-    "radio-h": 653,
+    "radio-h": 652,
     "c-radio-v4-h": 652,
     "dinov2-l": 304,
     "sam-h": 637,
