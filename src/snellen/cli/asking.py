@@ -99,6 +99,7 @@ def _ask(
     """A summary per item set until the run was stopped, and the cause. `folders` are those given by --out."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.storage.runfolder import has_tables
+    from snellen.runs.score import score_paths
     from snellen.runs.stopping import BudgetSpent
 
     roots = {name: folder.root for name, folder in folders.items()}
@@ -129,7 +130,7 @@ def _ask(
                 after_call=folders[name].after_call if name in folders else lambda: None,
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as stop:
-            if has_tables(root):
+            if has_tables(root) and score_paths(root):  # a signal may come before the first scores
                 summaries.append(summary(open_examination(root), with_table=with_table))
             return summaries, stop
         summaries.append(summary(examination, with_table=with_table))
