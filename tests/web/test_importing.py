@@ -520,10 +520,10 @@ def test_namesakes_are_not_forgotten_together(filled: FilledStudy, tmp_path: Pat
 def test_a_person_is_removed_from_every_folder_under_any_alias(filled: FilledStudy, tmp_path: Path) -> None:
     root = tmp_path / "study"
     shutil.copytree(filled.root, root)
-    one, two = (_with(0, code=f"code-{n}", participant="x")(rows) for n, rows in enumerate(filled.forms))
-    people = [Submission("p01", one, "f"), Submission("p02", two, "g")]
+    first, second = (_with(0, code=f"code-{n}", participant="x")(rows) for n, rows in enumerate(filled.forms))
+    people = [Submission("p01", first, "f"), Submission("p02", second, "g")]
     import_study(root, people, tmp_path / "a")
-    import_study(root, [Submission("someone", two, "g")], tmp_path / "b")
+    import_study(root, [Submission("someone", second, "g")], tmp_path / "b")
     receipt = forget(root, "p02", [tmp_path / "a", tmp_path / "b"])
     assert len(receipt["folders_written_again"]) == 2
     assert not list((tmp_path / "b" / "records").iterdir())

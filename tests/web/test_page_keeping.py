@@ -302,8 +302,10 @@ def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path:
 
 def test_the_consent_of_a_personal_link_shows_no_other_code(browser: Browser, tmp_path: Path) -> None:
     """The code of the person is known when their rows have come."""
-    shown = plan("choice", "integer")
-    with_consent = shown.model_copy(update={"texts": shown.texts.model_copy(update={"consent": "You may stop."})})
+    study_plan = plan("choice", "integer")
+    with_consent = study_plan.model_copy(
+        update={"texts": study_plan.texts.model_copy(update={"consent": "You may stop."})}
+    )
     write_bundle(tmp_path, with_consent, "local")
     for address, is_personal in ((f"{SITE}#continue=s3", True), (SITE, False)):
         with tab(browser) as opened:
