@@ -29,8 +29,8 @@ from snellen.analysis.run_view import (
     main_metric,
     of_first_judge,
     score_rows,
-    scored_units,
     unit_bounds,
+    units_by_condition,
 )
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
@@ -151,8 +151,8 @@ def plain_changes(compared: Changes) -> dict[str, Any]:
         "after": compared.after.card.arms[0].subject,
         "dropped": compared.names(DROPPED),
         "rose": compared.names(ROSE),
-        "least_drop": _plain(compared.least_drop),
-        "undetectable": {name: _plain(items) for name, items in compared.undetectable.items()},
+        "least_drop": plain(compared.least_drop),
+        "undetectable": {name: plain(items) for name, items in compared.undetectable.items()},
         "rows": _records(compared.table),
         "flips": _records(compared.flips),
         "paired": compared.pairs,
@@ -162,10 +162,11 @@ def plain_changes(compared: Changes) -> dict[str, Any]:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): _plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
+    return [{str(name): plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
 
 
-def _plain(cell: Any) -> Any:
+def plain(cell: Any) -> Any:
+    """The cell of a table as JSON data; what is not estimable is None."""
     if isinstance(cell, tuple):
         return list(cell)
     cell = cell.item() if hasattr(cell, "item") else cell
@@ -283,21 +284,14 @@ def _unpaired(pair: pd.DataFrame) -> Unpaired:
 
 def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
     for task in former.suite.tasks:
-        units = [
-            {arm.condition: part for arm, part in scored_units(run, task).items()} if _has(run, task) else {}
-            for run in (former, current)
-        ]
-        for condition, first in units[0].items():
-            if (second := units[1].get(condition)) is None:
+        earlier, later = (units_by_condition(run, task) for run in (former, current))
+        for condition, first in earlier.items():
+            if (second := later.get(condition)) is None:
                 continue
             both = first[["value", "cluster"]].join(second["value"].rename("after"), how="inner")
             arms = {ReportArm("before", condition): first, ReportArm("after", condition): second}
             yield from _row(former, condition, "task", task, (task,), both.rename(columns={"value": "before"}),
                             unit_bounds(former, task, arms))  # fmt: skip
-
-
-def _has(run: Run, task: str) -> bool:
-    return task in set(run.scores[protocol_of(run)]["task"])
 
 
 def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading
+from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.suite import Task
@@ -54,16 +55,12 @@ def sampled(items: Sequence[Item], max_items: int) -> set[str]:
     return chosen
 
 
-def _groups(items: Sequence[Item]) -> dict[str, list[list[Item]]]:
+def _groups(items: Sequence[Item]) -> dict[str, list[tuple[Item, ...]]]:
     """The test items by cluster and group. Clusters begin with different groups, so that questions are spread, too."""
-    clusters: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        if item.split == "test":
-            clusters.setdefault(item.cluster_id, {}).setdefault(item.group_id, []).append(item)
     rotated = {}
-    for name, groups in clusters.items():
+    for name, groups in groups_by_cluster(item for item in items if item.split == "test").items():
         first = int(digest([name], 8), 16) % len(groups)
-        rotated[name] = [*groups.values()][first:] + [*groups.values()][:first]
+        rotated[name] = [*groups[first:], *groups[:first]]
     return rotated
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from snellen.analysis.deciding import turns
-from snellen.analysis.run_view import main_metric, scored_units
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.run_view import main_metric, units_by_condition
+from snellen.analysis.section import Run
 from snellen.core.score import Metric
 from snellen.scoring.sequential import paired_sequence
 
@@ -46,7 +46,7 @@ def drop_of(
     """
     pairs = pairs.dropna(subset=["before", "after"])
     before, after = (float(pairs[name].mean()) if len(pairs) else math.nan for name in ("before", "after"))
-    if metric.bounds is None or metric.summary != "mean" or pairs.empty:
+    if not metric.is_bounded_mean or metric.bounds is None or pairs.empty:
         return Drop(task, condition, before, after, after - before, math.nan, math.nan, len(pairs), UNDECIDED)
     places = [order[str(name)] for name in pairs["cluster"]]
     low, high = paired_sequence(pairs["after"].to_numpy(float), pairs["before"].to_numpy(float), places, metric.bounds)
@@ -66,10 +66,3 @@ def drops(former: Run, current: Run, least: float, max_items: int) -> Iterator[D
             pairs = first[["value", "cluster"]].rename(columns={"value": "before"})
             pairs = pairs.join(second["value"].rename("after"), how="inner")
             yield drop_of(pairs, order, main_metric(former, task.id), least, task.id, condition)
-
-
-def units_by_condition(run: Run, task: str) -> dict[str, pd.DataFrame]:
-    """The scored units of a task in a run of one subject, by condition (`analysis.run_view.scored_units`)."""
-    if task not in set(run.scores[protocol_of(run)]["task"]):
-        return {}
-    return {arm.condition: units for arm, units in scored_units(run, task).items()}

@@ -79,7 +79,7 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
         return Interval(math.nan, math.nan, "")
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
     if "turn" in units:
-        if metric.summary != "mean" or metric.bounds is None or "weight" in units:
+        if metric.bounds is None or not metric.is_bounded_mean or "weight" in units:
             return Interval(math.nan, math.nan, f"{UNTOLD}the number of items depends on the answers")
         ends = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
         return Interval(*ends, SEQUENTIAL)
@@ -145,7 +145,7 @@ def results(
                 units = units.assign(turn=units["cluster_id"].map(order))
             numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
             facts = {
-                "ceiling": _ceiling(printed, keys, factor, level),
+                "ceiling": ceiling_of_part(printed, keys["task"], keys["metric"], factor, level),
                 "factor": factor,
                 "level": level,
                 "boxes_in": boxes_in,
@@ -295,6 +295,7 @@ def printed_ceilings(suite: Suite, items: ItemSet) -> Sequence[Ceiling]:
     return () if items.card.source == OWN else suite.card.ceilings
 
 
-def _ceiling(printed: Sequence[Ceiling], keys: Mapping[str, str], factor: str, level: str) -> float:
-    sought = keys["task"], keys["metric"], factor, level
+def ceiling_of_part(printed: Sequence[Ceiling], task: str, metric: str, factor: str = "", level: str = "") -> float:
+    """The score of people on a task or a part of it among those that the paper prints; NaN if there is none."""
+    sought = task, metric, factor, level
     return next((c.value for c in printed if (c.task, c.metric, c.factor, c.level) == sought), math.nan)

@@ -275,6 +275,13 @@ def scored_units(run: Run, task: str) -> dict[ReportArm, pd.DataFrame]:
     return units_by_arm
 
 
+def units_by_condition(run: Run, task: str) -> dict[str, pd.DataFrame]:
+    """The `scored_units` of a task in a run of one subject, by condition; empty if the run has none."""
+    if task not in set(run.scores[protocol_of(run)]["task"]):
+        return {}
+    return {arm.condition: units for arm, units in scored_units(run, task).items()}
+
+
 def unit_bounds(run: Run, task: str, units_by_arm: Mapping[ReportArm, pd.DataFrame]) -> Bounds | None:
     """The least and the greatest possible value of a scored unit of the task: the metric's bounds times the weight."""
     bounds = main_metric(run, task).bounds

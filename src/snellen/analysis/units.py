@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +51,14 @@ def part_places(
         yield "requires", required, np.flatnonzero(needs)
         if not needs.all():
             yield "requires", f"not {required}", np.flatnonzero(~needs)
+
+
+def groups_by_cluster(items: Iterable[Item]) -> dict[str, list[tuple[Item, ...]]]:
+    """Items by cluster, in groups that are scored together, in the order of their first items."""
+    clusters: dict[str, dict[str, list[Item]]] = {}
+    for item in items:
+        clusters.setdefault(item.cluster_id, {}).setdefault(item.group_id, []).append(item)
+    return {name: list(map(tuple, groups.values())) for name, groups in clusters.items()}
 
 
 def units_of(scores: pd.DataFrame, protocol: Protocol) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from snellen.analysis.cells import number
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain_changes, row_name
+from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain, plain_changes, row_name
 from snellen.analysis.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.drops import UNDECIDED, Drop
 from snellen.analysis.run_view import arm_name, lines_of, main_metric
@@ -59,7 +59,7 @@ def print_drops(
                 "after": decided.after.card.arms[0].subject,
                 "least_drop": decided.least_drop,
                 "run": str(decided.after.root),
-                "rows": [asdict(row) for row in decided.rows],
+                "rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in decided.rows],
             }
         )
     else:

@@ -59,6 +59,11 @@ class Metric:
         return 1.0 if self.higher_is_better else 0.0
 
     @property
+    def is_bounded_mean(self) -> bool:
+        """True if the summary is the mean of scores within bounds, of which there are confidence sequences."""
+        return self.summary == "mean" and self.bounds is not None
+
+    @property
     def sign(self) -> int:
         """1 if higher is better, else -1; the greater product of sign and score is the better one."""
         return 1 if self.higher_is_better else -1

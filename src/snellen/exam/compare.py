@@ -7,8 +7,8 @@ from pathlib import Path
 
 from snellen.analysis.changes import Changes, changes
 from snellen.analysis.deciding import MAX_ITEMS
-from snellen.analysis.drops import Drop, drops, units_by_condition
-from snellen.analysis.run_view import arm_name
+from snellen.analysis.drops import Drop, drops
+from snellen.analysis.run_view import arm_name, units_by_condition
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError

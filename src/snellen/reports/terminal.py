@@ -68,8 +68,8 @@ def _items_note(rows: pd.DataFrame) -> str:
     if few.empty:
         return ""
     if (few["interval"] == SEQUENTIAL).any():
-        most = f"{len(few)} of {int(rows['value'].notna().sum())} scores are undecided after the most items"
-        return f"{most}; ask more with a larger --max-items"
+        undecided = f"{len(few)} of {int(rows['value'].notna().sum())} scores are undecided"
+        return f"{undecided}; ask more items, by a larger --max-items or of a larger set (build --n)"
     more = few["n"].clip(lower=LEAST_ITEMS - 1) + 1
     needed = few["items_needed"].fillna(math.inf).clip(lower=more).sort_values().to_numpy()
     middle = float(needed[(len(needed) - 1) // 2])

@@ -20,7 +20,7 @@ from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, 
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, graded
-from snellen.analysis.results import printed_ceilings
+from snellen.analysis.results import ceiling_of_part, printed_ceilings
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet
@@ -77,7 +77,7 @@ class Decider:
         """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
         protocol = task.protocols["strict"]
         metric = protocol.metrics[0]
-        if metric.summary != "mean" or metric.bounds is None or protocol.judge is not None:
+        if metric.bounds is None or not metric.is_bounded_mean or protocol.judge is not None:
             return None
         units, names = scored_values(task, protocol, metric, self.items, values)
         if units.empty or "weight" in units:
@@ -86,14 +86,14 @@ class Decider:
         floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, names)
         low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
         key = task.id, protocol.name, metric.name, "", ""
-        blind = {score.key: score.value for score in self.items.blind.scores} if self.items.blind else {}
-        ceilings = printed_ceilings(self.suite, self.items)
-        of_task = (c.value for c in ceilings if (c.task, c.metric, c.factor, c.level) == (key[0], key[2], "", ""))
+        scores = self.items.blind.scores if self.items.blind else ()
+        blind = next((score.value for score in scores if score.key == key), float("nan"))
+        ceiling = ceiling_of_part(printed_ceilings(self.suite, self.items), task.id, metric.name)
         chances = units["chance"].to_numpy(float)
         row = SimpleNamespace(
             subject="", task=task.id, value=summary(units["value"].to_numpy(float), metric), low=low, high=high,
             chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
-            blind=blind.get(key, float("nan")), ceiling=next(of_task, float("nan")),
+            blind=blind, ceiling=ceiling,
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
         )  # fmt: skip
         return graded(row, metric, units, floors)
@@ -125,7 +125,7 @@ class DropDecider:
         for batch in batches(self.items, task, known, order, self.max_items):
             new = yield batch
             values |= new
-            if not new or metric.summary != "mean" or metric.bounds is None:
+            if not new or not metric.is_bounded_mean:
                 continue
             units, unit_names = scored_values(task, protocol, metric, self.items, values)
             pairs = pd.DataFrame(

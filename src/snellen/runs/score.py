@@ -22,6 +22,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Suite
 from snellen.scoring.answers import answer_form
+from snellen.scoring.uncertainty import outside
 
 COLUMNS = (
     "subject",
@@ -249,11 +250,9 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
         return f"metric {odd[1]!r:.60}"
     bounds = {(task, metric.name): metric.bounds for task, how in tasks.items() for metric in how.metrics}
     for (task, metric), part in rows.groupby(["task", "metric"], sort=False):
-        least, most = bounds[str(task), str(metric)] or (-math.inf, math.inf)
-        slack = 1e-9 * (most - least) if math.isfinite(most - least) else 0.0
-        values = part["value"]
-        if len(odd_values := values[(values < least - slack) | (values > most + slack)]):
-            return f"value {odd_values.iloc[0]:g} of {metric}, outside of {least:g} to {most:g},"
+        limits = bounds[str(task), str(metric)]
+        if limits is not None and len(odd_values := outside(part["value"], limits)):
+            return f"value {odd_values[0]:g} of {metric}, outside of {limits[0]:g} to {limits[1]:g},"
     for column in ("truth", "prediction"):
         for text in rows[column].unique():
             try:

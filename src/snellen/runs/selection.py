@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import zip_longest
 
+from snellen.analysis.units import groups_by_cluster
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 
@@ -36,12 +37,8 @@ def _groups_in_turn(items: Sequence[Item]) -> list[tuple[Item, ...]]:
 
     Clusters start with different groups, so that questions about one stimulus are spread too.
     """
-    clusters: dict[str, dict[str, list[Item]]] = {}
-    for item in items:
-        clusters.setdefault(item.cluster_id, {}).setdefault(item.group_id, []).append(item)
     rows = []
-    for number, groups in enumerate(clusters.values()):
-        ordered = [tuple(group) for group in groups.values()]
-        shift = number % len(ordered)
-        rows.append([*ordered[shift:], *ordered[:shift]])
+    for number, groups in enumerate(groups_by_cluster(items).values()):
+        shift = number % len(groups)
+        rows.append([*groups[shift:], *groups[:shift]])
     return [group for turn in zip_longest(*rows) for group in turn if group is not None]

@@ -94,12 +94,17 @@ def _sample(
     return formulas.grouped(numbers[None, :], codes, mass)
 
 
+def outside(values: npt.ArrayLike, bounds: Bounds) -> Floats:
+    """The values (except NaN) that are outside the bounds of a metric by more than rounding."""
+    numbers = np.asarray(values, dtype=np.float64)
+    slack = 1e-9 * (bounds[1] - bounds[0])
+    return numbers[(numbers < bounds[0] - slack) | (numbers > bounds[1] + slack)]
+
+
 def check_bounds(values: npt.ArrayLike, bounds: Bounds) -> None:
     """Raise ValueError for values (except NaN) outside the bounds of a metric."""
-    numbers = np.asarray(values, dtype=np.float64)
-    low, high = float(np.nanmin(numbers)), float(np.nanmax(numbers))
-    slack = 1e-9 * (bounds[1] - bounds[0])
-    if low < bounds[0] - slack or high > bounds[1] + slack:
+    if len(outside(values, bounds)):
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
         raise ValueError(f"values from {low:g} to {high:g}, outside of {bounds[0]:g} to {bounds[1]:g}: fix the bounds")
 
 

@@ -183,6 +183,11 @@ def person_digests(record_rows: Sequence[RecordRow]) -> set[str]:
     return set(map(code_digest, codes)) | ({start_digest(record_rows[0])} if record_rows else set())
 
 
+def joined_digests(record_rows: Sequence[RecordRow]) -> str:
+    """The `person_digests` as text, by which refused rows name their person."""
+    return " ".join(sorted(person_digests(record_rows)))
+
+
 @dataclass(frozen=True)
 class BadLine:
     """A line of a file that is not a row of results, and the reason."""
@@ -226,7 +231,7 @@ def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[
     """
     accepted, refused = list[RecordRow](), list[Refused]()
     rows = [row for row in submission.rows if isinstance(row, RecordRow)]
-    digests = " ".join(sorted(person_digests(rows)))
+    digests = joined_digests(rows)
     bad_lines = [row for row in submission.rows if isinstance(row, BadLine)]
 
     def refuse(row: str, reason: str) -> None:

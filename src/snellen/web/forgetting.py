@@ -36,8 +36,9 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}
     written, refused_in, others = list[Path](), list[Path](), set[frozenset[str]]()
-    for folder in folders:
-        for other in imported(folder):
+    records = {folder: list(imported(folder)) for folder in folders}
+    for folder, participants in records.items():
+        for other in participants:
             if _is_meant(participant, other.name, other.rows) or other.alias == participant:
                 written.append(folder)
                 starts.add(start_digest(other.rows[0]))
@@ -46,8 +47,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         if meant := [row for row in refused if participant == row.person or code_digest(participant) in row.digests]:
             refused_in.append(folder)
             others |= {frozenset(row.digests.split()) for row in meant}
-    for folder in folders:  # the person may have another name in each
-        if any(start_digest(other.rows[0]) in starts for other in imported(folder)) and folder not in written:
+    for folder, participants in records.items():  # the person may have another name in each
+        if any(start_digest(other.rows[0]) in starts for other in participants) and folder not in written:
             written.append(folder)
     # Whoever has another name in a folder is recognised in the database by their first row.
     same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]

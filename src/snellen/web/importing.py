@@ -35,7 +35,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
@@ -393,7 +393,7 @@ def people_table(
                 "answered": len(answered),
                 "time_was_up": len(reached) - len(answered),
                 "not_reached": len(questions) - len(reached),
-                "rows_left_out": (left_out or {}).get(" ".join(sorted(person_digests(participant.rows))), 0),
+                "rows_left_out": (left_out or {}).get(joined_digests(participant.rows), 0),
                 "same_id_as": " ".join(same_id),
                 "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
                 "practice_failed": sum(not page.passed for page in participant.pages.values()),
