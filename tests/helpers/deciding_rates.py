@@ -67,7 +67,7 @@ def item_set(design: Design) -> ItemSet:
         )
         for number in range(design.max_items)
     )  # fmt: skip
-    return ItemSet(Path("unused"), cast(Any, SimpleNamespace(source="generated")), items, MediaFolder(Path("unused")))
+    return ItemSet(Path("unused"), cast(Any, SimpleNamespace(source="generated", parts=())), items, MediaFolder(Path("unused")))
 
 
 def outcomes(design: Design, subjects: int, truth: float | None = None, seed: int = 0) -> Iterator[Outcome]:
@@ -75,7 +75,7 @@ def outcomes(design: Design, subjects: int, truth: float | None = None, seed: in
     items = item_set(design)
     suite = cast(Suite, SimpleNamespace(tasks={"naming": TASK}, card=SimpleNamespace(ceilings=())))
     decider = Decider(items, suite, design.question, design.max_items)
-    order = turns(items.items, TASK, design.max_items)
+    order = turns(items, TASK, design.max_items)
     trials = [Trial((cast(View, SimpleNamespace(item_id=item.item_id)),)) for item in items.items]
     for number in range(subjects):
         rng = stream("deciding rates", seed, number, *map(str, design), str(truth))

@@ -97,10 +97,10 @@ def test_a_score_at_the_boundary_is_about_there(tmp_path: Path, items: ItemSet) 
 def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: ItemSet) -> None:
     """Each subject is asked a beginning of the same order, as few items of a cluster as possible, levels in turn."""
     task = SUITE.tasks["naming"]
-    order, chosen = turns(items.task("naming"), task, MAX_ITEMS), sampled(items.task("naming"), MAX_ITEMS)
+    order, chosen = turns(items, task, MAX_ITEMS), sampled(items, task, MAX_ITEMS)
     assert len(order) == 80, "two questions about each image"
     assert len(chosen) == 160, "80 images have too few first questions"
-    assert len(sampled(items.task("naming"), 70)) == 80
+    assert len(sampled(items, task, 70)) == 80
     crowd = [able("chat:sighted", items, {"naming": 1.0}), able("chat:blind", items, {"naming": 0.0})]
     responses = examined(tmp_path, items, crowd)
     for subject in crowd:
@@ -110,7 +110,7 @@ def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: It
         answers = Counter(str(items.by_id[name].answer) for name in ids)
         assert max(answers.values()) - min(answers.values()) <= len(ids) / 4
     reversed_items = replace(items, items=items.items[::-1])
-    assert turns(reversed_items.task("naming"), task, MAX_ITEMS) == order
+    assert turns(reversed_items, task, MAX_ITEMS) == order
 
 
 def test_limits_hold(tmp_path: Path, items: ItemSet) -> None:

@@ -7,13 +7,14 @@ run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
 from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading
 from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Task
 from snellen.scoring.sequential import asking_order
 
@@ -26,36 +27,40 @@ BALANCED = 1000
 """Clusters whose order balances levels; those after them, which hardly anybody asks, are in random order."""
 
 
-def turns(items: Sequence[Item], task: Task, max_items: int) -> dict[str, int]:
+def turns(items: ItemSet, task: Task, max_items: int) -> dict[str, int]:
     """The place of every cluster of a task's test items in the order of asking, if at most `max_items` are asked.
 
-    Levels of the factors that have rows in the results, right options and right statements are spread evenly.
+    Levels of the factors that have rows in the results, right options and right statements are spread evenly. The parts
+    of a set in parts follow each other, so that the order stays when the set grows.
     """
-    chosen, levels = sampled(items, max_items), dict[str, list[str]]()
-    for item in items:
-        if item.item_id in chosen:
-            levels.setdefault(item.cluster_id, []).extend(_levels(item, task))
-    names = sorted(levels, key=lambda name: digest([task.id, name]))
-    order = asking_order([(name, levels[name]) for name in names[:BALANCED]]) + names[BALANCED:]
+    chosen, order = sampled(items, task, max_items), list[str]()
+    for part in items.parts:
+        levels = dict[str, list[str]]()
+        for item in part:
+            if item.item_id in chosen:
+                levels.setdefault(item.cluster_id, []).extend(_levels(item, task))
+        names = sorted(levels, key=lambda name: digest([task.id, name]))
+        order += asking_order([(name, levels[name]) for name in names[:BALANCED]]) + names[BALANCED:]
     return {name: place for place, name in enumerate(order)}
 
 
-def sampled(items: Sequence[Item], max_items: int) -> set[str]:
+def sampled(items: ItemSet, task: Task, max_items: int) -> set[str]:
     """The ids of the test items of a task of which at most `max_items` are asked: as few as possible of each cluster.
 
     Items of one cluster tell less than as many of several. Those of a group stay together, and each cluster gives an
-    equal number of groups, as far as it has them.
+    equal number of groups, as far as it has them. Later parts of a set add what earlier ones lack.
     """
-    clusters = list(_groups(items).values())
     chosen: set[str] = set()
-    for number in range(max(map(len, clusters), default=0)):
-        chosen |= {item.item_id for groups in clusters for item in (groups[number] if number < len(groups) else ())}
-        if len(chosen) >= max_items:
-            break
+    for part in items.parts:
+        clusters = list(_groups(item for item in part if item.task == task.id).values())
+        for number in range(max(map(len, clusters), default=0)):
+            if len(chosen) >= max_items:
+                return chosen
+            chosen |= {item.item_id for groups in clusters for item in (groups[number] if number < len(groups) else ())}
     return chosen
 
 
-def _groups(items: Sequence[Item]) -> dict[str, list[tuple[Item, ...]]]:
+def _groups(items: Iterable[Item]) -> dict[str, list[tuple[Item, ...]]]:
     """The test items by cluster and group. Clusters begin with different groups, so that questions are spread, too."""
     rotated = {}
     for name, groups in groups_by_cluster(item for item in items if item.split == "test").items():

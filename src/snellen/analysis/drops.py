@@ -60,7 +60,7 @@ def drops(former: Run, current: Run, least: float, max_items: int) -> Iterator[D
     """The drop of every task and condition that both runs of one subject each have scores for."""
     for task in former.suite.tasks.values():
         earlier, later = (units_by_condition(run, task.id) for run in (former, current))
-        order = turns(former.items.task(task.id), task, max_items) if earlier.keys() & later.keys() else {}
+        order = turns(former.items, task, max_items) if earlier.keys() & later.keys() else {}
         for condition in [name for name in earlier if name in later]:
             first, second = earlier[condition], later[condition]
             pairs = first[["value", "cluster"]].rename(columns={"value": "before"})

@@ -132,7 +132,7 @@ def results(
         order = None
         if (max_items := most.get((keys["subject"], keys["condition"]))) is not None:
             if (task.id, max_items) not in orders:
-                orders[task.id, max_items] = turns(items.task(task.id), task, max_items)
+                orders[task.id, max_items] = turns(items, task, max_items)
             order = orders[task.id, max_items]
         for factor, level, members in part_places(arm_scores, items.by_id, task):
             part_tallies = arm_tallies if members is None else arm_tallies[:, members]

@@ -8,10 +8,12 @@ import pickle
 import signal
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import islice
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
@@ -101,14 +103,32 @@ def _outcomes(
 
 
 @contextmanager
-def map_ahead(function: Callable[[Work], Result], shards: Sequence[Shard[Work]]) -> Iterator[Iterator[Result]]:
+def map_ahead(
+    function: Callable[[Work], Result], shards: Sequence[Shard[Work]], ahead: int | None = None
+) -> Iterator[Iterator[Result]]:
     """Yield `function(shard.work)` for each shard in order, computed ahead in another process.
 
-    Failures are as in `map_shards`. Leaving the block by an error or Ctrl-C ends the process and all its children.
+    With `ahead`, only so many results are computed before they are asked for. Failures are as in `map_shards`. Leaving
+    the block ends the process and all its children.
     """
-    with _pool(1, _end_with_children, not shards or _in_script(function, shards[0].work)) as pool:
-        futures = [pool.submit(function, shard.work) for shard in shards]
-        yield (_result(future, shard.name) for future, shard in zip(futures, shards, strict=True))
+    count = len(shards) if ahead is None else ahead
+    with suppress(_Unneeded), _pool(1, _end_with_children, not shards or _in_script(function, shards[0].work)) as pool:
+        futures = deque(pool.submit(function, shard.work) for shard in shards[:count])
+        others = iter(shards[count:])
+
+        def results() -> Iterator[Result]:
+            for shard in shards:
+                future = futures.popleft()
+                futures.extend(pool.submit(function, other.work) for other in islice(others, 1))
+                yield _result(future, shard.name)
+
+        yield results()
+        if not all(future.done() for future in futures):
+            raise _Unneeded
+
+
+class _Unneeded(Exception):
+    """The results still being computed are not needed."""
 
 
 @contextmanager

@@ -63,6 +63,12 @@ class Progress:
         self.done += steps
         self._draw()
 
+    def restart(self) -> None:
+        """Count from 0 again, up to a new total."""
+        self.done = self.total = 0
+        self._marks.clear()
+        self._marks.append((self._clock(), 0))
+
     def line(self) -> str:
         """The current state, e.g. `asking: 120 of 350 items, 24 per minute, 10 min left`."""
         now, (then, before) = self._clock(), self._marks[0]

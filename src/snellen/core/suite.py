@@ -212,7 +212,9 @@ class BuildOptions:
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
     None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
     have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
-    items that differ in classes and ranges where the recipe matches them.
+    items that differ in classes and ranges where the recipe matches them. With more than one of `parts`, each has `n`
+    test items per task, and only the first is drawn at once (`exam.parts`); `test_only` is for the others: a recipe may
+    leave out what is not for testing.
     """
 
     out: Path
@@ -234,6 +236,8 @@ class BuildOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
     allow_unmatched: bool = False
+    parts: int = 1
+    test_only: bool = False
     show_progress: bool = True
 
     def test_items(self, suite: str, checkup: int, quick: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import read_tables
+from snellen.exam.parts import parts_ahead
 from snellen.remote import address_of, published
 from snellen.runs.ask import ask
 from snellen.runs.box_units import in_own_units, read_box_units, set_box_unit
@@ -39,6 +41,7 @@ from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, own_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
+from snellen.runs.undecided import is_undecided
 from snellen.runs.unread import with_judged_reading
 from snellen.subjects.recorded import Recording
 from snellen.subjects.registry import subjects_of
@@ -227,7 +230,7 @@ def run(
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
     With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`); for
-    "drop" by the rule `drop`.
+    "drop" by the rule `drop`. A set in parts grows as long as a task is undecided (`exam.parts`).
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
@@ -237,15 +240,20 @@ def run(
     """
     suite = suite_of(items)
     points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
-    subject_lists = [subjects_of(entry, items.items) if isinstance(entry, str) else [entry] for entry in subjects]
-    examined = [subject for several in subject_lists for subject in several]
-    arms = [replace(arm, decide=decide) for arm in _arms(examined, points, repeats)]
-    if recordings := [subject for subject in examined if isinstance(subject, Recording)]:
-        is_filtered = tuple(conditions) != ("vanilla",)  # the default
-        recorded, line = recorded_arms(recordings, items, suite, points if is_filtered else ())
-        arms += recorded
-        if line:
-            _print_line(line)
+    selected = points if tuple(conditions) != ("vanilla",) else ()  # the default
+    examined = _subjects(subjects, items)
+
+    def arms_about(items: ItemSet, notify: Callable[[str], None] = lambda line: None) -> list[Arm]:
+        """The arms of all subjects; some subjects depend on the items."""
+        arms = [replace(arm, decide=decide) for arm in _arms(_subjects(subjects, items), points, repeats)]
+        if recordings := [subject for subject in examined if isinstance(subject, Recording)]:
+            recorded, line = recorded_arms(recordings, items, suite, selected)
+            arms += recorded
+            if line:
+                notify(line)
+        return arms
+
+    arms = arms_about(items, _print_line)
     options: dict[str, Any] = {"conditions": list(conditions), "repeats": repeats, "seed": seed, "limit": limit}
     options |= {"decide": decide, "max_items": max_items} if decide else {}
     # The key covers the whole set on disk, so a run about some of its items gets no stamp.
@@ -273,12 +281,16 @@ def run(
     stop: BudgetSpent | Interrupted | None = None
     responses: list[Response] = []
     with Progress("asking", unit="items", visible=show_progress) as progress:
-        card = run_card(plan)
-        progress.expect(sum(sum(arm.test_items.values()) for arm in card.arms))
+        progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
         plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
         try:
-            plan = replace(plan, records=ask_workers(root, plan, card))
-            responses = ask(root, plan, card)
+            with ExitStack() as stack:
+                larger_sets = stack.enter_context(parts_ahead(items)) if decide else iter(())
+                responses = _ask(root, plan)
+                while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
+                    progress.restart()
+                    items, plan = larger, replace(plan, items=larger, arms=arms_about(larger), preflight=())
+                    responses = _ask(root, plan)
         except (BudgetSpent, Interrupted) as cause:
             stop = cause
     if stop is None or has_tables(root):  # no tables after a second signal
@@ -288,8 +300,20 @@ def run(
         raise stop
     examination = Examination(root, suite, items, responses)
     if not examination.failed and not examination.unasked():
+        # A set in parts may have grown.
+        key = run_key(items.root, examined, inputs or {}, **options) if key and items.card.declaration else key
         write_stamp(root, key, len(responses), examination.reasons("declined"))
     return examination
+
+
+def _subjects(subjects: Sequence[str | Subject], items: ItemSet) -> list[Subject]:
+    lists = [subjects_of(entry, items.items) if isinstance(entry, str) else [entry] for entry in subjects]
+    return [subject for several in lists for subject in several]
+
+
+def _ask(root: Path, plan: Plan) -> list[Response]:
+    card = run_card(plan)
+    return ask(root, replace(plan, records=ask_workers(root, plan, card)), card)
 
 
 def _print_line(line: str) -> None:

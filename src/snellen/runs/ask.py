@@ -141,13 +141,17 @@ class _Shared:
         return views
 
     def _make_views(self, task: Task, condition: Condition) -> _Views:
-        plan, items = self.plan, self.plan.items.task(task.id)
-        tested = select_test_items(items, task, condition, plan.limit)
-        train_items = [
-            item for item in items if task.train_split and item.split == task.train_split and task.asks(item, condition)
-        ]
-        context = ViewContext(condition, items, plan.annotations)
-        views = show_items([*tested, *train_items], context, task, plan.seed, self.run.media)
+        plan = self.plan
+        tested, train_items = list[Item](), list[Item]()
+        views: dict[str, View] = {}
+        for part in plan.items.parts:  # the views of a part stay when the set grows
+            items = [item for item in part if item.task == task.id]
+            limit = None if plan.limit is None else max(0, plan.limit - len(tested))
+            new = select_test_items(items, task, condition, limit)
+            new_train = [item for item in items if item.split == task.train_split and task.asks(item, condition)]
+            context = ViewContext(condition, items, plan.annotations)
+            views |= show_items([*new, *new_train], context, task, plan.seed, self.run.media)
+            tested, train_items = tested + new, train_items + new_train
         return _Views(tested, train_items, views)
 
     async def watch(self, awaitable: Awaitable[T]) -> T:

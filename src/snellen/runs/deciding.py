@@ -23,7 +23,7 @@ from snellen.analysis.grades import Grading, graded
 from snellen.analysis.results import ceiling_of_part, printed_ceilings
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
-from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet, part_of
 from snellen.core.suite import Suite, Task, Trial
 from snellen.scoring.sequential import confidence_sequence
 
@@ -63,13 +63,17 @@ class Decider:
     def turns(self, task: Task) -> Mapping[str, int]:
         """The place of each cluster in the order of asking."""
         if task.id not in self._turns:
-            self._turns[task.id] = turns(self.items.task(task.id), task, self.max_items)
+            self._turns[task.id] = turns(self.items, task, self.max_items)
         return self._turns[task.id]
 
     def is_settled(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
         """True if the scores of these items, by id, decide what was asked."""
         grading = self.grading(task, values, axes, is_fitted)
-        return grading is not None and is_settled(self.question, grading)
+        return grading is not None and self.answers(grading)
+
+    def answers(self, grading: Grading) -> bool:
+        """True if a grading decides what was asked."""
+        return is_settled(self.question, grading)
 
     def grading(
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
@@ -115,7 +119,7 @@ class DropDecider:
         """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
         protocol = task.protocols["strict"]
         metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
-        order, values = turns(self.items.task(task.id), task, self.max_items), dict[str, float]()
+        order, values = turns(self.items, task, self.max_items), dict[str, float]()
         names = set(earlier.index)
         known = [
             trial
@@ -139,24 +143,33 @@ class DropDecider:
 def batches(
     items: ItemSet, task: Task, trials: Sequence[Trial], order: Mapping[str, int], max_items: int
 ) -> Iterator[tuple[Trial, ...]]:
-    """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch."""
+    """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch of each part.
+
+    A set that grows by a part begins with the same batches.
+    """
     by_turn: dict[int, list[Trial]] = {}
-    chosen = sampled(items.task(task.id), max_items)
+    part_of_turn: dict[int, int] = {}
+    chosen = sampled(items, task, max_items)
     for trial in trials:
         if chosen.isdisjoint(view.item_id for view in trial.views):
             continue
-        clusters = {items.by_id[view.item_id].cluster_id for view in trial.views}
-        by_turn.setdefault(max(order[name] for name in clusters), []).append(trial)
-    asked, batch, size = 0, list[Trial](), 0
+        asked_about = [items.by_id[view.item_id] for view in trial.views]
+        turn = max(order[item.cluster_id] for item in asked_about)
+        by_turn.setdefault(turn, []).append(trial)
+        part_of_turn[turn] = max(map(part_of, asked_about))
+    count, batch, size, part = 0, list[Trial](), 0, 0
     for turn in sorted(by_turn):
-        count = sum(len(trial.views) for trial in by_turn[turn])
-        if asked and asked + size + count > max_items:
+        views = sum(len(trial.views) for trial in by_turn[turn])
+        if count and count + size + views > max_items:
             break
+        if batch and part_of_turn[turn] != part:
+            yield tuple(batch)
+            count, batch, size = count + size, [], 0
         batch += by_turn[turn]
-        size += count
+        size, part = size + views, part_of_turn[turn]
         if size >= BATCH:
             yield tuple(batch)
-            asked, batch, size = asked + size, [], 0
+            count, batch, size = count + size, [], 0
     if batch:
         yield tuple(batch)
 

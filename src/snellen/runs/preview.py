@@ -203,7 +203,7 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, M
                 method = task.method(condition)
                 trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
                 if arm.decide and items:
-                    order = turns(items, task, plan.max_items)
+                    order = turns(plan.items, task, plan.max_items)
                     trials = [t for batch in batches(plan.items, task, trials, order, plan.max_items) for t in batch]
                 for trial in trials:
                     key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)

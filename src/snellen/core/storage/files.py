@@ -70,10 +70,11 @@ def _sync(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def kernel_lock(path: Path, address: str | Path) -> Iterator[None]:
+def kernel_lock(path: Path, address: str | Path, *, wait: bool = False) -> Iterator[None]:
     """Hold the kernel's lock on a file, which ends with the process in any case; `address` is for messages.
 
-    Raises SnellenError if another process holds it, or if the file cannot be opened or locked.
+    Raises SnellenError if another process holds it (with `wait`, it waits instead), or if the file cannot be opened or
+    locked.
     """
     try:
         file = path.open("w")
@@ -81,7 +82,7 @@ def kernel_lock(path: Path, address: str | Path) -> Iterator[None]:
         raise cannot_write(path, error) from error
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError as error:
             raise SnellenError(
                 f"{address}: another process is writing there; wait for it or choose another --out"

@@ -1,5 +1,7 @@
 """An item set on disk: `itemset.json` (card), `items.parquet`, `media/`. Built once, never edited.
 
+A set in parts is declared whole and drawn part after part (`exam.parts`): it grows, but what it has never changes.
+
 This module defines the schema; `docs/data-schema.md` describes it.
 """
 
@@ -7,8 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
@@ -43,11 +45,36 @@ _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JS
 _KINDS, _SPLITS = set(get_args(AnswerKind)), set(get_args(Split))
 
 
+class ItemPart(BaseModel):
+    """A part of a set in parts: its number of items, and the hashes of its rows, as on the card of a whole set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: int
+    content_hash: str
+    rows_hash: str
+
+
+class Declaration(BaseModel):
+    """What determines all parts of a set before they are drawn: their greatest number, and the options of the recipe.
+
+    `options` are those fields of `core.suite.BuildOptions` that decide about the items, as plain data.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    parts: int
+    options: dict[str, Any]
+
+
 class ItemSetCard(Card):
     """`itemset.json`. `recipe_hash` covers the recipe and its parameters, `rows_hash` everything it decided.
 
     `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in
     individual pixels between machines, and so does the content hash; the other two do not.
+
+    Of a set in parts, `content_hash` and `rows_hash` are the digest of the declaration, which stays when the set grows;
+    `parts` have hashes of the rows drawn so far.
     """
 
     file = "itemset.json"
@@ -63,6 +90,13 @@ class ItemSetCard(Card):
     counts: dict[str, dict[str, int]]
     provenance: dict[str, Any] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
+    declaration: Declaration | None = None
+    parts: tuple[ItemPart, ...] = ()
+
+    @property
+    def parts_left(self) -> int:
+        """The number of parts that are not drawn yet; 0 unless the set is in parts."""
+        return self.declaration.parts - len(self.parts) if self.declaration else 0
 
 
 BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
@@ -152,6 +186,28 @@ class ItemSet:
         """The items of one task, in order."""
         return [item for item in self.items if item.task == task]
 
+    @cached_property
+    def parts(self) -> tuple[tuple[Item, ...], ...]:
+        """The items by the part that they were drawn in, in the order of parts; one part if the set is not in parts."""
+        parts: list[list[Item]] = [[] for _ in range(max(1, len(self.card.parts)))]
+        for item in self.items:
+            parts[part_of(item)].append(item)
+        return tuple(map(tuple, parts))
+
+
+PART = "part"
+"""The number of the part that an item was drawn in, in its provenance; the items of the first part have none."""
+
+
+def part_of(item: Item) -> int:
+    """The number of the part of its set that an item was drawn in, from 0."""
+    return int(item.provenance.get(PART, 0))
+
+
+def items_file(root: Path, part: int = 0) -> Path:
+    """The file with the rows of a part of a set."""
+    return root / (f"items-{part:03d}.parquet" if part else "items.parquet")
+
 
 def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
     """The recipe hash on an item set's card, 64 hexadecimal digits; known before the set is built."""
@@ -178,31 +234,81 @@ def write_itemset(
     _check_written(root, items)
     files.remove_halves(root / "media", "*/*")
     suite, version = items[0].suite, items[0].version
-    table = files.table_of(map(_cells, items), SCHEMA)
-    rows_digest = ListDigest()
-    for row in files.rows_of(table):
-        rows_digest.add(row)
-    counts: dict[str, dict[str, int]] = {}
-    for item in items:
-        of_task = counts.setdefault(item.task, {})
-        of_task[item.split] = of_task.get(item.split, 0) + 1
+    hashes = _write_rows(items_file(root), items, image_recipes or {})
     card = ItemSetCard(
         suite=suite,
         version=version,
         source=source,
         recipe=dict(recipe),
         recipe_hash=recipe_hash(suite, version, source, recipe),
-        content_hash=rows_digest.digest(),
-        rows_hash=rows_hash(files.rows_of(table), image_recipes or {}),
+        content_hash=hashes.content_hash,
+        rows_hash=hashes.rows_hash,
         items=len(items),
-        counts=counts,
+        counts=_counts(items),
         provenance=dict(provenance or {}),
         notes=list(notes),
     )
-    files.write_table(root / "items.parquet", table)
     write_image_recipes(root, items, image_recipes or {})
-    files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
+    write_card(root, card)
     return ItemSet(root, card, items, MediaFolder(root / "media"))
+
+
+def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemPart:
+    table = files.table_of(map(_cells, items), SCHEMA)
+    rows_digest = ListDigest()
+    for row in files.rows_of(table):
+        rows_digest.add(row)
+    files.write_table(path, table)
+    decided = rows_hash(files.rows_of(table), image_recipes)
+    return ItemPart(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
+
+
+def _counts(items: Iterable[Item]) -> dict[str, dict[str, int]]:
+    """Counts by task and split."""
+    counts: dict[str, dict[str, int]] = {}
+    for item in items:
+        of_task = counts.setdefault(item.task, {})
+        of_task[item.split] = of_task.get(item.split, 0) + 1
+    return counts
+
+
+def write_card(root: Path, card: ItemSetCard) -> None:
+    """Write `itemset.json`, last of all files of a set or of its next part."""
+    files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
+
+
+def declared(items: ItemSet, declaration: Declaration) -> ItemSet:
+    """A new set as the first part of a set in parts."""
+    card = items.card
+    recipe = {**card.recipe, "parts": declaration.parts}
+    name = digest([card.suite, card.version, card.source, recipe, declaration.model_dump(mode="json")])
+    first = ItemPart(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
+    update = {
+        "recipe": recipe,
+        "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
+        "content_hash": name,
+        "rows_hash": name,
+        "declaration": declaration,
+        "parts": (first,),
+    }
+    changed = card.model_copy(update=update)
+    write_card(items.root, changed)
+    return replace(items, card=changed)
+
+
+def add_part(items: ItemSet, part: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemSet:
+    """The set with the items of its next part, whose media are already in its folder.
+
+    `image_recipes` are those of all images of the set. The card is written last: until then nothing has changed.
+    """
+    card, every = items.card, (*items.items, *map(rounded, part))
+    _check_written(items.root, every)
+    hashes = _write_rows(items_file(items.root, len(card.parts)), every[len(items.items) :], image_recipes)
+    write_image_recipes(items.root, every, image_recipes)
+    update = {"items": len(every), "counts": _counts(every), "parts": (*card.parts, hashes)}
+    changed = card.model_copy(update=update)
+    write_card(items.root, changed)
+    return ItemSet(items.root, changed, every, items.media, items.blind)
 
 
 def write_blind(root: Path, card: BlindCard) -> None:
@@ -255,26 +361,35 @@ def read_itemset(
     Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; no part is returned.
     """
     card = read_card(root)
-    path = root / "items.parquet"
-    table = files.read_table(path)
-    _check_schema(path, table.schema)
-    rows_digest, shared = ListDigest(), dict[Any, Any]()
-    known_media: dict[tuple[Any, ...], Media] = {}
+    shared, known_media = dict[Any, Any](), dict[tuple[Any, ...], Media]()
     items: dict[str, Item] = {}
-    for number, row in enumerate(files.rows_of(table)):
-        item = _item(row, f"{path} row {number}", known_media, shared)
-        if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
-            raise SnellenError(
-                f"{path} row {number}: {item.item_id!r:.80} is used twice, or has a different suite or version from "
-                f"the card; build the item set again"
-            )
-        items[item.item_id] = item
-        rows_digest.add(row)
-    if rows_digest.digest() != card.content_hash:
-        raise SnellenError(f"{path}: the rows do not match the card (content_hash); build the item set again")
+    locations = list[str]()
+    for part, content_hash in enumerate([part.content_hash for part in card.parts] or [card.content_hash]):
+        path = items_file(root, part)
+        table = files.read_table(path)
+        _check_schema(path, table.schema)
+        rows_digest = ListDigest()
+        for number, row in enumerate(files.rows_of(table)):
+            item = _item(row, f"{path} row {number}", known_media, shared)
+            if item.item_id in items or (item.suite, item.version) != (card.suite, card.version):
+                raise SnellenError(
+                    f"{path} row {number}: {item.item_id!r:.80} is used twice, or has a different suite or version "
+                    f"from the card; build the item set again"
+                )
+            if card.parts and part_of(item) != part:
+                raise SnellenError(f"{path} row {number}: {item.item_id!r:.80} is of another part; build the set again")
+            items[item.item_id] = item
+            locations.append(f"{path} row {number}")
+            rows_digest.add(row)
+        if rows_digest.digest() != content_hash:
+            raise SnellenError(f"{path}: the rows do not match the card (content_hash); build the item set again")
     media = MediaFolder(root / "media")
     if verify:
-        used = ((f"{path} row {n}", image) for n, item in enumerate(items.values()) for image in item.media())
+        used = (
+            (location, image)
+            for location, item in zip(locations, items.values(), strict=True)
+            for image in item.media()
+        )
         media.verify(used, remember=remember, video_fault=video_fault)
     return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
 

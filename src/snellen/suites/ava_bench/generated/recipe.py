@@ -124,13 +124,15 @@ def make_design(options: BuildOptions) -> Design:
     counts = counts_of(options)
     both = about_tabletops(), about_displays()
     min_scenes = 1 if options.quick else MIN_SCENES
-    return Design(counts, *(_images(max(counts[task] for task in tasks), min_scenes) for tasks in both))
+    counts_by_split = (_images(max(counts[task] for task in tasks), min_scenes, options.test_only) for tasks in both)
+    return Design(counts, *counts_by_split)
 
 
-def _images(n: int, min_scenes: int) -> Mapping[Split, int]:
+def _images(n: int, min_scenes: int, test_only: bool) -> Mapping[Split, int]:
     """For testing a third as many as test items, but at least `min_scenes`; for training two thirds as many, or one."""
     third = -(-n // SLOTS)
-    return {"test": max(third, min(n, min_scenes)), "train": max(1, n - third) if n else 0}
+    train = max(1, n - third) if n and not test_only else 0
+    return {"test": max(third, min(n, min_scenes)), "train": train}
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,8 @@ def design(options: BuildOptions) -> Design:
     pairs = choose_pairs(counts[categories.TASK], options.seed, features_of(options))
     rules = _objects_by_rule(pairs, options.seed, tested)
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
-    budget = min(limit - used, 3 * n if options.quick else limit) if counts[perception.TASK] else 0
+    has_training = counts[perception.TASK] and not options.test_only
+    budget = min(limit - used, 3 * n if options.quick else limit) if has_training else 0
     train = _train_objects(max(budget, 0), options.seed, tested, rules)
     distractors = options.setting("distractors", SETTINGS)
     return Design(counts, test, train, natural, rules, tuple(pairs), distractors)

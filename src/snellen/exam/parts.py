@@ -1,0 +1,137 @@
+"""Sets in parts: declared whole, and drawn part after part while their items are asked.
+
+A declaration holds the options of a recipe `generated` and the number of parts. Each part is a set of its own, from a
+seed that follows from the first one, so its answers are balanced as those of every set, and so are those of the first
+parts together. Later parts have test items only: what a subject learns from does not change while the set grows. The
+reasons are in design/parts.md.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from snellen.compute import Shard, cluster, map_ahead
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.storage import files
+from snellen.core.storage.item_rows import read_image_recipes
+from snellen.core.storage.itemset import (
+    PART,
+    Declaration,
+    ItemSet,
+    add_part,
+    declared,
+    is_itemset,
+    read_itemset,
+)
+from snellen.core.suite import BuildOptions, Suite
+from snellen.runs.gate import open_items
+from snellen.suites import SUITES
+
+NAMES = ("item_id", "group_id", "stimulus_id", "cluster_id")
+"""Fields of an item that must differ between parts."""
+RECURRING = ("rule", "object")
+"""Entries of an item's provenance that name what it is about: one that an earlier part asks about is left out."""
+DRAWING = "drawing"
+"""The folder of a set in which its next part is drawn."""
+
+
+def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
+    """The new set of these options as the first part of `options.parts`."""
+    if options.full or options.inputs or options.sources:
+        raise SnellenError(f"{options.out}: --parts goes with generated sets without --full, --input and --source")
+    return declared(items, Declaration(parts=options.parts, options=_plain(options)))
+
+
+def _plain(options: BuildOptions) -> dict[str, Any]:
+    """The options that decide about the items, as plain data."""
+    return {
+        "seed": options.seed, "n": options.n, "tasks": list(options.tasks), "renderer": options.renderer,
+        "quality": options.quality, "quick": options.quick, "size": list(options.size) if options.size else None,
+        "balance": options.balance, "settings": dict(options.settings),
+    }  # fmt: skip
+
+
+def part_options(declaration: Declaration, number: int, out: Path, workers: int = 1) -> BuildOptions:
+    """The options of a later part, which has test items only."""
+    plain = declaration.options
+    size = tuple(plain["size"]) if plain["size"] else None
+    fields = {**plain, "tasks": tuple(plain["tasks"]), "size": size, "seed": part_seed(plain["seed"], number)}
+    return BuildOptions(out, workers=workers, test_only=True, allow_unmatched=True, show_progress=False, **fields)
+
+
+def part_seed(seed: int, number: int) -> int:
+    """The seed of a later part of a set."""
+    return int(digest([seed, "part", number], 8), 16)
+
+
+def draw_part(root: Path, number: int, workers: int = 1) -> None:
+    """Draw a part of the set in a folder, unless the set has it. One that a killed process began is continued.
+
+    Waits for another process that draws there.
+    """
+    with files.kernel_lock(root / "lock", root, wait=True):
+        items = read_itemset(root, verify=False)
+        declaration = items.card.declaration
+        if declaration is None or len(items.card.parts) > number:
+            return
+        folder = root / DRAWING / f"{number:03d}"
+        if not is_itemset(folder):
+            recipe = SUITES.get(items.card.suite).recipes["generated"]
+            recipe.build(part_options(declaration, number, folder, workers))
+        part = read_itemset(folder, verify=False)
+        new = list(_new_items(part.items, number, items.items))
+        for media in {media.sha256: media for item in new for media in item.media()}.values():
+            target = root / "media" / media.path
+            if not target.exists():  # moved before a kill
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part.media.find(media).replace(target)
+        add_part(items, new, {**read_image_recipes(root), **read_image_recipes(folder)})
+        shutil.rmtree(root / DRAWING)
+
+
+def _new_items(part: Iterable[Item], number: int, earlier: Iterable[Item]) -> Iterator[Item]:
+    """The test items of a part, named apart from those of the others, about other things than earlier ones."""
+    known = {subject for item in earlier for subject in _subjects(item)}
+    for item in part:
+        if item.split == "test" and known.isdisjoint(_subjects(item)):
+            names: dict[str, Any] = {name: f"{getattr(item, name)}-part-{number}" for name in NAMES}
+            yield replace(item, **names, provenance={**item.provenance, PART: number})
+
+
+def _subjects(item: Item) -> list[tuple[str, str, str]]:
+    return [(item.task, name, str(item.provenance[name])) for name in RECURRING if name in item.provenance]
+
+
+@contextmanager
+def parts_ahead(items: ItemSet, workers: int | None = None) -> Iterator[Iterator[ItemSet]]:
+    """Yield the set with one more part each time, drawn in another process while earlier parts are asked.
+
+    At most one part is drawn ahead; leaving the block ends its process. On a cluster, a part is drawn when it is asked
+    for.
+    """
+    drawn, count = len(items.card.parts), workers or os.cpu_count() or 1
+    shards = [Shard(f"part {n}", (items.root, n, count)) for n in range(drawn, drawn + items.card.parts_left)]
+    if cluster() is not None or not shards:
+        yield (open_items(_draw(shard.work)) for shard in shards)
+        return
+    with map_ahead(_draw, shards, ahead=1) as roots:
+        yield map(open_items, roots)
+
+
+def _draw(work: tuple[Path, int, int]) -> Path:
+    draw_part(*work)
+    return work[0]
+
+
+def all_parameters(suite: Suite, options: BuildOptions) -> Mapping[str, Any]:
+    """The parameters on the card of a generated set of these options."""
+    parameters = suite.recipes["generated"].parameters(options)
+    return {**parameters, "parts": options.parts} if options.parts > 1 else parameters
