@@ -67,7 +67,9 @@ def item_set(design: Design) -> ItemSet:
         )
         for number in range(design.max_items)
     )  # fmt: skip
-    return ItemSet(Path("unused"), cast(Any, SimpleNamespace(source="generated", parts=())), items, MediaFolder(Path("unused")))
+    return ItemSet(
+        Path("unused"), cast(Any, SimpleNamespace(source="generated", parts=())), items, MediaFolder(Path("unused"))
+    )
 
 
 def outcomes(design: Design, subjects: int, truth: float | None = None, seed: int = 0) -> Iterator[Outcome]:

@@ -8,7 +8,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes, rows_hash
-from snellen.core.storage.itemset import ItemSet, is_itemset
+from snellen.core.storage.itemset import ItemSet, is_itemset, items_file
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import is_run
 from snellen.remote import address_of, fetched
@@ -27,14 +27,16 @@ def verify(address: str, rebuild: int) -> None:
         items = open_items(path, remember=False)
         print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
     recipes = read_image_recipes(items.root)
-    rows = files.rows_of(files.read_table(items.root / "items.parquet"))
     if items.card.source == "generated" and not recipes:
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
-    elif items.card.rows_hash not in ("", rows_hash(rows, recipes)):
-        raise SnellenError(
-            f"{items.root}: the rows and the recipes of the images do not match the card (rows_hash); build or copy "
-            "the item set again"
-        )
+    else:
+        for number, expected in enumerate([part.rows_hash for part in items.card.parts] or [items.card.rows_hash]):
+            rows = files.rows_of(files.read_table(items_file(items.root, number)))
+            if expected not in ("", rows_hash(rows, recipes)):
+                raise SnellenError(
+                    f"{items.root}: the rows and the recipes of the images do not match the card (rows_hash); build or "
+                    "copy the item set again"
+                )
     if rebuild:
         _rebuild(items, recipes, rebuild)
 

@@ -243,8 +243,9 @@ def _end_with_children() -> None:
     _ignore_interrupts()
 
     def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for process in active_children():
             process.terminate()
-        os._exit(1)
+        raise SystemExit(1)  # so that its pool is closed and leaves no semaphores
 
     signal.signal(signal.SIGTERM, end)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -314,6 +315,13 @@ class Recipe(typing.Protocol):
     def build(self, options: BuildOptions) -> ItemSet:
         """Make the set in `options.out`, reusing what a killed build left."""
         ...
+
+
+def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]:
+    """The recipe's parameters as they are on the card of a set: plain JSON data, with the number of its parts."""
+    parts = {"parts": options.parts} if options.parts > 1 else {}
+    plain: dict[str, Any] = json.loads(json.dumps({**recipe.parameters(options), **parts}))
+    return plain
 
 
 def printed_number(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
-from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions
+from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
 from snellen.exam.items import build
 from snellen.exam.run import Examination, run
 from snellen.runs.preflight import Preflight, make_subjects
@@ -146,8 +145,8 @@ def _is_built(battery: _Battery) -> bool:
     options, suite = battery.options, SUITES.get(battery.suite)
     if not is_itemset(options.out) or read_blind(options.out) is None:  # which is written last
         return False
-    card, parameters = read_card(options.out), suite.recipes["generated"].parameters(options)
-    return (card.version, json.loads(json.dumps(parameters))) == (suite.card.version, card.recipe)
+    card, parameters = read_card(options.out), recorded_parameters(suite.recipes["generated"], options)
+    return (card.version, card.recipe) == (suite.card.version, parameters)
 
 
 def _build(battery: _Battery) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +31,8 @@ from snellen.core.storage.itemset import (
     is_itemset,
     read_itemset,
 )
-from snellen.core.suite import BuildOptions, Suite
+from snellen.core.suite import BuildOptions
+from snellen.remote import address_of, is_url
 from snellen.runs.gate import open_items
 from snellen.suites import SUITES
 
@@ -115,10 +116,12 @@ def parts_ahead(items: ItemSet, workers: int | None = None) -> Iterator[Iterator
     """Yield the set with one more part each time, drawn in another process while earlier parts are asked.
 
     At most one part is drawn ahead; leaving the block ends its process. On a cluster, a part is drawn when it is asked
-    for.
+    for. The local copy of a set at a URL does not grow.
     """
     drawn, count = len(items.card.parts), workers or os.cpu_count() or 1
     shards = [Shard(f"part {n}", (items.root, n, count)) for n in range(drawn, drawn + items.card.parts_left)]
+    if is_url(address_of(items.root)):
+        shards = []
     if cluster() is not None or not shards:
         yield (open_items(_draw(shard.work)) for shard in shards)
         return
@@ -129,9 +132,3 @@ def parts_ahead(items: ItemSet, workers: int | None = None) -> Iterator[Iterator
 def _draw(work: tuple[Path, int, int]) -> Path:
     draw_part(*work)
     return work[0]
-
-
-def all_parameters(suite: Suite, options: BuildOptions) -> Mapping[str, Any]:
-    """The parameters on the card of a generated set of these options."""
-    parameters = suite.recipes["generated"].parameters(options)
-    return {**parameters, "parts": options.parts} if options.parts > 1 else parameters

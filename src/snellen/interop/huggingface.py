@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.storage import files
-from snellen.core.storage.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, read_itemset
+from snellen.core.storage.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, items_files, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import parse_card
 
@@ -37,7 +37,7 @@ def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
     Raises SnellenError for a damaged set, or if `out_dir` is not writable.
     """
     itemset = read_itemset(itemset_root)
-    rows = files.read_table(itemset_root / "items.parquet")
+    rows = pa.concat_tables(map(files.read_table, items_files(itemset_root, itemset.card)))
     schema = _schema(itemset)
     written = []
     for split in dict.fromkeys(item.split for item in itemset.items):
@@ -69,12 +69,16 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
         raise SnellenError(f"{in_dir}: {' and '.join(p.name for p in cards.values())} are from different item sets")
     (card,) = cards
     rows = pa.concat_tables(tables).sort_by("position")
-    expected = parse_card(ItemSetCard, cards[card], card).items
-    if rows["position"].to_pylist() != list(range(expected)):
+    parsed = parse_card(ItemSetCard, cards[card], card)
+    if rows["position"].to_pylist() != list(range(parsed.items)):
         raise SnellenError(
-            f"{in_dir}: does not contain the {expected} items of the card; is the file of a split missing?"
+            f"{in_dir}: does not contain the {parsed.items} items of the card; is the file of a split missing?"
         )
-    files.write_table(root / "items.parquet", rows.select(SCHEMA.names).cast(SCHEMA))
+    rows, start = rows.select(SCHEMA.names).cast(SCHEMA), 0
+    counts = [part.items for part in parsed.parts] or [parsed.items]
+    for path, count in zip(items_files(root, parsed), counts, strict=True):
+        files.write_table(path, rows.slice(start, count))
+        start += count
     files.write_text(root / "itemset.json", card + "\n")
     return read_itemset(root)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, recipe_hash
-from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.core.suite import BuildOptions, Recipe, Suite, recorded_parameters
 from snellen.remote import fetched, is_url
 from snellen.runs.gate import open_items
 from snellen.suites import SUITES
@@ -28,20 +27,23 @@ def itemset_folder(itemset: str | Path, limit: int | None = None) -> Path:
 
 def generated_folder(suite: Suite, options: BuildOptions) -> Path:
     """The folder in the home folder for the generated set of these options, named after its recipe."""
-    recipe = json.loads(json.dumps(suite.recipes["generated"].parameters(options)))
+    recipe = recorded_parameters(suite.recipes["generated"], options)
     name = recipe_hash(suite.name, suite.card.version, "generated", recipe)[:12]
     return home() / "itemsets" / f"{suite.name}-{suite.card.version}-{name}"
 
 
 def cut_off_set(suite: Suite, recipe: Recipe, options: BuildOptions) -> ItemSet | None:
-    """The set in `options.out` if it is of this recipe and lacks only blind scores, since its build was killed.
+    """The set in `options.out` if it is of this recipe and its build was killed before it had blind scores.
 
     None if there is no set, a set of another recipe, or a complete one.
     """
     if not is_itemset(options.out) or read_blind(options.out) is not None:
         return None
-    card, parameters = read_card(options.out), json.loads(json.dumps(recipe.parameters(options)))
-    is_same = (card.suite, card.version, card.recipe) == (suite.name, suite.card.version, parameters)
+    card = read_card(options.out)
+    wanted = replace(options, parts=options.parts if card.declaration else 1)
+    is_same = (card.suite, card.version, card.recipe) == (
+        suite.name, suite.card.version, recorded_parameters(recipe, wanted),
+    )  # fmt: skip
     return open_items(options.out) if is_same else None
 
 

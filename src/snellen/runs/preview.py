@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import cycle
 from pathlib import Path
 
 from snellen.analysis.deciding import turns
@@ -209,6 +210,19 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, M
                     key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)
                     for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
                         yield arm, is_recorded, prompt, media
+                for trial in _not_drawn(plan, trials) if arm.decide else ():
+                    yield from ((arm, False, prompt, media) for prompt in next(method.run(trial.views)))
+
+
+def _not_drawn(plan: Plan, trials: Sequence[Trial]) -> Iterator[Trial]:
+    """Trials that stand for those of parts not drawn yet, which are like those of the others."""
+    card, drawn = plan.items.card, sum(len(trial.views) for trial in trials)
+    most = min(plan.max_items, drawn * (1 + card.parts_left / len(card.parts))) if card.parts_left else drawn
+    for trial in cycle(trials):
+        if drawn + len(trial.views) > most:
+            return
+        drawn += len(trial.views)
+        yield trial
 
 
 def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) -> Iterator[tuple[bool, Prompt]]:

@@ -209,6 +209,11 @@ def items_file(root: Path, part: int = 0) -> Path:
     return root / (f"items-{part:03d}.parquet" if part else "items.parquet")
 
 
+def items_files(root: Path, card: ItemSetCard) -> list[Path]:
+    """The files with the rows of a set, in the order of its parts."""
+    return [items_file(root, number) for number in range(max(1, len(card.parts)))]
+
+
 def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
     """The recipe hash on an item set's card, 64 hexadecimal digits; known before the set is built."""
     return digest([suite, version, source, dict(recipe)])
