@@ -99,9 +99,9 @@ def test_a_part_is_what_its_options_say(three_parts: ItemSet, tmp_path: Path) ->
     declaration = three_parts.card.declaration
     assert declaration is not None
     alone = SUITE.recipes["generated"].build(part_options(declaration, 2, tmp_path / "alone"))
-    drawn = {item.item_id: item for item in three_parts.parts[2]}
+    twins = {item.item_id: item for item in three_parts.parts[2]}
     for item in for_testing(alone.items):
-        twin = drawn[f"{item.item_id}-part-2"]
+        twin = twins[f"{item.item_id}-part-2"]
         assert (twin.answer, twin.question, twin.options) == (item.answer, item.question, item.options)
         assert [image.sha256 for image in twin.media()] == [image.sha256 for image in item.media()]
 
@@ -110,7 +110,7 @@ def test_the_order_of_asking_stays_when_the_set_grows(first_part: ItemSet, three
     task = SUITE.tasks[TASK]
     early, late = turns(first_part, task, 240), turns(three_parts, task, 240)
     assert {name: late[name] for name in early} == early
-    assert max(early.values()) < min(place for name, place in late.items() if name not in early)
+    assert max(early.values()) < min(late[name] for name in late.keys() - early.keys())
     assert len(sampled(three_parts, task, 2 * N)) == 2 * N, "the third part is not needed"
 
     def in_batches(items: ItemSet) -> list[list[str]]:
@@ -135,14 +135,14 @@ def test_a_killed_process_loses_nothing(items: ItemSet, three_parts: ItemSet) ->
     child.wait()
     assert read_itemset(items.root).card.parts in (items.card.parts, three_parts.card.parts[:2])
     draw_part(items.root, 1)
-    drawn = read_itemset(items.root)
-    assert drawn.card.parts == three_parts.card.parts[:2]
+    larger = read_itemset(items.root)
+    assert larger.card.parts == three_parts.card.parts[:2]
     # As if the process had died before it wrote the card: the rows and the images are there.
     (items.root / "itemset.json").write_text(items.card.model_dump_json(indent=1))
     assert read_itemset(items.root).card.parts == items.card.parts
     draw_part(items.root, 1)
     draw_part(items.root, 1)
-    assert read_itemset(items.root).card == drawn.card
+    assert read_itemset(items.root).card == larger.card
     assert not (items.root / DRAWING).exists()
 
 
@@ -263,5 +263,5 @@ def test_runs_killed_at_any_moment_end_like_an_undisturbed_one(first_part: ItemS
         subprocess.run(whole, check=True, stdout=subprocess.DEVNULL)
         duration = time.monotonic() - start
         examination = decided(read_itemset(root), out, *SUBJECTS)
-        ends.append(sorted((one.response_id, one.text, one.status) for one in examination.responses))
+        ends.append(sorted((response.response_id, response.text, response.status) for response in examination.responses))
     assert ends[0] == ends[1]

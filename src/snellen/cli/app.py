@@ -200,10 +200,13 @@ def build(
             "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
         ),
     ] = False,
-    parts: Annotated[
+    part_count: Annotated[
         int,
         typer.Option(
-            min=1, max=1000, help="Declare a set of so many parts of N test items per task; `run --decide` draws them."
+            "--parts",
+            min=1,
+            max=1000,
+            help="Declare a set of so many parts of N test items per task; `run --decide` draws them.",
         ),
     ] = 1,
     executor: Executor = "local",
@@ -220,7 +223,7 @@ def build(
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
-            allow_unmatched=allow_unmatched, parts=parts,
+            allow_unmatched=allow_unmatched, parts=part_count,
             settings=[*settings, *(["reading=lenient"] if lenient else [])],
         )  # fmt: skip
 

@@ -24,8 +24,8 @@ from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import (
     PART,
-    Declaration,
     ItemSet,
+    PartsDeclaration,
     add_part,
     declared,
     is_itemset,
@@ -48,7 +48,7 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
     """The new set of these options as the first part of `options.parts`."""
     if options.full or options.inputs or options.sources:
         raise SnellenError(f"{options.out}: --parts goes with generated sets without --full, --input and --source")
-    return declared(items, Declaration(parts=options.parts, options=_plain(options)))
+    return declared(items, PartsDeclaration(parts=options.parts, options=_plain(options)))
 
 
 def _plain(options: BuildOptions) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _plain(options: BuildOptions) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def part_options(declaration: Declaration, number: int, out: Path, workers: int = 1) -> BuildOptions:
+def part_options(declaration: PartsDeclaration, number: int, out: Path, workers: int = 1) -> BuildOptions:
     """The options of a later part, which has test items only."""
     plain = declaration.options
     size = tuple(plain["size"]) if plain["size"] else None
@@ -98,10 +98,10 @@ def draw_part(root: Path, number: int, workers: int = 1) -> None:
         shutil.rmtree(root / DRAWING)
 
 
-def _new_items(part: Iterable[Item], number: int, earlier: Iterable[Item]) -> Iterator[Item]:
+def _new_items(items: Iterable[Item], number: int, drawn_items: Iterable[Item]) -> Iterator[Item]:
     """The test items of a part, named apart from those of the others, about other things than earlier ones."""
-    known = {subject for item in earlier for subject in _subjects(item)}
-    for item in part:
+    known = {subject for item in drawn_items for subject in _subjects(item)}
+    for item in items:
         if item.split == "test" and known.isdisjoint(_subjects(item)):
             names: dict[str, Any] = {name: f"{getattr(item, name)}-part-{number}" for name in NAMES}
             yield replace(item, **names, provenance={**item.provenance, PART: number})
@@ -129,6 +129,6 @@ def parts_ahead(items: ItemSet, workers: int | None = None) -> Iterator[Iterator
         yield map(open_items, roots)
 
 
-def _draw(work: tuple[Path, int, int]) -> Path:
-    draw_part(*work)
-    return work[0]
+def _draw(numbered: tuple[Path, int, int]) -> Path:
+    draw_part(*numbered)
+    return numbered[0]

@@ -55,7 +55,7 @@ class ItemPart(BaseModel):
     rows_hash: str
 
 
-class Declaration(BaseModel):
+class PartsDeclaration(BaseModel):
     """What determines all parts of a set before they are drawn: their greatest number, and the options of the recipe.
 
     `options` are those fields of `core.suite.BuildOptions` that decide about the items, as plain data.
@@ -90,7 +90,7 @@ class ItemSetCard(Card):
     counts: dict[str, dict[str, int]]
     provenance: dict[str, Any] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
-    declaration: Declaration | None = None
+    declaration: PartsDeclaration | None = None
     parts: tuple[ItemPart, ...] = ()
 
     @property
@@ -204,9 +204,9 @@ def part_of(item: Item) -> int:
     return int(item.provenance.get(PART, 0))
 
 
-def items_file(root: Path, part: int = 0) -> Path:
+def items_file(root: Path, number: int = 0) -> Path:
     """The file with the rows of a part of a set."""
-    return root / (f"items-{part:03d}.parquet" if part else "items.parquet")
+    return root / (f"items-{number:03d}.parquet" if number else "items.parquet")
 
 
 def items_files(root: Path, card: ItemSetCard) -> list[Path]:
@@ -282,7 +282,7 @@ def write_card(root: Path, card: ItemSetCard) -> None:
     files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
 
 
-def declared(items: ItemSet, declaration: Declaration) -> ItemSet:
+def declared(items: ItemSet, declaration: PartsDeclaration) -> ItemSet:
     """A new set as the first part of a set in parts."""
     card = items.card
     recipe = {**card.recipe, "parts": declaration.parts}
@@ -301,12 +301,12 @@ def declared(items: ItemSet, declaration: Declaration) -> ItemSet:
     return replace(items, card=changed)
 
 
-def add_part(items: ItemSet, part: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemSet:
+def add_part(items: ItemSet, new_items: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemSet:
     """The set with the items of its next part, whose media are already in its folder.
 
     `image_recipes` are those of all images of the set. The card is written last: until then nothing has changed.
     """
-    card, every = items.card, (*items.items, *map(rounded, part))
+    card, every = items.card, (*items.items, *map(rounded, new_items))
     _check_written(items.root, every)
     hashes = _write_rows(items_file(items.root, len(card.parts)), every[len(items.items) :], image_recipes)
     write_image_recipes(items.root, every, image_recipes)
