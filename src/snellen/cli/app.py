@@ -74,6 +74,9 @@ def checkup(
     subject: Subjects = [],  # noqa: B006  # typer copies it
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller images.")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Render new item sets from a new seed.")] = False,
+    more: Annotated[
+        bool, typer.Option("--more", help="Ask more items for about 3 minutes to decide more scores.")
+    ] = False,
     out: Annotated[Path, typer.Option(help="Folder for items, run and report.")] = Path("checkup"),
     workers: Workers = None,
     renderer: Renderer = "mitsuba",
@@ -93,7 +96,7 @@ def checkup(
     explorer, reason = explorer_writer()
     with executing(executor, [out], workers):
         result = do(
-            subject, out=out, quick=quick, fresh=fresh, workers=cores(workers), renderer=renderer, quality=quality,
+            subject, out=out, quick=quick, fresh=fresh, more=more, workers=cores(workers), renderer=renderer, quality=quality,
             announce=announce, explorer=explorer,
         )  # fmt: skip
     screen = console()

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
 from snellen.exam.items import build
-from snellen.exam.run import Examination, run
+from snellen.exam.run import Examination, run, undecided
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
 from snellen.stimuli.video.opening import pyav
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
 """In the order of asking: the slowest suite first, since the other sets are built meanwhile."""
+PARTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 1, 8), "vfm-bench": (24, 1, 8)}
+"""Test items per task in a part of a set, the parts that are drawn at most, and those at most with `more`."""
+MAX_ITEMS = 2000
+"""More than the parts have: their number is the limit."""
+MORE_SECONDS = 180
+"""Seconds after which no further part is drawn with `more`."""
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
@@ -38,12 +45,16 @@ CHECKUP_SUBJECTS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images."""
+    """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
+
+    `can_grow` tells whether more parts of a set with undecided scores can be drawn (`more`).
+    """
 
     examinations: Sequence[Examination]
     report: Report
     seconds: float
     notes: Sequence[str] = ()
+    can_grow: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,7 @@ def checkup(
     out: Path = Path("checkup"),
     quick: bool = False,
     fresh: bool = False,
+    more: bool = False,
     workers: int = 2,
     renderer: str = "mitsuba",
     quality: str = "fast",
@@ -71,7 +83,9 @@ def checkup(
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
     All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. With more
-    than one worker, the next sets are built while one is asked. `explorer` is passed to `write_report`.
+    than one worker, the next sets are built while one is asked. The sets are in parts, and each task is asked until it
+    is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, of the set
+    with the most undecided scores for the time a part takes. `explorer` is passed to `write_report`.
     """
     start, examinations = time.monotonic(), {}
     batteries = []
@@ -80,6 +94,8 @@ def checkup(
         seed = int(time.time()) if fresh else _existing_seed(folder)
         options = BuildOptions(
             folder,
+            n=None if quick else PARTS[name][0],
+            parts=1 if quick else PARTS[name][2],
             seed=seed,
             quick=quick,
             size=None if quick else CHECKUP_SIZE_PX,
@@ -102,17 +118,62 @@ def checkup(
                 items,
                 examined,
                 battery.run_root,
+                decide="none",
+                max_items=MAX_ITEMS,
+                max_parts=PARTS[battery.suite][1],
                 show_progress=show_progress,
                 announce=announce,
                 preflight=preflight,
             )
+    can_grow = _grow(batteries, examined, examinations, time.monotonic() + MORE_SECONDS * more, show_progress)
     from snellen.reports import write_report
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
     report = write_report(
         [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
     )
-    return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes())
+    return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes(), can_grow)
+
+
+def _grow(
+    batteries: Sequence[_Battery],
+    subjects: Sequence[str | Subject],
+    examinations: dict[str, Examination],
+    deadline: float,
+    show_progress: bool,
+) -> bool:
+    """Draw and ask further parts until the deadline, and replace the examinations; True if more could be drawn.
+
+    The next part is of the set with the most undecided scores of subjects for the planned time of a part.
+    """
+    by_suite = {battery.suite: battery for battery in batteries}
+    counts: dict[str, int] = {}
+    while True:
+        for name in by_suite.keys() - counts.keys():
+            examination = examinations[name]
+            can_grow = bool(examination.items.card.parts_left)
+            scores = undecided(examination, subjects, "none", MAX_ITEMS) if can_grow else []
+            counts[name] = sum(not is_simulated(subject) for subject, _ in scores)
+        if not any(counts.values()) or time.monotonic() >= deadline:
+            return any(counts.values())
+        name = max(counts, key=lambda name: counts[name] / _part_seconds(by_suite[name].options))
+        examination = examinations[name]
+        examinations[name] = run(
+            examination.items,
+            subjects,
+            by_suite[name].run_root,
+            decide="none",
+            max_items=MAX_ITEMS,
+            max_parts=len(examination.items.card.parts) + 1,
+            show_progress=show_progress,
+        )
+        del counts[name]
+
+
+def _part_seconds(options: BuildOptions) -> float:
+    """The planned seconds of drawing a further part of a set."""
+    suite = SUITES.get(options.out.name)
+    return float(max(1, suite.recipes["generated"].plan(replace(options, test_only=True, workers=1))["seconds"]))
 
 
 def _existing_seed(folder: Path) -> int:

@@ -112,14 +112,17 @@ def _subjects(item: Item) -> list[tuple[str, str, str]]:
 
 
 @contextmanager
-def parts_ahead(items: ItemSet, workers: int | None = None) -> Iterator[Iterator[ItemSet]]:
-    """Yield the set with one more part each time, drawn in another process while earlier parts are asked.
+def parts_ahead(
+    items: ItemSet, max_parts: int | None = None, workers: int | None = None
+) -> Iterator[Iterator[ItemSet]]:
+    """Yield the set with one more part each time, up to `max_parts`, drawn in another process while others are asked.
 
     At most one part is drawn ahead; leaving the block ends its process. On a cluster, a part is drawn when it is asked
     for. The local copy of a set at a URL does not grow.
     """
     drawn, count = len(items.card.parts), workers or os.cpu_count() or 1
-    shards = [Shard(f"part {n}", (items.root, n, count)) for n in range(drawn, drawn + items.card.parts_left)]
+    end = drawn + items.card.parts_left
+    shards = [Shard(f"part {n}", (items.root, n, count)) for n in range(drawn, min(end, max_parts or end))]
     if is_url(address_of(items.root)):
         shards = []
     if cluster() is not None or not shards:

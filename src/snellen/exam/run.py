@@ -41,7 +41,7 @@ from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, own_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
 from snellen.runs.stopping import BudgetSpent
-from snellen.runs.undecided import is_undecided
+from snellen.runs.undecided import is_undecided, undecided_tasks
 from snellen.runs.unread import with_judged_reading
 from snellen.subjects.recorded import Recording
 from snellen.subjects.registry import subjects_of
@@ -217,6 +217,7 @@ def run(
     limit: int | None = None,
     decide: Question | Literal["drop", ""] = "",
     max_items: int = MAX_ITEMS,
+    max_parts: int | None = None,
     drop: DropDecider | None = None,
     budget: float | None = None,
     deadline: float | None = None,
@@ -230,7 +231,8 @@ def run(
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
     With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`); for
-    "drop" by the rule `drop`. A set in parts grows as long as a task is undecided (`exam.parts`).
+    "drop" by the rule `drop`. A set in parts grows as long as a task is undecided, to at most `max_parts` of them
+    (`exam.parts`).
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
@@ -285,7 +287,7 @@ def run(
         plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
         try:
             with ExitStack() as stack:
-                larger_sets = stack.enter_context(parts_ahead(items)) if decide else iter(())
+                larger_sets = stack.enter_context(parts_ahead(items, max_parts)) if decide else iter(())
                 responses = _ask(root, plan)
                 while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
                     progress.restart()
@@ -361,6 +363,16 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
         raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
     set_box_unit(root, unit, subjects)
     return None
+
+
+def undecided(
+    examination: Examination, subjects: Sequence[str | Subject], decide: Question, max_items: int
+) -> list[tuple[str, str]]:
+    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`)."""
+    items, suite = examination.items, examination.suite
+    arms = [Arm(subject, Condition(suite.axes), decide=decide) for subject in _subjects(subjects, items)]
+    plan = Plan(items, suite, arms, max_items=max_items)
+    return [(arm.subject.card.name, task) for arm, task in undecided_tasks(plan, examination.responses)]
 
 
 def recover(root: Path) -> None:
