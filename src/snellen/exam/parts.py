@@ -3,7 +3,7 @@
 A declaration holds the options of a recipe `generated` and the number of parts. Each part is a set of its own, from a
 seed that follows from the first one, so its answers are balanced as those of every set, and so are those of the first
 parts together. Later parts have test items only: what a subject learns from does not change while the set grows. The
-reasons are in design/parts.md.
+reasons are in design/grades.md.
 """
 
 from __future__ import annotations
