@@ -96,8 +96,8 @@ def checkup(
     explorer, reason = explorer_writer()
     with executing(executor, [out], workers):
         result = do(
-            subject, out=out, quick=quick, fresh=fresh, more=more, workers=cores(workers), renderer=renderer, quality=quality,
-            announce=announce, explorer=explorer,
+            subject, out=out, quick=quick, fresh=fresh, more=more, workers=cores(workers), renderer=renderer,
+            quality=quality, announce=announce, explorer=explorer,
         )  # fmt: skip
     screen = console()
     for _, rows in result.report.results.groupby("suite", sort=False):  # computed for the report
@@ -107,6 +107,8 @@ def checkup(
     if reason:
         print(reason)
     print(f"{result.seconds:.0f} seconds")
+    remedy = f"; snellen checkup --more decides about {result.expected} more in 3 minutes" if result.expected else ""
+    print(f"{result.decided} of {result.asked} scores are decided{remedy}")
     for note in result.notes:
         print(f"Note: {note} (snellen build … --size WxH)")
     summaries = [summary(examination, with_table=False) for examination in result.examinations]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from snellen.analysis.grades import TOO_FEW
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.subject import Subject, is_simulated
@@ -22,6 +27,8 @@ from snellen.stimuli.video.opening import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from snellen.reports import Report
     from snellen.reports.writing import Companion
 
@@ -47,14 +54,17 @@ CHECKUP_SUBJECTS = (
 class Checkup:
     """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
 
-    `can_grow` tells whether more parts of a set with undecided scores can be drawn (`more`).
+    `decided` of `asked` scores of subjects that are not simulated have a grade or a state other than "too few items";
+    `expected` is about the number of others that `more` would decide.
     """
 
     examinations: Sequence[Examination]
     report: Report
     seconds: float
     notes: Sequence[str] = ()
-    can_grow: bool = False
+    decided: int = 0
+    asked: int = 0
+    expected: int = 0
 
 
 @dataclass(frozen=True)
@@ -125,14 +135,27 @@ def checkup(
                 announce=announce,
                 preflight=preflight,
             )
-    can_grow = _grow(batteries, examined, examinations, time.monotonic() + MORE_SECONDS * more, show_progress)
+    if more:
+        _grow(batteries, examined, examinations, time.monotonic() + MORE_SECONDS, show_progress)
     from snellen.reports import write_report
+    from snellen.reports.rows import whole_tasks
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
     report = write_report(
         [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
     )
-    return Checkup(in_order, report, time.monotonic() - start, batteries[0].options.size_notes(), can_grow)
+    rows = whole_tasks(report.results)
+    rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
+    too_few = rows[rows["state"] == TOO_FEW]
+    return Checkup(
+        in_order,
+        report,
+        time.monotonic() - start,
+        batteries[0].options.size_notes(),
+        len(rows) - len(too_few),
+        len(rows),
+        _expected(too_few, batteries, examinations),
+    )
 
 
 def _grow(
@@ -141,8 +164,8 @@ def _grow(
     examinations: dict[str, Examination],
     deadline: float,
     show_progress: bool,
-) -> bool:
-    """Draw and ask further parts until the deadline, and replace the examinations; True if more could be drawn.
+) -> None:
+    """Draw and ask further parts until the deadline, and replace the examinations.
 
     The next part is of the set with the most undecided scores of subjects for the planned time of a part.
     """
@@ -155,7 +178,7 @@ def _grow(
             scores = undecided(examination, subjects, "none", MAX_ITEMS) if can_grow else []
             counts[name] = sum(not is_simulated(subject) for subject, _ in scores)
         if not any(counts.values()) or time.monotonic() >= deadline:
-            return any(counts.values())
+            return
         name = max(counts, key=lambda name: counts[name] / _part_seconds(by_suite[name].options))
         examination = examinations[name]
         examinations[name] = run(
@@ -168,6 +191,24 @@ def _grow(
             show_progress=show_progress,
         )
         del counts[name]
+
+
+def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination]) -> int:
+    """About the number of these scores that `more` would decide, by the items that they need (`scoring.power`)."""
+    parts_needed: dict[str, list[float]] = {}
+    seconds = {battery.suite: _part_seconds(battery.options) for battery in batteries}
+    for name, rows in too_few.groupby("suite"):
+        card = examinations[str(name)].items.card
+        missing = rows["items_needed"].fillna(math.inf) / rows["n"] - 1
+        needed = np.maximum(1, np.ceil(missing.to_numpy() * len(card.parts)))
+        parts_needed[str(name)] = [float(parts) for parts in needed if parts <= card.parts_left]
+    undecided_before, left, added = sum(map(len, parts_needed.values())), float(MORE_SECONDS), Counter[str]()
+    while left > 0 and any(parts_needed.values()):
+        name = max(parts_needed, key=lambda name: len(parts_needed[name]) / seconds[name])
+        added[name] += 1
+        left -= seconds[name]
+        parts_needed[name] = [parts for parts in parts_needed[name] if parts > added[name]]
+    return undecided_before - sum(map(len, parts_needed.values()))
 
 
 def _part_seconds(options: BuildOptions) -> float:
