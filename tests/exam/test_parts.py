@@ -263,5 +263,7 @@ def test_runs_killed_at_any_moment_end_like_an_undisturbed_one(first_part: ItemS
         subprocess.run(whole, check=True, stdout=subprocess.DEVNULL)
         duration = time.monotonic() - start
         examination = decided(read_itemset(root), out, *SUBJECTS)
-        ends.append(sorted((response.response_id, response.text, response.status) for response in examination.responses))
+        ends.append(
+            sorted((response.response_id, response.text, response.status) for response in examination.responses)
+        )
     assert ends[0] == ends[1]

@@ -172,14 +172,14 @@ def _grow(
     by_suite = {battery.suite: battery for battery in batteries}
     counts: dict[str, int] = {}
     while True:
-        for name in by_suite.keys() - counts.keys():
+        for name in [name for name in by_suite if name not in counts]:
             examination = examinations[name]
             can_grow = bool(examination.items.card.parts_left)
             scores = undecided(examination, subjects, "none", MAX_ITEMS) if can_grow else []
             counts[name] = sum(not is_simulated(subject) for subject, _ in scores)
         if not any(counts.values()) or time.monotonic() >= deadline:
             return
-        name = max(counts, key=lambda name: counts[name] / _part_seconds(by_suite[name].options))
+        name = max(by_suite, key=lambda name: counts[name] / _part_seconds(by_suite[name].options))
         examination = examinations[name]
         examinations[name] = run(
             examination.items,
