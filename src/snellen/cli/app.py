@@ -167,7 +167,12 @@ def list_(
 @app.command()
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
-    how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another recipe of the suite.")],
+    how: Annotated[
+        str, typer.Option("--from", help="generated, curated, released, or another recipe of the suite (required).")
+    ] = "",
+    sealed: Annotated[
+        Path | None, typer.Option(help="Build from a seal (snellen seal), which determines recipe, options and seed.")
+    ] = None,
     out: Annotated[str | None, typer.Option(help="Folder or URL of the new item set (required unless --plan).")] = None,
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a local dataset.")] = [],  # noqa: B006
     inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE required by the recipe.")] = [],  # noqa: B006
@@ -210,7 +215,7 @@ def build(
 
     with executing(executor, (), workers):
         build(
-            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, seed=seed, n=n, full=full,
+            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed, seed=seed, n=n, full=full,
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
@@ -223,11 +228,52 @@ def build(
 def verify(
     address: Annotated[str, typer.Argument(metavar="path", help="Item set or run (folder or URL).")],
     rebuild: Annotated[int, typer.Option(min=0, help="Number of images to render again and compare.")] = 0,
+    items: Annotated[str | None, typer.Option(help="Item set of the run, if it was moved (folder or URL).")] = None,
+    digest: Annotated[str | None, typer.Option(help="Published digest of the run, to compare with.")] = None,
+    commitment: Annotated[str | None, typer.Option(help="Published commitment of the seal, to compare with.")] = None,
 ) -> None:
-    """Check an item set or a run against its hashes, byte by byte."""
+    """Check an item set or a run: hashes, seal, replies, scores, and the published digest."""
     from snellen.cli.verification import verify as do
 
-    do(address, rebuild)
+    do(address, rebuild, items, digest, commitment)
+
+
+@app.command()
+def seal(
+    suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
+    out: Annotated[Path, typer.Option(help="New file of the seal, readable only by you.")],
+    n: Annotated[int | None, typer.Option("--n", help="Test items per task (training items are added).")] = None,
+    full: Full = False,
+    renderer: Renderer = "mitsuba",
+    quality: Quality = "good",
+    size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
+    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or answers (uniform).")] = None,
+    settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
+    allow_unmatched: Annotated[
+        bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Commit to an exam with a secret random seed: write the seal, and print the commitment to publish."""
+    from snellen.cli.building import size_of
+    from snellen.cli.sealing import seal as do
+
+    do(
+        suite, out, settings, as_json=as_json, n=n, full=full, renderer=renderer, quality=quality,
+        size=size_of(size, "generated") if size else None, balance=read_balance(balance),
+        allow_unmatched=allow_unmatched,
+    )  # fmt: skip
+
+
+@app.command()
+def reveal(
+    seal: Annotated[Path, typer.Argument(help="File of the seal.")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Run or item set of this seal.")],
+) -> None:
+    """Publish the seed and the salt of a seal beside a run or an item set, so that everybody can verify it."""
+    from snellen.cli.sealing import reveal as do
+
+    do(seal, address)
 
 
 @app.command()

@@ -1,0 +1,150 @@
+"""Verifying an item set or a run: hashes, seal, items made again, images, replies, scores, and the published digest.
+
+Each check raises SnellenError about the first thing that does not agree.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import canonical
+from snellen.core.response import Response
+from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.item_rows import decided_rows, read_image_recipes, rows_hash
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import RunCard, read_responses
+from snellen.core.storage.seal import SEALED, Seal
+from snellen.core.suite import Suite
+from snellen.exam.run import scores_of
+from snellen.exam.sealing import built_again, refuse_other_seal
+from snellen.runs.replay import replay
+from snellen.runs.score import own_scores
+
+TOLERANCE = 1e-9
+"""Largest relative or absolute difference of a score computed again, since processors differ in the last digits."""
+
+
+def check_rows(items: ItemSet) -> bool:
+    """Compare the rows and the recipes of the images with `rows_hash`; False if it cannot be checked."""
+    recipes, rows = read_image_recipes(items.root), _rows(items.root)
+    if items.card.source == "generated" and not recipes:
+        return False
+    if items.card.rows_hash not in ("", rows_hash(rows, recipes)):
+        raise SnellenError(
+            f"{items.root}: the rows and the recipes of the images do not match the card (rows_hash); build or copy "
+            "the item set again"
+        )
+    return True
+
+
+def check_seal(items: ItemSet, seal: Seal) -> None:
+    """Make all items of a revealed set again, without drawing images, and compare every decided field exactly."""
+    refuse_other_seal(seal, items.root)
+    with built_again(seal) as again:
+        stored, made = (list(decided_rows(_rows(one.root), read_image_recipes(one.root))) for one in (items, again))
+        for row, other in zip(stored, made, strict=False):
+            if row != other:
+                names = ", ".join(name for name in row if row[name] != other.get(name))
+                raise SnellenError(
+                    f"{items.root / 'items.parquet'}: item {row['item_id']!r} is not the one that the revealed seed "
+                    f"gives ({names})"
+                )
+        if len(stored) != len(made):
+            raise SnellenError(f"{items.root}: has {len(stored)} items, and the revealed seed gives {len(made)}")
+        if canonical(items.card.recipe) != canonical(json.loads(json.dumps(again.card.recipe))):
+            raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
+        for name in ("recipe_hash", "rows_hash"):
+            if getattr(items.card, name) != getattr(again.card, name):
+                raise SnellenError(f"{items.root / 'itemset.json'}: {name} is not that of the items of the seal")
+
+
+def check_commitment(items: ItemSet, commitment: str) -> None:
+    """Raise SnellenError unless the set was built from the seal with this published commitment."""
+    if items.card.recipe.get(SEALED) != commitment.strip().lower():
+        raise SnellenError(f"{items.root}: not built from the seal with the published commitment {commitment}")
+
+
+def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
+    """Render a sample of images again: (number rendered, number in the set, largest difference of a block in levels).
+
+    Raises SnellenError for an image that differs, or if none was rendered by Snellen.
+    """
+    from snellen.stimuli.render import rebuild
+
+    recipes = read_image_recipes(items.root)
+    media_by_hash = {media.sha256: media for item in items.items for media in item.media()}
+    images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
+    if not images:
+        raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
+    chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
+    largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
+    return len(chosen), len(images), largest
+
+
+def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> bool:
+    """Replay the record in a temporary folder and compare every response; False if it uses annotation tables.
+
+    A recorded reply counts only for exactly the prompt that its item gives, so the prompts are checked, too.
+    """
+    if card.annotations:
+        return False
+    stored = {response.response_id: response for response in read_responses(root)}
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / "run"
+        shutil.copytree(root / "parts", again / "parts")
+        shutil.copy(root / RunCard.file, again)
+        replay(again, items, suite, {})
+        made = {response.response_id: response for response in read_responses(again)}
+    for name in sorted(stored.keys() | made.keys()):
+        if fault := _response_fault(stored.get(name), made.get(name)):
+            raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
+    return True
+
+
+def _response_fault(stored: Response | None, made: Response | None) -> str:
+    """The way in which a stored response does not follow from the record, or an empty text."""
+    if stored is None:
+        return "is missing, although its replies are recorded"
+    if made is None:
+        return "" if stored.status == "declined" else "has no recorded reply to the prompt that its item gives"
+    fields = [name for name in Response.__slots__ if getattr(stored, name) != getattr(made, name)]
+    return f"does not follow from the recorded replies ({', '.join(fields)})" if fields else ""
+
+
+def check_scores(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> list[str]:
+    """Score all responses again under every protocol that was scored, and compare each cell; returns the protocols."""
+    tables = own_scores(root, items, suite, card.arms)
+    for protocol, table in tables.items():
+        again = scores_of(root, items, suite, protocol)
+        path = root / f"scores.{protocol}.parquet"
+        if len(table) != len(again):
+            raise SnellenError(f"{path}: has {len(table)} rows, and the replies give {len(again)}")
+        columns = list(table.columns)
+        rows, made = (one[columns].itertuples(index=False, name=None) for one in (table, again))
+        for row, other in zip(rows, made, strict=True):
+            if (odd := next((n for n, cell in enumerate(row) if not _is_same(cell, other[n])), None)) is not None:
+                about = dict(zip(columns, row, strict=True))
+                raise SnellenError(
+                    f"{path}: {columns[odd]} of item {about['item_id']!r}, {about['subject']} under "
+                    f"{about['condition']}, {about['metric']}, is {row[odd]!r:.60}, and its reply gives "
+                    f"{other[odd]!r:.60}"
+                )
+    return list(tables)
+
+
+def _is_same(stored: object, made: object) -> bool:
+    if isinstance(stored, float) and isinstance(made, float):
+        return math.isclose(stored, made, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (stored != stored and made != made)
+    return stored == made or (stored is None and made is None)
+
+
+def _rows(root: Path) -> Iterator[Mapping[str, Any]]:
+    return files.rows_of(files.read_table(root / "items.parquet"))
