@@ -40,8 +40,8 @@ def build(
 ) -> None:
     """Build a set, or print the plan.
 
-    `settings` are NAME=VALUE, `columns` FIELD=COLUMN,..; `given` are fields of `BuildOptions`. `sealed` is the file of a
-    seal, which determines most of them.
+    `settings` are NAME=VALUE, `columns` FIELD=COLUMN,..; `given` are fields of `BuildOptions`. `sealed` is the file of
+    a seal, which determines most of them.
     """
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)

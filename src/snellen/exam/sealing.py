@@ -100,7 +100,7 @@ def _suite_of(seal: Seal) -> Suite:
     suite = SUITES.get(seal.suite)
     if suite.card.version != seal.version:
         raise SnellenError(
-            f"the seal is of {seal.suite} version {seal.version}, and this is version {suite.card.version}; install the "
-            f"Snellen of that version"
+            f"the seal is of {seal.suite} version {seal.version}, and this is version {suite.card.version}; install "
+            f"the Snellen of that version"
         )
     return suite
