@@ -49,17 +49,17 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
     """Make all items of a revealed set again, without drawing images, and compare every decided field exactly."""
     refuse_other_seal(seal, items.root)
     with built_again(seal) as again:
-        stored, made = (list(decided_rows(_rows(one.root), read_image_recipes(one.root))) for one in (items, again))
-        for row, other in zip(stored, made, strict=False):
+        rows, made = (list(decided_rows(_rows(root), read_image_recipes(root))) for root in (items.root, again.root))
+        for row, other in zip(rows, made, strict=False):
             if row != other:
                 names = ", ".join(name for name in row if row[name] != other.get(name))
                 raise SnellenError(
                     f"{items.root / 'items.parquet'}: item {row['item_id']!r} is not the one that the revealed seed "
                     f"gives ({names})"
                 )
-        if len(stored) != len(made):
-            raise SnellenError(f"{items.root}: has {len(stored)} items, and the revealed seed gives {len(made)}")
-        if canonical(items.card.recipe) != canonical(json.loads(json.dumps(again.card.recipe))):
+        if len(rows) != len(made):
+            raise SnellenError(f"{items.root}: has {len(rows)} items, and the revealed seed gives {len(made)}")
+        if canonical(items.card.recipe) != canonical(again.card.recipe):
             raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
         for name in ("recipe_hash", "rows_hash"):
             if getattr(items.card, name) != getattr(again.card, name):
@@ -81,7 +81,7 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
 
     recipes = read_image_recipes(items.root)
     media_by_hash = {media.sha256: media for item in items.items for media in item.media()}
-    images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
+    images = sorted(name for name, recipe in recipes.items() if name in media_by_hash and "spec" in json.loads(recipe))
     if not images:
         raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
     chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]

@@ -76,8 +76,12 @@ def changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
-    """Write the recipes of the items' images, as JSON text by SHA-256; writes no file if there are none."""
-    rendered = sorted({media.sha256 for item in items for media in item.media()} & image_recipes.keys())
+    """Write the recipes of the images that items show or name, as JSON text by SHA-256; no file if there are none."""
+    named = set[Any]()  # latents may name images of items that were dropped
+    for item in items:
+        named.update(media.sha256 for media in item.media())
+        changed(item.latent, lambda leaf: named.add(leaf) if isinstance(leaf, str) else None)
+    rendered = sorted(named & image_recipes.keys())
     if rendered:
         rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in rendered]
         files.write_table(root / _FILE, files.table_of(rows, _SCHEMA))
