@@ -84,11 +84,11 @@ def _run_of_shares() -> Any:
     return SimpleNamespace(suite=SUITES.get("combo"), scores={"strict": None})
 
 
-def _examined(spec: str, items: ItemSet, root: Path, name: str = "model") -> Run:
+def _examined(spec: str, items: ItemSet, root: Path, name: str = "model", seed: int = 0) -> Run:
     """The run of a simulated subject under another name, as of one model."""
     (subject,) = subjects_of(spec, items.items)
     renamed: Any = subject
-    run(items, [replace(renamed, card=replace(renamed.card, name=name))], root, show_progress=False)
+    run(items, [replace(renamed, card=replace(renamed.card, name=name))], root, seed=seed, show_progress=False)
     return run_of_subject(str(root))
 
 
@@ -100,7 +100,7 @@ def sets(sets_folder: Path) -> list[ItemSet]:
 
 
 def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet], tmp_path: Path) -> None:
-    """It knows every public answer and guesses the others; one that guesses everywhere shows none."""
+    """It knows every public answer and guesses the others."""
     guesser = _examined("fake:chance", sets[1], tmp_path / "sealed")
     learner = _examined("fake:oracle", sets[0], tmp_path / "learned")
     learner = replace(learner, card=guesser.card.model_copy(update={"itemset": learner.card.itemset}))
@@ -109,14 +109,20 @@ def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet],
     assert row.public == 1
     assert row.low > 0.5
     assert "A sign of training on the public set" in verdict([row], learner)
-    honest = _examined("fake:chance", sets[0], tmp_path / "public")
-    (row,) = advantages(honest, guesser)
-    assert row.verdict == NO_SIGN
-    assert 0.1 < row.detectable < 0.5
-    text = verdict([row], honest)
-    assert "No sign of training on the public set" in text
-    assert f"{100 * row.detectable:.0f} points in img2text" in text
-    assert (row.n_public, row.n_sealed) == (40, 40)
+
+
+def test_a_subject_that_guesses_everywhere_shows_no_sign(sets: list[ItemSet], tmp_path: Path) -> None:
+    """In 8 pairs of runs; with a rate of 5 % more than 2 signs have a probability of 0.6 %."""
+    signs = 0
+    for seed in range(8):
+        public, sealed = (_examined("fake:chance", sets[n], tmp_path / f"{seed}-{n}", seed=seed) for n in range(2))
+        (row,) = advantages(public, sealed)
+        signs += row.verdict == SIGN
+        assert 0.1 < row.detectable < 0.5
+        assert (row.n_public, row.n_sealed) == (40, 40)
+        if row.verdict == NO_SIGN:
+            assert f"{100 * row.detectable:.0f} points in img2text" in verdict([row], public)
+    assert signs <= 2
 
 
 def test_runs_that_cannot_be_compared_are_refused(sets: list[ItemSet], sets_folder: Path, tmp_path: Path) -> None:
