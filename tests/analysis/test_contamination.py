@@ -67,7 +67,7 @@ def test_an_honest_subject_rarely_shows_a_sign(share: float) -> None:
 
 def test_the_detectable_advantage_is_found_with_the_stated_power() -> None:
     """At an advantage as large as `detectable`, a single test finds 80 % of 400, within 4 standard errors."""
-    rng, n, found = stream("contamination", "power"), 100, 0
+    rng, n, signs = stream("contamination", "power"), 100, 0
     clusters = [np.arange(n), np.arange(n)]
     middle = [(0.6, *wilson(60, n)), (0.6, *wilson(60, n))]
     difference, low, high = unpaired_difference(middle[0], middle[1])
@@ -75,8 +75,8 @@ def test_the_detectable_advantage_is_found_with_the_stated_power() -> None:
     effect = contamination._detectable(row, 1, _run_of_shares())
     for _ in range(400):
         samples = [(rng.random(n) < 0.6 + side * effect / 2).astype(float) for side in (1, -1)]
-        found += _p(samples[0], samples[1], clusters) < 0.05
-    assert 0.72 <= found / 400 <= 0.88
+        signs += _p(samples[0], samples[1], clusters) < 0.05
+    assert 0.72 <= signs / 400 <= 0.88
 
 
 def _run_of_shares() -> Any:

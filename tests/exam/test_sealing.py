@@ -119,8 +119,8 @@ def test_no_file_of_a_sealed_set_shows_the_seed(suite: str, tmp_path: Path, caps
     seal = make_seal(SUITES.get(suite), _options(Path()))
     items = build_sealed(seal, BuildOptions(tmp_path / "items"))
     forms = (seal.seed, f"{int(seal.seed):x}", seal.salt)
-    shown = _content(tmp_path) + "".join(capsys.readouterr())
-    assert [form for form in forms if form in shown] == []
+    content = _content(tmp_path) + "".join(capsys.readouterr())
+    assert [form for form in forms if form in content] == []
     assert seal.commitment in (tmp_path / "items" / "itemset.json").read_text()
     assert items.card.recipe["sealed"] == seal.commitment
     check_seal(items, seal)
@@ -133,11 +133,11 @@ def test_the_seed_is_nowhere_until_it_is_revealed(exam: Exam, tmp_path: Path) ->
     """Neither in items, prompts, replies, names of files, nor on a card: of the set and of the run."""
     shutil.copytree(exam.root, tmp_path / "copy")
     (tmp_path / "copy" / "run" / "revealed.json").unlink()
-    shown = _content(tmp_path / "copy")
-    assert exam.seal.commitment in shown
-    assert exam.seal.seed not in shown
-    assert f"{int(exam.seal.seed):x}" not in shown
-    assert exam.seal.salt not in shown
+    content = _content(tmp_path / "copy")
+    assert exam.seal.commitment in content
+    assert exam.seal.seed not in content
+    assert f"{int(exam.seal.seed):x}" not in content
+    assert exam.seal.salt not in content
     assert exam.seal.seed in _content(exam.root), "the search finds it where it is"
 
 
@@ -177,11 +177,11 @@ class Tampering:
 
 
 def _set_json(path: Path, *keys: str, value: Any) -> None:
-    cells = place = json.loads(path.read_text())
+    cells = inner = json.loads(path.read_text())
     for key in keys[:-1]:
-        place = place[key]
-    assert place[keys[-1]] != value
-    place[keys[-1]] = value
+        inner = inner[key]
+    assert inner[keys[-1]] != value
+    inner[keys[-1]] = value
     path.write_text(json.dumps(cells))
 
 
@@ -224,12 +224,12 @@ def _exchange_item(root: Path, rng: np.random.Generator) -> None:
     other = keys[(keys.index(str(stored.items[chosen].answer)) + 1) % len(keys)]
     changed = [replace(item, answer=other) if n == chosen else item for n, item in enumerate(stored.items)]
     card = stored.card
-    made: ItemSet = write_itemset(
+    rewritten: ItemSet = write_itemset(
         root / "items", changed, source=card.source, recipe=card.recipe, provenance=card.provenance, notes=card.notes,
         image_recipes=read_image_recipes(root / "items"),
     )  # fmt: skip
     for name in ("content_hash", "rows_hash"):
-        _set_json(root / "run" / "run.json", name, value=getattr(made.card, name))
+        _set_json(root / "run" / "run.json", name, value=getattr(rewritten.card, name))
 
 
 def _flip_image_bit(root: Path, rng: np.random.Generator) -> None:
@@ -307,9 +307,9 @@ TAMPERINGS = {
 def _tamper(exam: Exam, kind: str, number: int, folder: Path) -> None:
     shutil.copytree(exam.root, folder)
     TAMPERINGS[kind].change(folder, stream("tampering", kind, number))
-    with pytest.raises(SnellenError) as found:
+    with pytest.raises(SnellenError) as raised:
         exam.check(folder)
-    message = str(found.value)
+    message = str(raised.value)
     assert any(name in message for name in TAMPERINGS[kind].names), message
     shutil.rmtree(folder)
 
@@ -341,8 +341,8 @@ def test_rows_are_checked_if_an_item_names_an_image_that_no_item_shows(tmp_path:
     """An odd number of questions drops one of a pair, and the latent of the other still names its image."""
     options = _options(tmp_path / "items", n=3, tasks=("category-building",))
     stored = SUITES.get("combo").recipes["generated"].build(options)
-    shown = {media.sha256 for item in stored.items for media in item.media()}
-    assert {name for item in stored.items for name in item.latent["shows"]} - shown
+    visible = {media.sha256 for item in stored.items for media in item.media()}
+    assert {name for item in stored.items for name in item.latent["shows"]} - visible
     assert check_rows(stored)
 
 

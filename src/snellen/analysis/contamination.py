@@ -57,17 +57,17 @@ def advantages(public: Run, sealed: Run) -> list[Advantage]:
     refuse_unlike(public, sealed)
     rows = []
     for task in public.suite.tasks.values():
-        first, second = (row_by_arm(scored(result_rows(run, task.id))) for run in (public, sealed))
+        public_rows, sealed_rows = (row_by_arm(scored(result_rows(run, task.id))) for run in (public, sealed))
         metric = main_metric(public, task.id)
-        for arm in (arm for arm in first if arm in second):
-            one, other = first[arm], second[arm]
-            ends = [sorted((metric.sign * row.low, metric.sign * row.high)) for row in (one, other)]
-            scores = [(metric.sign * row.value, *pair) for row, pair in zip((one, other), ends, strict=True)]
+        for arm in (arm for arm in public_rows if arm in sealed_rows):
+            pair = public_rows[arm], sealed_rows[arm]
+            ends = [sorted((metric.sign * row.low, metric.sign * row.high)) for row in pair]
+            scores = [(metric.sign * row.value, *both) for row, both in zip(pair, ends, strict=True)]
             difference, low, high = unpaired_difference(*scores)
             rows.append(
                 Advantage(
-                    task.id, arm.condition, metric.name, one.value, other.value, difference, low, high,
-                    _one_sided_p(difference, low, high), math.nan, int(one.n), int(other.n),
+                    task.id, arm.condition, metric.name, pair[0].value, pair[1].value, difference, low, high,
+                    _one_sided_p(difference, low, high), math.nan, int(pair[0].n), int(pair[1].n),
                 )
             )  # fmt: skip
     if not rows:
@@ -89,13 +89,13 @@ def _one_sided_p(difference: float, low: float, high: float) -> float:
     return float(ndtr(-difference * ndtri(1 - ALPHA / 2) / distance)) if distance > 0 else 0.5
 
 
-def _detectable(row: Advantage, tests: int, run: Run) -> float:
+def _detectable(advantage: Advantage, tests: int, run: Run) -> float:
     """(z of the level, shared among the tests, + z of the power) standard errors, as the interval implies them."""
     from scipy.special import ndtri
 
-    error = (row.high - row.low) / 2 / float(ndtri(1 - ALPHA / 2))
+    error = (advantage.high - advantage.low) / 2 / float(ndtri(1 - ALPHA / 2))
     difference = (float(ndtri(1 - ALPHA / max(tests, 1))) + float(ndtri(POWER))) * error
-    bounds = main_metric(run, row.task).bounds
+    bounds = main_metric(run, advantage.task).bounds
     return math.inf if bounds is not None and difference > bounds[1] - bounds[0] else difference
 
 
@@ -117,9 +117,11 @@ def refuse_unlike(public: Run, sealed: Run) -> None:
         )
     if cards[0].rows_hash == cards[1].rows_hash:
         raise SnellenError(f"{both}: have the same items; give a run about the public set and one about the sealed set")
-    first, second = (run.card.arms[0] for run in (public, sealed))
-    if (first.subject, first.settings) != (second.subject, second.settings):
-        raise SnellenError(f"{both}: {first.subject} and {second.subject} are other subjects, or have other settings")
+    arms = [run.card.arms[0] for run in (public, sealed)]
+    if (arms[0].subject, arms[0].settings) != (arms[1].subject, arms[1].settings):
+        raise SnellenError(
+            f"{both}: {arms[0].subject} and {arms[1].subject} are other subjects, or have other settings"
+        )
 
 
 def _without_amounts(recipe: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import asdict
 
 from snellen.analysis.cells import DASH, number, with_interval
 from snellen.analysis.changes import plain
-from snellen.analysis.contamination import SIGN, UNTESTED, Advantage, advantages
+from snellen.analysis.contamination import SIGN, UNTESTED, Advantage
+from snellen.analysis.contamination import advantages as compare
 from snellen.analysis.run_view import arm_name, main_metric
 from snellen.analysis.section import Run
 from snellen.cli.output import console, print_json
@@ -18,7 +19,7 @@ from snellen.scoring.power import POWER
 def contamination(public: str, sealed: str, as_json: bool) -> None:
     """Compare a subject's run about a public set with its run about a sealed one, and print a verdict."""
     runs = run_of_subject(public), run_of_subject(sealed)
-    rows = advantages(*runs)
+    rows = compare(*runs)
     if as_json:
         lines = [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]
         print_json({"subject": runs[0].card.arms[0].subject, "verdict": verdict(rows, runs[0]), "rows": lines})
@@ -43,14 +44,14 @@ def contamination(public: str, sealed: str, as_json: bool) -> None:
     screen.print(verdict(rows, runs[0]), highlight=False, markup=False)
 
 
-def verdict(rows: list[Advantage], run: Run) -> str:
+def verdict(advantages: list[Advantage], run: Run) -> str:
     """The verdict in sentences, with the differences that could have been detected."""
-    if signs := [arm_name(row.task, row.condition) for row in rows if row.verdict == SIGN]:
+    if signs := [arm_name(row.task, row.condition) for row in advantages if row.verdict == SIGN]:
         return (
             f"A sign of training on the public set, or of tuning on it: better there in {', '.join(signs)} "
             "(p < 0.05, one-sided, corrected for all tests)."
         )
-    tested = [row for row in rows if row.verdict != UNTESTED]
+    tested = [row for row in advantages if row.verdict != UNTESTED]
     if not tested:
         return "Not tested: no score has an interval. Examine more items."
     named = [f"{_detectable(row, run)} in {arm_name(row.task, row.condition)}" for row in tested]
@@ -60,21 +61,25 @@ def verdict(rows: list[Advantage], run: Run) -> str:
     )
 
 
-def _detectable(row: Advantage, run: Run) -> str:
-    if math.isinf(row.detectable):
+def _detectable(advantage: Advantage, run: Run) -> str:
+    if math.isinf(advantage.detectable):
         return "none (too few items)"
-    is_share = main_metric(run, row.task).share
-    return f"{_in_units(row.detectable, row, run)} points" if is_share else _in_units(row.detectable, row, run)
+    is_share = main_metric(run, advantage.task).share
+    return (
+        f"{_in_units(advantage.detectable, advantage, run)} points"
+        if is_share
+        else _in_units(advantage.detectable, advantage, run)
+    )
 
 
-def _advantage(row: Advantage, run: Run) -> str:
-    ends = [_in_units(value, row, run, "+") for value in (row.difference, row.low, row.high)]
-    return ends[0] if row.verdict == UNTESTED else with_interval(*ends)
+def _advantage(advantage: Advantage, run: Run) -> str:
+    ends = [_in_units(value, advantage, run, "+") for value in (advantage.difference, advantage.low, advantage.high)]
+    return ends[0] if advantage.verdict == UNTESTED else with_interval(*ends)
 
 
-def _in_units(value: float, row: Advantage, run: Run, sign: str = "") -> str:
+def _in_units(value: float, advantage: Advantage, run: Run, sign: str = "") -> str:
     """A difference in points for shares, else in the unit of the metric."""
-    metric = main_metric(run, row.task)
+    metric = main_metric(run, advantage.task)
     if value != value:
         return DASH
     if math.isinf(value):

@@ -24,9 +24,9 @@ def seal(suite_and_task: str, out: Path, settings: list[str], *, as_json: bool, 
     options = BuildOptions(
         Path(), tasks=(task,) if task else (), settings=read_settings(settings, known, name), **given
     )
-    made = make_seal(suite, options)
-    write_secret(out, made)
-    print_fields({"seal": str(out), "commitment": made.commitment, "suite": name, "version": made.version}, as_json)
+    secret = make_seal(suite, options)
+    write_secret(out, secret)
+    print_fields({"seal": str(out), "commitment": secret.commitment, "suite": name, "version": secret.version}, as_json)
     if not as_json:
         print(f"Publish the commitment now, and keep {out} secret until the last subject was examined.")
         print(f"Next: snellen build {name} --sealed {out} --out FOLDER")
@@ -34,5 +34,7 @@ def seal(suite_and_task: str, out: Path, settings: list[str], *, as_json: bool, 
 
 def reveal(seal_file: Path, address: str) -> None:
     """Publish a seal beside a run or an item set."""
-    made = read_seal(seal_file)
-    print(f"{publish(made, fetched(address))}: seed {made.seed}, salt {made.salt}, commitment {made.commitment}")
+    secret = read_seal(seal_file)
+    print(
+        f"{publish(secret, fetched(address))}: seed {secret.seed}, salt {secret.salt}, commitment {secret.commitment}"
+    )

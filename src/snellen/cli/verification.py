@@ -49,8 +49,8 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
 
 def _verify_run(address: str, path: Path, itemset: str | None) -> ItemSet:
     card = read_run_card(path)
-    where = card if itemset is None else card.model_copy(update={"itemset": itemset})
-    items = open_asked_items(path, where, SUITES.get(card.suite))
+    moved_card = card if itemset is None else card.model_copy(update={"itemset": itemset})
+    items = open_asked_items(path, moved_card, SUITES.get(card.suite))
     open_items(items.root, remember=False)
     count = sum(1 for _ in read_exchanges(path))
     print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")

@@ -49,16 +49,18 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
     """Make all items of a revealed set again, without drawing images, and compare every decided field exactly."""
     refuse_other_seal(seal, items.root)
     with built_again(seal) as again:
-        rows, made = (list(decided_rows(_rows(root), read_image_recipes(root))) for root in (items.root, again.root))
-        for row, other in zip(rows, made, strict=False):
+        rows, rebuilt_rows = (
+            list(decided_rows(_rows(root), read_image_recipes(root))) for root in (items.root, again.root)
+        )
+        for row, other in zip(rows, rebuilt_rows, strict=False):
             if row != other:
                 names = ", ".join(name for name in row if row[name] != other.get(name))
                 raise SnellenError(
                     f"{items.root / 'items.parquet'}: item {row['item_id']!r} is not the one that the revealed seed "
                     f"gives ({names})"
                 )
-        if len(rows) != len(made):
-            raise SnellenError(f"{items.root}: has {len(rows)} items, and the revealed seed gives {len(made)}")
+        if len(rows) != len(rebuilt_rows):
+            raise SnellenError(f"{items.root}: has {len(rows)} items, and the revealed seed gives {len(rebuilt_rows)}")
         if canonical(items.card.recipe) != canonical(again.card.recipe):
             raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
         for name in ("recipe_hash", "rows_hash"):
@@ -102,20 +104,20 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> bo
         shutil.copytree(root / "parts", again / "parts")
         shutil.copy(root / RunCard.file, again)
         replay(again, items, suite, {})
-        made = {response.response_id: response for response in read_responses(again)}
-    for name in sorted(stored.keys() | made.keys()):
-        if fault := _response_fault(stored.get(name), made.get(name)):
+        replayed = {response.response_id: response for response in read_responses(again)}
+    for name in sorted(stored.keys() | replayed.keys()):
+        if fault := _response_fault(stored.get(name), replayed.get(name)):
             raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
     return True
 
 
-def _response_fault(stored: Response | None, made: Response | None) -> str:
+def _response_fault(stored: Response | None, replayed: Response | None) -> str:
     """The way in which a stored response does not follow from the record, or an empty text."""
     if stored is None:
         return "is missing, although its replies are recorded"
-    if made is None:
+    if replayed is None:
         return "" if stored.status == "declined" else "has no recorded reply to the prompt that its item gives"
-    fields = [name for name in Response.__slots__ if getattr(stored, name) != getattr(made, name)]
+    fields = [name for name in Response.__slots__ if getattr(stored, name) != getattr(replayed, name)]
     return f"does not follow from the recorded replies ({', '.join(fields)})" if fields else ""
 
 
@@ -128,8 +130,8 @@ def check_scores(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> lis
         if len(table) != len(again):
             raise SnellenError(f"{path}: has {len(table)} rows, and the replies give {len(again)}")
         columns = list(table.columns)
-        rows, made = (one[columns].itertuples(index=False, name=None) for one in (table, again))
-        for row, other in zip(rows, made, strict=True):
+        rows, others = (scores[columns].itertuples(index=False, name=None) for scores in (table, again))
+        for row, other in zip(rows, others, strict=True):
             if (odd := next((n for n, cell in enumerate(row) if not _is_same(cell, other[n])), None)) is not None:
                 about = dict(zip(columns, row, strict=True))
                 raise SnellenError(
@@ -140,10 +142,12 @@ def check_scores(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> lis
     return list(tables)
 
 
-def _is_same(stored: object, made: object) -> bool:
-    if isinstance(stored, float) and isinstance(made, float):
-        return math.isclose(stored, made, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (stored != stored and made != made)
-    return stored == made or (stored is None and made is None)
+def _is_same(stored: object, computed: object) -> bool:
+    if isinstance(stored, float) and isinstance(computed, float):
+        return math.isclose(stored, computed, rel_tol=TOLERANCE, abs_tol=TOLERANCE) or (
+            stored != stored and computed != computed
+        )
+    return stored == computed
 
 
 def _rows(root: Path) -> Iterator[Mapping[str, Any]]:

@@ -26,7 +26,7 @@ _PAPER = re.compile(
     r"(?:\. (?P<venue>[^.()]+(?:\.\d+)?))?(?: \((?P<remark>[^()]*)\))?"
 )
 _ARXIV = re.compile(r"arXiv:((\d\d)\d\d\.\d+)")
-_KEPT = re.compile(r"\b(?=\w*[A-Z²]\w*[A-Z²])[\w²]+(?:-\w+)*")
+_CAPITALS = re.compile(r"\b(?=\w*[A-Z²]\w*[A-Z²])[\w²]+(?:-\w+)*")
 """Words whose capitals BibTeX would lower."""
 
 
@@ -59,10 +59,10 @@ def citation(exams: Iterable[Exam]) -> Citation:
 
 def paper_entry(card: SuiteCard) -> tuple[str, str]:
     """Key and BibTeX entry of a suite's paper; both empty if the suite follows none."""
-    found = _PAPER.fullmatch(" ".join(card.paper.split()))
-    if card.paper == "none" or found is None:
+    match = _PAPER.fullmatch(" ".join(card.paper.split()))
+    if card.paper == "none" or match is None:
         return "", ""
-    parts = {name: text or "" for name, text in found.groupdict().items()}
+    parts = {name: text or "" for name, text in match.groupdict().items()}
     surnames = [name.strip() for name in parts["authors"].removesuffix(" et al").split(",") if name.strip()]
     arxiv = _ARXIV.search(parts["venue"])
     years = re.findall(r"\b(?:19|20)\d\d\b", f"{parts['venue']} {parts['remark']}")
@@ -70,7 +70,7 @@ def paper_entry(card: SuiteCard) -> tuple[str, str]:
     venue = "" if arxiv else re.sub(r"\W*\b(?:19|20)\d\d\b", "", parts["venue"])
     remark = "" if parts["remark"] == year else parts["remark"]
     fields = {
-        "title": _KEPT.sub(lambda word: f"{{{word[0]}}}", parts["title"].replace("²", "$^2$")),
+        "title": _CAPITALS.sub(lambda word: f"{{{word[0]}}}", parts["title"].replace("²", "$^2$")),
         "author": " and ".join([*surnames, *(["others"] if parts["authors"].endswith(" et al") else [])]),
         "booktitle": venue,
         "year": year,
@@ -91,18 +91,19 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
 def methods_paragraph(exam: Exam, paper: str = "") -> str:
     """How the exam was done, in sentences with BibTeX keys in brackets; every number is taken from its runs."""
     run = exam.joined
-    sentences = [_asked(run, paper), _made(run), *_conditions(run), *_read(run)]
+    sentences = [_examination(run, paper), _item_set(run), *_conditions(run), *_reading(run)]
     sentences.append(
         "Scores are given with 95 % confidence intervals that respect clusters of items about one object or scene, and "
         "are compared with chance and with the blind baseline, the best score of attackers that see no image."
     )
-    digests = [read_digest(one.root).total for one in exam.runs if (one.root / RunDigest.file).is_file()]
+    roots = [part.root for part in exam.runs]
+    digests = [read_digest(root).total for root in roots if (root / RunDigest.file).is_file()]
     if digests:
         sentences.append(f"Digest of the {'run' if len(digests) == 1 else 'runs'}: {', '.join(digests)}.")
     return " ".join(sentences)
 
 
-def _asked(run: Run, paper: str) -> str:
+def _examination(run: Run, paper: str) -> str:
     versions = run.card.versions.get("snellen", "")
     items = {response.item_id: response.task for response in run.responses}
     counts = Counter(items.values())
@@ -123,7 +124,7 @@ def _subjects(run: Run) -> list[str]:
     ]
 
 
-def _made(run: Run) -> str:
+def _item_set(run: Run) -> str:
     card = run.items.card
     recipe, render = card.recipe, card.provenance.get("render", {})
     origin = f"The items were made by the recipe {card.source}"
@@ -156,11 +157,11 @@ def _conditions(run: Run) -> list[str]:
     return sentences
 
 
-def _read(run: Run) -> list[str]:
+def _reading(run: Run) -> list[str]:
     rows = run.scores[protocol_of(run)].drop_duplicates(["subject", "condition", "repeat", "item_id"])
-    kept = {arm_name(arm.subject, arm.condition) for arm in (examined(run.card.arms) or run.card.arms)}
-    names = [arm_name(*pair) in kept for pair in zip(rows["subject"], rows["condition"], strict=True)]
-    counts = Counter(rows[names]["outcome"])
+    arms = {arm_name(arm.subject, arm.condition) for arm in (examined(run.card.arms) or run.card.arms)}
+    is_counted = [arm_name(*pair) in arms for pair in zip(rows["subject"], rows["condition"], strict=True)]
+    counts = Counter(rows[is_counted]["outcome"])
     unread, failed = counts["no_answer"] + counts["cut_off"], counts["failed"]
     replies = counts["answered"] + unread
     sentences = []

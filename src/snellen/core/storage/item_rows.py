@@ -77,11 +77,11 @@ def changed(value: Any, change: Callable[[Any], Any]) -> Any:
 
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
     """Write the recipes of the images that items show or name, as JSON text by SHA-256; no file if there are none."""
-    named = set[Any]()  # latents may name images of items that were dropped
+    names = set[Any]()  # latents may name images of items that were dropped
     for item in items:
-        named.update(media.sha256 for media in item.media())
-        changed(item.latent, lambda leaf: named.add(leaf) if isinstance(leaf, str) else None)
-    rendered = sorted(named & image_recipes.keys())
+        names.update(media.sha256 for media in item.media())
+        changed(item.latent, lambda leaf: names.add(leaf) if isinstance(leaf, str) else None)
+    rendered = sorted(names & image_recipes.keys())
     if rendered:
         rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in rendered]
         files.write_table(root / _FILE, files.table_of(rows, _SCHEMA))

@@ -68,8 +68,8 @@ def check_digest(root: Path, items_root: Path, expected: str) -> None:
     listed, parts = read_digest(root), dict(_parts(root, items_root))
     changed = next((name for name in sorted(listed.parts | parts) if listed.parts.get(name) != parts.get(name)), None)
     if changed is not None:
-        place = items_root / changed.removeprefix("items/") if changed.startswith("items/") else root / changed
-        raise SnellenError(f"{place}: changed, added or removed since the digest of {listed.date}; restore the file")
+        file = items_root / changed.removeprefix("items/") if changed.startswith("items/") else root / changed
+        raise SnellenError(f"{file}: changed, added or removed since the digest of {listed.date}; restore the file")
     if listed.total != expected.strip().lower():
         raise SnellenError(
             f"{root / RunDigest.file}: gives digest {listed.total}, not the published {expected}; the date or the "

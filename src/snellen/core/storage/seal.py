@@ -118,8 +118,8 @@ def concealed_items(items: tuple[Item, ...], seal: Seal) -> list[Item]:
     hidden = [replace(item, **{name: _concealed(getattr(item, name), seal) for name in JSON_FIELDS}) for item in items]
     forms = (seal.seed, f"{int(seal.seed):x}")
     for item in hidden:
-        shown = canonical([repr(item).lower()])
-        if any(form in shown for form in forms):
+        text = canonical([repr(item).lower()])
+        if any(form in text for form in forms):
             raise SnellenError(f"{item.suite}: item {item.item_id!r} shows the seed; this recipe cannot be sealed")
     return hidden
 
