@@ -481,17 +481,29 @@ def report(
 
 @app.command()
 def export(
-    itemset: Annotated[str, typer.Argument(help="Item set (folder or URL).")],
-    to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Item set, or run (folder or URL).")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Item sets: hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope. Runs: every-eval-ever or "
+            "hf-results.",
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="New or empty folder.")],
     condition: OneCondition = "vanilla",
+    dataset: Annotated[str, typer.Option(help="hf-results: OWNER/NAME of the items on the Hub.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Export an item set for another tool: prompts, images and keys."""
+    """Export an item set for another tool (prompts, images and keys), or the results of a run for an archive."""
+    from snellen.cli.interop import RESULT_FORMATS, results
     from snellen.cli.interop import export as do
     from snellen.remote import fetched
 
-    do(fetched(itemset), to, out, condition, as_json)
+    if to in RESULT_FORMATS:
+        return results(fetched(address), to, out, dataset, as_json)
+    do(fetched(address), to, out, condition, as_json)
+    return None
 
 
 @app.command("import")
