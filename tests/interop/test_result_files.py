@@ -87,7 +87,7 @@ class Config(Strict):
     additional_details: Texts
 
 
-class Data(Strict):
+class SourceSet(Strict):
     dataset_name: str
     source_type: Literal["other"]
     additional_details: Texts
@@ -101,7 +101,7 @@ class Generation(Strict):
 class Result(Strict):
     evaluation_result_id: str
     evaluation_name: str
-    source_data: Data
+    source_data: SourceSet
     metric_config: Config
     score_details: Score
     generation_config: Generation

@@ -21,7 +21,6 @@ from snellen.analysis.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
-from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.score import Metric
 from snellen.core.storage import files
@@ -87,7 +86,7 @@ def _write_every_eval(run: Run, subject: str, out: Path) -> Iterator[Path]:
     developer, _, name = model.rpartition("/")
     folder = Path("data") / benchmark / (plain_name(developer) or "unknown") / plain_name(name)
     stem = str(uuid.UUID(digest([run.card.content_hash, subject, now], 32), version=4))
-    samples = list(_samples(run, subject, model, evaluation))
+    samples = list(_samples(run, subject, {"model_id": model, "evaluation_id": evaluation}))
     lines = "".join(json.dumps(sample) + "\n" for sample in samples)
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -175,8 +174,8 @@ def _plain(value: Any) -> Any:
     return (int(number) if number.is_integer() else round(number, 6)) if math.isfinite(number) else None
 
 
-def _samples(run: Run, subject: str, model: str, evaluation: str) -> Iterator[dict[str, Any]]:
-    """One row per scored response. A response of several calls is a transcript."""
+def _samples(run: Run, subject: str, ids: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """One row per scored response, with these ids. A response of several calls is a transcript."""
     exchanges = {exchange.key: exchange for exchange in read_exchanges(run.root)}
     sent = read_sent(run.root)
     scores = run.scores[PROTOCOL]
@@ -190,7 +189,7 @@ def _samples(run: Run, subject: str, model: str, evaluation: str) -> Iterator[di
         calls = [exchanges[key] for key in response.calls if key in exchanges]
         if response.subject == subject and row is not None and calls and calls[-1].reply is not None:
             prompts = [_last_question(sent_parts(run.root, sent.get(call.digest, "[]"))) for call in calls]
-            yield _sample(run, response, row, calls, prompts) | {"model_id": model, "evaluation_id": evaluation}
+            yield _sample(run, response, row, calls, prompts) | ids
 
 
 def _last_question(parts: list[Any]) -> list[Any]:
@@ -203,7 +202,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
     item, replies = run.items.by_id[response.item_id], [call.reply for call in calls if call.reply is not None]
     is_single = len(calls) == 1
     texts = ["\n".join(map(_words, prompt)) for prompt in prompts]
-    turns = [(role, text) for pair in zip(texts, replies, strict=False) for role, text in _roles(*pair)]
+    turns = [text for pair in zip(texts, (reply.text for reply in replies), strict=False) for text in pair]
     media = [part for prompt in prompts for part in prompt if isinstance(part, dict)]
     images = dict.fromkeys(name for part in media for name in [*part.get("montage", []), part.get("media")])
     metadata = {
@@ -225,7 +224,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
         "output": {"raw": [reply.text for reply in replies]} if is_single else None,
         "messages": None
         if is_single
-        else [{"turn_idx": n, "role": role, "content": text} for n, (role, text) in enumerate(turns)],
+        else [{"turn_idx": n, "role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(turns)],
         "answer_attribution": [
             {
                 "turn_idx": 0 if is_single else len(turns) - 1,
@@ -253,10 +252,6 @@ def _words(part: Any) -> str:
 
 def _text(answer: Any) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer)
-
-
-def _roles(question: str, reply: Reply) -> list[tuple[str, str]]:
-    return [("user", question), ("assistant", reply.text)]
 
 
 # Hugging Face
