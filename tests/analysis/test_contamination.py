@@ -96,7 +96,7 @@ def _examined(spec: str, items: ItemSet, root: Path, name: str = "model", seed: 
 def sets(sets_folder: Path) -> list[ItemSet]:
     """A public and another set of one recipe."""
     suite = SUITES.get("combo")
-    return [undrawn_set(suite, sets_folder, seed=seed, test_items=40, tasks=("img2text",)) for seed in (11, 12)]
+    return [undrawn_set(suite, sets_folder, seed=seed, test_items=30, tasks=("img2text",)) for seed in (11, 12)]
 
 
 def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet], tmp_path: Path) -> None:
@@ -112,17 +112,17 @@ def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet],
 
 
 def test_a_subject_that_guesses_everywhere_shows_no_sign(sets: list[ItemSet], tmp_path: Path) -> None:
-    """In 8 pairs of runs; with a rate of 5 % more than 2 signs have a probability of 0.6 %."""
+    """In 5 pairs of runs; with a rate of 5 % more than one sign has a probability of 2 %."""
     signs = 0
-    for seed in range(8):
+    for seed in range(5):
         public, sealed = (_examined("fake:chance", sets[n], tmp_path / f"{seed}-{n}", seed=seed) for n in range(2))
         (row,) = advantages(public, sealed)
         signs += row.verdict == SIGN
         assert 0.1 < row.detectable < 0.5
-        assert (row.n_public, row.n_sealed) == (40, 40)
+        assert (row.n_public, row.n_sealed) == (30, 30)
         if row.verdict == NO_SIGN:
             assert f"{100 * row.detectable:.0f} points in img2text" in verdict([row], public)
-    assert signs <= 2
+    assert signs <= 1
 
 
 def test_runs_that_cannot_be_compared_are_refused(sets: list[ItemSet], sets_folder: Path, tmp_path: Path) -> None:

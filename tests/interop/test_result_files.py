@@ -195,7 +195,7 @@ class Sample(Strict):
 @pytest.fixture(scope="module")
 def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     options = BuildOptions(
-        tmp_path_factory.mktemp("items") / "items", seed=1, n=6, tasks=("category-building", "img2text"),
+        tmp_path_factory.mktemp("items") / "items", seed=1, n=3, tasks=("category-building", "img2text"),
         renderer="toy", size=(120, 90), allow_unmatched=True, show_progress=False,
     )  # fmt: skip
     return SUITES.get("combo").recipes["generated"].build(options)
@@ -241,8 +241,8 @@ def test_a_run_is_valid_and_complete_in_every_eval_ever(root: Path, tmp_path: Pa
         assert record.detailed_evaluation_results.checksum == sha256(path.read_bytes())
         assert record.detailed_evaluation_results.total_rows == len(samples[path.name])
         assert {sample.evaluation_id for sample in samples[path.name]} == {record.evaluation_id}
-    # 6 items of two tasks vanilla, 6 of one in a dialogue, each twice
-    assert [len(lines) for lines in samples.values()] == [36, 36]
+    # 3 items of two tasks vanilla, 3 of one in a dialogue, each twice
+    assert [len(lines) for lines in samples.values()] == [18, 18]
 
 
 def test_replies_and_dialogues_are_those_of_the_run(root: Path, items: ItemSet, tmp_path: Path) -> None:

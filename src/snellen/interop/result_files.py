@@ -189,7 +189,7 @@ def _samples(run: Run, subject: str, ids: Mapping[str, str]) -> Iterator[dict[st
         calls = [exchanges[key] for key in response.calls if key in exchanges]
         if response.subject == subject and row is not None and calls and calls[-1].reply is not None:
             prompts = [_last_question(sent_parts(run.root, sent.get(call.digest, "[]"))) for call in calls]
-            yield _sample(run, response, row, calls, prompts) | ids
+            yield {**_sample(run, response, row, calls, prompts), **ids}
 
 
 def _last_question(parts: list[Any]) -> list[Any]:
@@ -243,11 +243,7 @@ def _sample(run: Run, response: Response, row: Any, calls: list[Exchange], promp
 
 def _words(part: Any) -> str:
     """A part of a prompt as text; images and montages by their names."""
-    return (
-        part
-        if isinstance(part, str)
-        else f"<{', '.join([*part.get('montage', []), *filter(None, [part.get('media')])])}>"
-    )
+    return part if isinstance(part, str) else f"<{', '.join(part.get('montage', [part.get('media', '')]))}>"
 
 
 def _text(answer: Any) -> str:
