@@ -27,7 +27,7 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Tutorials": ("first-report", "gallery", "own-model", "own-images", "own-table", "own-suite", "ci-guard"),
+    "Tutorials": ("first-report", "gallery", "own-model", "own-images", "own-table", "own-suite", "ci-guard", "sealed-exams"),
     "How-to guides": (
         "installing",
         "building",

@@ -47,8 +47,8 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], parts_
     """Examinations with these numbers of undecided scores, of which each further part decides one."""
     counts = dict(undecided)
 
-    def examination(name: str, drawn: int) -> Any:
-        card = SimpleNamespace(parts=(None,) * drawn, parts_left=parts_left + 1 - drawn)
+    def examination(name: str, count: int) -> Any:
+        card = SimpleNamespace(parts=(None,) * count, parts_left=parts_left + 1 - count)
         return SimpleNamespace(name=name, items=SimpleNamespace(card=card))
 
     def scores(exam: Any, *_: Any) -> list[tuple[str, str]]:

@@ -157,14 +157,14 @@ def test_damage_to_a_part_is_refused_by_the_name_of_its_file(three_parts: ItemSe
 
 
 def test_a_set_in_parts_is_verified(three_parts: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    verify(str(three_parts.root), 0)
+    verify(str(three_parts.root), 0, None, None, None)
     assert f"whole; {len(three_parts.items)} items" in capsys.readouterr().out
     shutil.copytree(three_parts.root, tmp_path / "items")
     card = json.loads((tmp_path / "items" / "itemset.json").read_text())
     card["parts"][2]["rows_hash"] = "0" * 64
     (tmp_path / "items" / "itemset.json").write_text(json.dumps(card))
     with pytest.raises(SnellenError, match="rows_hash"):
-        verify(str(tmp_path / "items"), 0)
+        verify(str(tmp_path / "items"), 0, None, None, None)
 
 
 def test_a_set_in_parts_survives_the_way_to_datasets_and_back(three_parts: ItemSet, tmp_path: Path) -> None:

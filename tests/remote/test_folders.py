@@ -58,7 +58,7 @@ def test_a_run_on_urls_equals_one_on_folders(
     code, out, _ = snellen("verify", RUN)
     assert code == 0
     assert out.startswith(f"{RUN}: whole; ")
-    assert out.endswith(f"about {SET}\n")
+    assert out.splitlines()[0].endswith(f"about {SET}")
 
 
 def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen: Command) -> None:

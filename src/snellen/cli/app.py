@@ -108,7 +108,7 @@ def checkup(
         print(reason)
     print(f"{result.seconds:.0f} seconds")
     remedy = f"; snellen checkup --more decides about {result.expected} more in 3 minutes" if result.expected else ""
-    print(f"{result.decided} of {result.asked} scores are decided{remedy}")
+    print(f"{result.decided} of {result.scores} scores are decided{remedy}")
     for note in result.notes:
         print(f"Note: {note} (snellen build … --size WxH)")
     summaries = [summary(examination, with_table=False) for examination in result.examinations]
@@ -172,7 +172,12 @@ def list_(
 @app.command()
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
-    how: Annotated[str, typer.Option("--from", help="generated, curated, released, or another recipe of the suite.")],
+    how: Annotated[
+        str, typer.Option("--from", help="generated (the default), curated, released, or another recipe of the suite.")
+    ] = "",
+    sealed: Annotated[
+        Path | None, typer.Option(help="Build from a seal (snellen seal), which determines recipe, options and seed.")
+    ] = None,
     out: Annotated[str | None, typer.Option(help="Folder or URL of the new item set (required unless --plan).")] = None,
     source: Annotated[list[str], typer.Option(help="NAME=PATH of a local dataset.")] = [],  # noqa: B006
     inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE required by the recipe.")] = [],  # noqa: B006
@@ -224,7 +229,7 @@ def build(
 
     with executing(executor, (), workers):
         build(
-            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, seed=seed, n=n, full=full,
+            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed, seed=seed, n=n, full=full,
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
@@ -237,11 +242,52 @@ def build(
 def verify(
     address: Annotated[str, typer.Argument(metavar="path", help="Item set or run (folder or URL).")],
     rebuild: Annotated[int, typer.Option(min=0, help="Number of images to render again and compare.")] = 0,
+    items: Annotated[str | None, typer.Option(help="Item set of the run, if it was moved (folder or URL).")] = None,
+    digest: Annotated[str | None, typer.Option(help="Published digest of the run, to compare with.")] = None,
+    commitment: Annotated[str | None, typer.Option(help="Published commitment of the seal, to compare with.")] = None,
 ) -> None:
-    """Check an item set or a run against its hashes, byte by byte."""
+    """Check an item set or a run: hashes, seal, replies, scores, and the published digest."""
     from snellen.cli.verification import verify as do
 
-    do(address, rebuild)
+    do(address, rebuild, items, digest, commitment)
+
+
+@app.command()
+def seal(
+    suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
+    out: Annotated[Path, typer.Option(help="New file of the seal, readable only by you.")],
+    n: Annotated[int | None, typer.Option("--n", help="Test items per task (training items are added).")] = None,
+    full: Full = False,
+    renderer: Renderer = "mitsuba",
+    quality: Quality = "good",
+    size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
+    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or answers (uniform).")] = None,
+    settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
+    allow_unmatched: Annotated[
+        bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Commit to an exam with a secret random seed: write the seal, and print the commitment to publish."""
+    from snellen.cli.building import size_of
+    from snellen.cli.sealing import seal as do
+
+    do(
+        suite, out, settings, as_json=as_json, n=n, full=full, renderer=renderer, quality=quality,
+        size=size_of(size, "generated") if size else None, balance=read_balance(balance),
+        allow_unmatched=allow_unmatched,
+    )  # fmt: skip
+
+
+@app.command()
+def reveal(
+    seal: Annotated[Path, typer.Argument(help="File of the seal.")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Run or item set of this seal.")],
+) -> None:
+    """Publish the seed and the salt of a seal beside a run or an item set, so that everybody can verify it."""
+    from snellen.cli.sealing import reveal as do
+
+    do(seal, address)
 
 
 @app.command()
@@ -449,17 +495,29 @@ def report(
 
 @app.command()
 def export(
-    itemset: Annotated[str, typer.Argument(help="Item set (folder or URL).")],
-    to: Annotated[str, typer.Option("--to", help="hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope.")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Item set, or run (folder or URL).")],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Item sets: hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope. Runs: every-eval-ever or "
+            "hf-results.",
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="New or empty folder.")],
     condition: OneCondition = "vanilla",
+    dataset: Annotated[str, typer.Option(help="hf-results: OWNER/NAME of the items on the Hub.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Export an item set for another tool: prompts, images and keys."""
+    """Export an item set for another tool (prompts, images and keys), or the results of a run for an archive."""
+    from snellen.cli.interop import RESULT_FORMATS, results
     from snellen.cli.interop import export as do
     from snellen.remote import fetched
 
-    do(fetched(itemset), to, out, condition, as_json)
+    if to in RESULT_FORMATS:
+        return results(fetched(address), to, out, dataset, as_json)
+    do(fetched(address), to, out, condition, as_json)
+    return None
 
 
 @app.command("import")
@@ -507,6 +565,18 @@ def diff(
 
     do(former, current, fail_on, least_drop, out, as_json)
     return None
+
+
+@app.command()
+def contamination(
+    public: Annotated[str, typer.Argument(help="Run about the public set (folder or URL), or RUN:SUBJECT.")],
+    sealed: Annotated[str, typer.Argument(help="Run of the same subject about a sealed set of the same recipe.")],
+    as_json: Json = False,
+) -> None:
+    """Look for a sign that a subject was trained on a public item set: better scores there than on a sealed one."""
+    from snellen.cli.contamination import contamination as do
+
+    do(public, sealed, as_json)
 
 
 @app.command("blind-baseline")

@@ -81,12 +81,16 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
         if suites and not is_named:
             print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
         summaries, stop = _ask(itemsets, subjects, folders, options)
+        digests = _digests(summaries) if stop is None else {}
     if options.as_json:
         for summary_of_run in summaries:
             print_if_old(summary_of_run)
-        print_json({"runs": list(map(_as_json, summaries)), **(stopped_fields(stop) if stop else {})})
+        runs = [_as_json(summary_of_run) | {"digest": digests.get(summary_of_run.root)} for summary_of_run in summaries]
+        print_json({"runs": runs, **(stopped_fields(stop) if stop else {})})
     else:
         _print_results(summaries)
+        for root, digest in digests.items():
+            print(f"Digest of {address_of(root)}: {digest}")
     if stop is not None:
         print(f"snellen: {with_urls(str(stop))}", file=sys.stderr)
         raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
@@ -198,6 +202,16 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
             costs = ", ".join(f"{subject} {cost:.4f}" for subject, cost in summary.cost.items())
             console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
+
+
+def _digests(summaries: Sequence[RunSummary]) -> dict[Path, str]:
+    """The digest to publish of each run with responses (`core.storage.run_digest`)."""
+    from snellen.core.storage.run_digest import write_digest
+    from snellen.core.storage.runfolder import read_run_card
+    from snellen.remote import fetched
+
+    roots = [summary.root for summary in summaries if summary.responses]
+    return {root: write_digest(root, fetched(read_run_card(root).itemset)).total for root in roots}
 
 
 def print_if_old(summary: RunSummary) -> None:

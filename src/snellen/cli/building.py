@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, prune_media
+from snellen.core.storage.seal import Seal, read_seal
 from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
 from snellen.curation.steps import chain_lines
 from snellen.exam.items import build as build_items
 from snellen.exam.items import find_recipe
+from snellen.exam.sealing import build_sealed, sealed_options
 from snellen.remote import ITEMSET, address_of, is_url, published
 from snellen.suites import SUITES
 
@@ -30,16 +33,25 @@ def build(
     plan: bool,
     as_json: bool,
     verbose: bool,
+    sealed: Path | None,
     settings: list[str],
     columns: list[str],
     **given: Any,
 ) -> None:
     """Build a set, or print the plan.
 
-    `settings` are NAME=VALUE, `columns` FIELD=COLUMN,..; `given` are fields of `BuildOptions`.
+    `settings` are NAME=VALUE, `columns` FIELD=COLUMN,..; `given` are fields of `BuildOptions`. `sealed` is the file of
+    a seal, which determines most of them.
     """
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
+    seal = read_seal(sealed) if sealed is not None else None
+    if seal is not None:
+        _refuse_options(seal, suite_and_task, how, [*settings, *columns], given)
+        how = seal.recipe
+    if not how and "generated" not in suite.recipes:
+        raise SnellenError(f"--from is required: {', '.join(suite.recipes)}")
+    how = how or "generated"
     recipe = find_recipe(suite, how)
     if given.get("rules") and not hasattr(recipe, "rules"):
         raise SnellenError(f"--rules: {name} --from {how} has no thresholds to change")
@@ -54,13 +66,16 @@ def build(
     given["columns"] = _read_columns(columns)
     options = BuildOptions(Path(), tasks=(task,) if task else (), show_progress=not as_json, **given)
     if plan:
+        if seal is not None:
+            options = sealed_options(seal, options)
         planned = dict(recipe.plan(options))
         steps = [] if as_json else planned.pop("steps", [])
         print_fields(planned, as_json)
         print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
         return
     with published(out or "", card=ITEMSET) as root:
-        items = build_items(suite, how, replace(options, out=root))
+        options = replace(options, out=root)
+        items = build_items(suite, how, options) if seal is None else build_sealed(seal, options)
         if is_url(out or ""):
             prune_media(items.media, items.items)  # of an earlier, unfinished build
     summary = _summary(items, suite)
@@ -69,6 +84,18 @@ def build(
     print_fields(summary, as_json)
     if not as_json:
         print(f"Next: snellen run {summary['itemset']} --subject NAME --out run (names: snellen list subjects)")
+
+
+def _refuse_options(seal: Seal, suite: str, how: str, written: list[str], given: Mapping[str, Any]) -> None:
+    """Raise SnellenError for an option that a seal determines, or a suite or recipe that it is not of."""
+    if suite != seal.suite or how not in ("", seal.recipe):
+        raise SnellenError(f"--sealed: the seal is of {seal.suite} --from {seal.recipe}")
+    free = {"workers", "settings", "columns", "show_progress"}
+    usual = {field.name: field.default for field in fields(BuildOptions)} | {"sources": {}, "inputs": {}}
+    changed = [name for name, value in given.items() if name not in free and value != usual[name]]
+    if changed or written:
+        names = ", ".join([*(name.replace("_", "-") for name in changed), *written])
+        raise SnellenError(f"--sealed determines the items, so leave out {names}; make another seal with it instead")
 
 
 def _read_columns(written: list[str]) -> dict[str, str]:

@@ -14,6 +14,10 @@ from snellen.cli.finished import summary
 from snellen.cli.output import console, print_json
 from snellen.interop.exporting import export as write
 from snellen.interop.inspect_import import LogImport, import_logs
+from snellen.interop.result_files import export_results
+
+RESULT_FORMATS = ("every-eval-ever", "hf-results")
+"""Formats of `snellen export RUN`."""
 
 
 def export(itemset: Path, format_name: str, out: Path, condition: str, as_json: bool) -> None:
@@ -26,6 +30,15 @@ def export(itemset: Path, format_name: str, out: Path, condition: str, as_json: 
     print(f"{out}: {exported} questions of {len(account.exported)} tasks as {format_name}, {account.condition}")
     for reason, count in account.left_out.items():
         print(f"  left out: {count} {reason}")
+
+
+def results(run: Path, format_name: str, out: Path, dataset: str, as_json: bool) -> None:
+    """Write the results of a run, and print the files."""
+    paths = [str(path) for path in export_results(run, format_name, out, dataset)]
+    if as_json:
+        print_json({"out": str(out), "files": paths})
+    else:
+        print("\n".join(paths))
 
 
 def import_inspect(logs: Sequence[Path], itemset: Path, out: Path, as_json: bool) -> None:

@@ -1,56 +1,77 @@
-"""`snellen verify`: checking an item set, or the set and the record of a run, for damage."""
+"""`snellen verify`: checking an item set, or a run with its set, for damage and for what does not follow."""
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.seeds import stream
-from snellen.core.storage import files
-from snellen.core.storage.item_rows import read_image_recipes, rows_hash
-from snellen.core.storage.itemset import ItemSet, is_itemset, items_file
+from snellen.core.storage.itemset import ItemSet, is_itemset
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import is_run
+from snellen.core.storage.run_digest import check_digest
+from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
+from snellen.core.storage.seal import SEALED, read_revealed
+from snellen.exam import verification as checks
 from snellen.remote import address_of, fetched
-from snellen.runs.gate import open_items, open_run_items
+from snellen.runs.gate import open_asked_items, open_items
+from snellen.runs.unread import with_judged_reading
+from snellen.suites import SUITES, suite_of
 
 
-def verify(address: str, rebuild: int) -> None:
-    """Read every byte again and check it against the hashes; render `rebuild` images again and compare them."""
+def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, commitment: str | None) -> None:
+    """Check everything that can be checked, and print a line for each check.
+
+    `rebuild` images are rendered again. `itemset` replaces the address of the items on a run's card. `digest` and
+    `commitment` are the published ones of the run and of the seal.
+    """
     path = fetched(address)
     if is_run(path) and not is_itemset(path):
-        card, items, _ = open_run_items(path)
-        open_items(items.root, remember=False)
-        count = sum(1 for _ in read_exchanges(path))
-        print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
+        items = _verify_run(address, path, itemset)
+        if digest is not None:
+            check_digest(path, items.root, digest)
+            print("digest: the run is as it was when this digest was published")
+    elif digest is not None or itemset is not None:
+        raise SnellenError(f"{address}: --digest and --items are for runs, and this is none")
     else:
         items = open_items(path, remember=False)
         print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
-    recipes = read_image_recipes(items.root)
-    if items.card.source == "generated" and not recipes:
+    if not checks.check_rows(items):
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
-    else:
-        for number, expected in enumerate([part.rows_hash for part in items.card.parts] or [items.card.rows_hash]):
-            rows = files.rows_of(files.read_table(items_file(items.root, number)))
-            if expected not in ("", rows_hash(rows, recipes)):
-                raise SnellenError(
-                    f"{items.root}: the rows and the recipes of the images do not match the card (rows_hash); build or "
-                    "copy the item set again"
-                )
+    _verify_seal(path, items, commitment)
     if rebuild:
-        _rebuild(items, recipes, rebuild)
+        from snellen.stimuli.render.rebuild import BLOCK_PX, MAX_DIFFERENCE
+
+        count, total, largest = checks.rebuild_images(items, rebuild)
+        print(
+            f"{count} of {total} rendered images were rendered again: blocks of {BLOCK_PX} x {BLOCK_PX} pixels "
+            f"differ by at most {largest:.1f} of 255 levels (allowed if rays are traced: {MAX_DIFFERENCE:.0f})"
+        )
 
 
-def _rebuild(items: ItemSet, recipes: dict[str, str], count: int) -> None:
-    from snellen.stimuli.render import rebuild
+def _verify_run(address: str, path: Path, itemset: str | None) -> ItemSet:
+    card = read_run_card(path)
+    moved_card = card if itemset is None else card.model_copy(update={"itemset": itemset})
+    items = open_asked_items(path, moved_card, SUITES.get(card.suite))
+    open_items(items.root, remember=False)
+    count = sum(1 for _ in read_exchanges(path))
+    print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
+    if not has_tables(path):
+        print("replies and scores cannot be checked: the run was interrupted before its tables were written")
+        return items
+    suite = with_judged_reading(suite_of(items))
+    if checks.check_replies(path, card, items, suite):
+        print("replies: each follows from the record, and each recorded prompt from its item")
+    else:
+        print("replies cannot be replayed: the run uses annotation tables")
+    print(f"scores: each follows from its reply ({', '.join(checks.check_scores(path, card, items, suite))})")
+    return items
 
-    media_by_hash = {media.sha256: media for item in items.items for media in item.media()}
-    images = sorted(sha256 for sha256, recipe in recipes.items() if "spec" in json.loads(recipe))
-    if not images:
-        raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
-    chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
-    largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
-    print(
-        f"{len(chosen)} of {len(images)} rendered images were rendered again: blocks of {rebuild.BLOCK_PX} x "
-        f"{rebuild.BLOCK_PX} pixels differ by at most {largest:.1f} of 255 levels"
-    )
+
+def _verify_seal(path: Path, items: ItemSet, commitment: str | None) -> None:
+    if commitment is not None:
+        checks.check_commitment(items, commitment)
+    seal = read_revealed(path) or read_revealed(items.root)
+    if seal is not None:
+        checks.check_seal(items, seal)
+        print(f"seal: all {items.card.items} items follow from the revealed seed; commitment {seal.commitment}")
+    elif SEALED in items.card.recipe:
+        print(f"seal: not revealed yet; commitment {items.card.recipe[SEALED]}")

@@ -54,7 +54,7 @@ CHECKUP_SUBJECTS = (
 class Checkup:
     """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
 
-    `decided` of `asked` scores of subjects that are not simulated have a grade or a state other than "too few items";
+    `decided` of `scores` of subjects that are not simulated have a grade or a state other than "too few items";
     `expected` is about the number of others that `more` would decide.
     """
 
@@ -63,7 +63,7 @@ class Checkup:
     seconds: float
     notes: Sequence[str] = ()
     decided: int = 0
-    asked: int = 0
+    scores: int = 0
     expected: int = 0
 
 

@@ -332,16 +332,21 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
 
 
 def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """Score all responses of a run under a protocol, with existing verdicts, and write the table.
+    """Score all responses of a run under a protocol (`scores_of`), and write the table."""
+    scores = scores_of(root, items, suite, protocol)
+    write_scores(root, scores, protocol)
+    return scores
+
+
+def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
+    """The scores of all responses of a run under a protocol, with existing verdicts.
 
     Boxes are read in the units of `runs.box_units`.
     """
     responses = own_responses(root, items)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
     in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
-    scores = score_judged(in_units, items, suite, protocol, verdicts)
-    write_scores(root, scores, protocol)
-    return scores
+    return score_judged(in_units, items, suite, protocol, verdicts)
 
 
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:

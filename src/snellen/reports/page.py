@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.grades import FALSE_MOST
 from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
+from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
 from snellen.reports.turning import parts_of
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 
-def render_front(front: Front, choices: Sequence[AbilityChoice], explorer: bool) -> str:
+def render_front(front: Front, choices: Sequence[AbilityChoice], citation: Citation, explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
     pages = [(part.page, part.title) for part, _ in front.abilities]
     false_most = f"{100 * FALSE_MOST:g}"
@@ -33,6 +34,7 @@ def render_front(front: Front, choices: Sequence[AbilityChoice], explorer: bool)
         choices=choices,
         standings=subject_choices(choices),
         choice_file=CHOICE,
+        citation=citation,
         pages=pages,
         explorer=explorer,
         false_most=false_most,
@@ -41,7 +43,11 @@ def render_front(front: Front, choices: Sequence[AbilityChoice], explorer: bool)
 
 def render_suite(content: dict[str, Any], pages: Sequence[tuple[str, str]], explorer: bool) -> str:
     """The page of a suite as text; `pages` are the addresses and titles of all suites' pages."""
-    return _environment().get_template("suite.html.j2").render(s=content, pages=pages, explorer=explorer)
+    return (
+        _environment()
+        .get_template("suite.html.j2")
+        .render(s=content, citation=content["citation"], pages=pages, explorer=explorer)
+    )
 
 
 @cache

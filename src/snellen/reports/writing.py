@@ -21,6 +21,8 @@ from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
 from snellen.reports import figures
 from snellen.reports.choice import CHOICE, ability_choices, choice_frame
+from snellen.reports.citation import FILE as CITATION
+from snellen.reports.citation import citation
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
@@ -170,7 +172,9 @@ def write_report(
     write_frame(out / "tables", SUBJECTS, answers.frame())
     if choices:
         write_frame(out / "tables", CHOICE, choice_frame(choices))
-    files.write_text(page, render_front(answers, choices, explorer is not None))
+    cited = citation(exams)
+    files.write_text(out / CITATION, cited.bibtex)
+    files.write_text(page, render_front(answers, choices, cited, explorer is not None))
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
@@ -235,6 +239,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "claim": CLAIM if CLAIM in run.items.card.notes else "",
         "set_facts": set_facts(run.items),
         "conducts": conduct(exam),
+        "citation": citation([exam]),
     }
     if note:
         add_note(tables, name, note)

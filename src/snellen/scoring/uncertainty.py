@@ -32,6 +32,7 @@ __all__ = [
     "paired_difference",
     "summary_interval",
     "tails",
+    "unpaired_difference",
     "wilson",
 ]
 
@@ -264,3 +265,18 @@ def paired_difference(
     scaled = ClusteredSamples(sample.totals / width, sample.squares / width**2, sample.sizes)
     low, high = formulas.difference_ends(scaled, level)
     return Paired(mean, width * float(low[0]), width * float(high[0]), n)
+
+
+def unpaired_difference(
+    minuend: tuple[float, float, float], subtrahend: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """The difference of two independent scores, each (score, low, high), with its interval.
+
+    The distances of the ends are the roots of the sums of squared distances of the two intervals' ends, so the interval
+    respects what theirs do: bounds, clusters, asymmetry (Newcombe 1998, Statistics in Medicine 17, method 10, for two
+    shares with Wilson's intervals; Zou and Donner 2008, Statistics in Medicine 27, for any). NaN without an interval.
+    """
+    (score, low, high), (other, other_low, other_high) = minuend, subtrahend
+    difference = score - other
+    below, above = math.hypot(score - low, other_high - other), math.hypot(high - score, other - other_low)
+    return difference, difference - below, difference + above

@@ -8,7 +8,7 @@ out fields that were measured in pixels (`FROM_PIXELS`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,24 +32,30 @@ _SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
 def rounded(item: Item) -> Item:
     """The item as stored: floats of answer, measures, regions and latent rounded to twelve significant digits."""
     names = ("answer", "measures", "regions", "latent")
-    return replace(item, **{name: _changed(getattr(item, name), _significant) for name in names})
+    return replace(item, **{name: changed(getattr(item, name), _significant) for name in names})
 
 
 def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> str:
     """Digest of everything decided, 64 hexadecimal digits, from stored rows and recipes (JSON text by SHA-256)."""
-    names = {sha256: recipe_name(recipe) for sha256, recipe in image_recipes.items()}
     rows_digest = ListDigest()
+    for row in decided_rows(rows, image_recipes):
+        rows_digest.add(row)
+    return rows_digest.digest()
+
+
+def decided_rows(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """What was decided about each stored row: its fields but those measured in pixels, with images by recipe."""
+    names = {sha256: recipe_name(recipe) for sha256, recipe in image_recipes.items()}
     for row in rows:
         cells = {name: json.loads(cell) if name in JSON_FIELDS else cell for name, cell in row.items()}
         measured = cells["provenance"].get(FROM_PIXELS, ())
         decided = {name: cell for name, cell in cells.items() if name not in measured}
-        rows_digest.add(_changed(decided, lambda text: names.get(text, text) if isinstance(text, str) else text))
-    return rows_digest.digest()
+        yield changed(decided, lambda text: names.get(text, text) if isinstance(text, str) else text)
 
 
 def recipe_name(recipe: str) -> str:
     """The digest of a recipe (JSON text), 64 hexadecimal digits, with floats rounded to nine decimals."""
-    return digest(_changed(json.loads(recipe), _decimal))
+    return digest(changed(json.loads(recipe), _decimal))
 
 
 def _significant(value: Any) -> Any:
@@ -60,18 +66,22 @@ def _decimal(value: Any) -> Any:
     return round(value, DECIMALS) + 0.0 if isinstance(value, float) else value  # no -0.0
 
 
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
-    """The data with `change` applied to every key and every leaf."""
+def changed(value: Any, change: Callable[[Any], Any]) -> Any:
+    """Plain data with `change` applied to every key and every leaf."""
     if isinstance(value, Mapping):
-        return {change(key): _changed(part, change) for key, part in value.items()}
+        return {change(key): changed(part, change) for key, part in value.items()}
     if type(value) in (list, tuple):
-        return type(value)(_changed(part, change) for part in value)
+        return type(value)(changed(part, change) for part in value)
     return change(value)
 
 
 def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mapping[str, str]) -> None:
-    """Write the recipes of the items' images, as JSON text by SHA-256; writes no file if there are none."""
-    rendered = sorted({media.sha256 for item in items for media in item.media()} & image_recipes.keys())
+    """Write the recipes of the images that items show or name, as JSON text by SHA-256; no file if there are none."""
+    names = set[Any]()  # latents may name images of items that were dropped
+    for item in items:
+        names.update(media.sha256 for media in item.media())
+        changed(item.latent, lambda leaf: names.add(leaf) if isinstance(leaf, str) else None)
+    rendered = sorted(names & image_recipes.keys())
     if rendered:
         rows = [{"sha256": sha256, "recipe": image_recipes[sha256]} for sha256 in rendered]
         files.write_table(root / _FILE, files.table_of(rows, _SCHEMA))

@@ -39,6 +39,10 @@ def auxiliary_classes(
     Raises SnellenError for more objects or views than exist.
     """
     exclusion, rendering = exclusion_of(items), rendering_of(items, workers)
+    if leak and "seed" not in items.card.recipe:
+        raise SnellenError(
+            f"{items.root}: has no seed on its card, since it is sealed; leave --leak out, or build another"
+        )
     if leak:
         seed = int(items.card.recipe["seed"])
     if not 0 < views <= VIEWS:

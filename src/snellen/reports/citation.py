@@ -1,0 +1,179 @@
+"""What a paper about a run needs: BibTeX of Snellen and of the suites' papers, and a methods paragraph.
+
+The reference of a suite is one line of its card, `AUTHORS. TITLE. VENUE` or `TITLE (REMARK)`; BibTeX is made from it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from snellen.analysis.run_view import arm_name, examined
+from snellen.analysis.section import Run, protocol_of
+from snellen.core.storage.run_digest import RunDigest, read_digest
+from snellen.core.storage.seal import SEALED
+from snellen.core.suite import SuiteCard
+from snellen.reports.loading import Exam
+from snellen.reports.words import rate
+
+FILE = "citation.bib"
+"""Name of the BibTeX file in a report."""
+_PAPER = re.compile(
+    r"(?:(?P<authors>[^.:]+(?: et al)?)\. )?(?P<title>.+?)"
+    r"(?:\. (?P<venue>[^.()]+(?:\.\d+)?))?(?: \((?P<remark>[^()]*)\))?"
+)
+_ARXIV = re.compile(r"arXiv:((\d\d)\d\d\.\d+)")
+_CAPITALS = re.compile(r"\b(?=\w*[A-Z²]\w*[A-Z²])[\w²]+(?:-\w+)*")
+"""Words whose capitals BibTeX would lower."""
+
+
+@dataclass(frozen=True)
+class Citation:
+    """BibTeX entries by key, Snellen's first, and a methods paragraph for each exam."""
+
+    entries: dict[str, str]
+    methods: tuple[str, ...]
+
+    @property
+    def bibtex(self) -> str:
+        """All entries as the text of a file."""
+        return "\n".join(self.entries.values())
+
+
+def citation(exams: Iterable[Exam]) -> Citation:
+    """The citation of a report about these exams."""
+    import snellen
+
+    fields = {"title": "{Snellen}: an eye exam for machines that see", "author": "{The Snellen authors}"}
+    entries = {"snellen": _entry("software", "snellen", fields | {"version": snellen.__version__})}
+    methods = []
+    for exam in exams:
+        key, entry = paper_entry(exam.joined.suite.card)
+        entries |= {key: entry} if key else {}
+        methods.append(methods_paragraph(exam, key))
+    return Citation(entries, tuple(methods))
+
+
+def paper_entry(card: SuiteCard) -> tuple[str, str]:
+    """Key and BibTeX entry of a suite's paper; both empty if the suite follows none."""
+    match = _PAPER.fullmatch(" ".join(card.paper.split()))
+    if card.paper == "none" or match is None:
+        return "", ""
+    parts = {name: text or "" for name, text in match.groupdict().items()}
+    surnames = [name.strip() for name in parts["authors"].removesuffix(" et al").split(",") if name.strip()]
+    arxiv = _ARXIV.search(parts["venue"])
+    years = re.findall(r"\b(?:19|20)\d\d\b", f"{parts['venue']} {parts['remark']}")
+    year = f"20{arxiv[2]}" if arxiv else next(iter(years), "")
+    venue = "" if arxiv else re.sub(r"\W*\b(?:19|20)\d\d\b", "", parts["venue"])
+    remark = "" if parts["remark"] == year else parts["remark"]
+    fields = {
+        "title": _CAPITALS.sub(lambda word: f"{{{word[0]}}}", parts["title"].replace("²", "$^2$")),
+        "author": " and ".join([*surnames, *(["others"] if parts["authors"].endswith(" et al") else [])]),
+        "booktitle": venue,
+        "year": year,
+        "eprint": arxiv[1] if arxiv else "",
+        "archiveprefix": "arXiv" if arxiv else "",
+        "note": remark,
+    }
+    first = unicodedata.normalize("NFKD", surnames[0] if surnames else "").encode("ascii", "ignore").decode()
+    key = re.sub(r"[^a-z0-9]", "", f"{first}{year}{card.name}".lower())
+    return key, _entry("inproceedings" if venue else "misc", key, fields)
+
+
+def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
+    lines = "".join(f"  {name} = {{{text}}},\n" for name, text in fields.items() if text)
+    return f"@{kind}{{{key},\n{lines}}}\n"
+
+
+def methods_paragraph(exam: Exam, paper: str = "") -> str:
+    """How the exam was done, in sentences with BibTeX keys in brackets; every number is taken from its runs."""
+    run = exam.joined
+    sentences = [_examination(run, paper), _item_set(run), *_conditions(run), *_reading(run)]
+    sentences.append(
+        "Scores are given with 95 % confidence intervals that respect clusters of items about one object or scene, and "
+        "are compared with chance and with the blind baseline, the best score of attackers that see no image."
+    )
+    roots = [part.root for part in exam.runs]
+    digests = [read_digest(root).total for root in roots if (root / RunDigest.file).is_file()]
+    if digests:
+        sentences.append(f"Digest of the {'run' if len(digests) == 1 else 'runs'}: {', '.join(digests)}.")
+    return " ".join(sentences)
+
+
+def _examination(run: Run, paper: str) -> str:
+    versions = run.card.versions.get("snellen", "")
+    items = {response.item_id: response.task for response in run.responses}
+    counts = Counter(items.values())
+    tasks = ", ".join(f"{counts[task]} of {task}" for task in run.suite.tasks if counts[task])
+    subjects = _subjects(run)
+    return (
+        f"We examined {_listed(subjects)} with Snellen {versions} [snellen] on {len(items)} test items of "
+        f"{run.suite.card.title}, version {run.card.version}{f' [{paper}]' if paper else ''}: {tasks}."
+    ).replace("  ", " ")
+
+
+def _subjects(run: Run) -> list[str]:
+    arms = examined(run.card.arms) or run.card.arms
+    settings = {arm.subject: arm.settings for arm in arms}
+    return [
+        f"{name} ({', '.join(f'{key} {value}' for key, value in chosen.items())})" if chosen else name
+        for name, chosen in settings.items()
+    ]
+
+
+def _item_set(run: Run) -> str:
+    card = run.items.card
+    recipe, render = card.recipe, card.provenance.get("render", {})
+    origin = f"The items were made by the recipe {card.source}"
+    if SEALED in recipe:
+        origin += f" from a secret seed, sealed with the commitment {recipe[SEALED]}"
+    elif "seed" in recipe:
+        origin += f" from seed {recipe['seed']}"
+    if "renderer" in recipe and "size_px" in recipe:
+        width, height = recipe["size_px"]
+        version = render.get("versions", {}).get(recipe["renderer"], "")
+        quality = f", quality {recipe['quality']}" if "quality" in recipe else ""
+        origin += f", with images of {width} x {height} pixels by {recipe['renderer']} {version}".rstrip() + quality
+    return f"{origin} (rows hash {card.rows_hash or card.content_hash})."
+
+
+def _conditions(run: Run) -> list[str]:
+    conditions = list(dict.fromkeys(arm.condition for arm in run.card.arms))
+    repeats = 1 + max((arm.repeat for arm in run.card.arms), default=0)
+    sentences = [
+        f"They were asked under the {'condition' if len(conditions) == 1 else 'conditions'} {_listed(conditions)}"
+    ]
+    sentences[0] += f", {repeats} times each." if repeats > 1 else "."
+    if run.card.limit is not None:
+        sentences.append(f"Only the first {run.card.limit} test items of each task were asked.")
+    if decided := sorted({arm.decide for arm in run.card.arms if arm.decide}):
+        sentences.append(
+            f"Each task was asked only until its result was decided ({', '.join(decided)}); intervals are confidence "
+            "sequences, which hold whenever asking ends."
+        )
+    return sentences
+
+
+def _reading(run: Run) -> list[str]:
+    rows = run.scores[protocol_of(run)].drop_duplicates(["subject", "condition", "repeat", "item_id"])
+    arms = {arm_name(arm.subject, arm.condition) for arm in (examined(run.card.arms) or run.card.arms)}
+    is_counted = [arm_name(*pair) in arms for pair in zip(rows["subject"], rows["condition"], strict=True)]
+    counts = Counter(rows[is_counted]["outcome"])
+    unread, failed = counts["no_answer"] + counts["cut_off"], counts["failed"]
+    replies = counts["answered"] + unread
+    sentences = []
+    if replies:
+        sentences.append(
+            "Replies were read by one rule-based parser; a reply that could not be read got the worst score of its "
+            f"metric ({unread} of {replies} replies, {rate(unread / replies)})."
+        )
+    if failed:
+        sentences.append(f"{failed} calls failed and are not scored.")
+    return sentences
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else "nothing"

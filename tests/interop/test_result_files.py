@@ -1,0 +1,307 @@
+"""Results in other people's formats: valid, complete, and readable again as recorded answers.
+
+`Aggregate` and `Sample` state what the schemas of Every Eval Ever (0.3.0, published in its repository) require, in our
+own words: the fields, their types, and that nothing else is there. Hugging Face's files are read by its own library.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import sha256
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.suite import BuildOptions
+from snellen.exam.run import run
+from snellen.interop.result_files import export_results
+from snellen.reports.loading import load_run
+from snellen.suites import SUITES
+
+Texts = dict[str, str]
+Metric = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    """No other fields, no conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Source(Strict):
+    source_name: str
+    source_type: Literal["documentation", "evaluation_run"]
+    source_organization_name: str
+    evaluator_relationship: Literal["first_party", "third_party", "collaborative", "other"]
+
+
+class Library(Strict):
+    name: str
+    version: str
+    additional_details: Texts
+
+
+class ModelInfo(Strict):
+    name: str
+    id: str
+    additional_details: Texts
+
+    @model_validator(mode="after")
+    def _has_deployment(self) -> ModelInfo:
+        assert self.additional_details["deployment_type"] in ("self_deployed", "externally_managed", "unknown")
+        assert self.additional_details["model_availability"] in ("open_weights", "closed_weights", "unknown")
+        return self
+
+
+class Interval(Strict):
+    lower: Metric
+    upper: Metric
+    confidence_level: float
+    method: str
+
+
+class Uncertainty(Strict):
+    num_samples: int
+    confidence_interval: Interval | None = None
+
+
+class Score(Strict):
+    score: Metric
+    details: Texts
+    uncertainty: Uncertainty
+
+
+class Config(Strict):
+    metric_id: str
+    metric_name: str
+    metric_unit: str
+    lower_is_better: bool
+    score_type: Literal["continuous"]
+    min_score: float | Literal["-Infinity"]
+    max_score: float | Literal["Infinity"]
+    additional_details: Texts
+
+
+class SourceSet(Strict):
+    dataset_name: str
+    source_type: Literal["other"]
+    additional_details: Texts
+
+
+class Generation(Strict):
+    generation_args: dict[str, float | int]
+    additional_details: Texts
+
+
+class Result(Strict):
+    evaluation_result_id: str
+    evaluation_name: str
+    source_data: SourceSet
+    metric_config: Config
+    score_details: Score
+    generation_config: Generation
+
+
+class Detailed(Strict):
+    format: Literal["jsonl"]
+    file_path: str = Field(
+        pattern=r"^data/[^/]+/[^/]+/[^/]+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}_samples\.jsonl$"
+    )
+    hash_algorithm: Literal["sha256"]
+    checksum: str
+    total_rows: int
+
+
+class Aggregate(Strict):
+    schema_version: Literal["0.3.0"]
+    evaluation_id: str
+    evaluation_timestamp: str = ""
+    retrieved_timestamp: str = Field(pattern=r"^\d{10}$")
+    source_metadata: Source
+    eval_library: Library
+    model_info: ModelInfo
+    evaluation_results: list[Result]
+    detailed_evaluation_results: Detailed
+
+
+class Input(Strict):
+    raw: str
+    reference: list[str]
+    choices: list[str] | None
+
+
+class Output(Strict):
+    raw: list[str]
+
+
+class Message(Strict):
+    turn_idx: int
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class Attribution(Strict):
+    turn_idx: int
+    source: str
+    extracted_value: str
+    extraction_method: str
+    is_terminal: bool
+
+
+class Evaluation(Strict):
+    score: Metric
+    is_correct: bool
+
+
+class Tokens(Strict):
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+
+
+class Performance(Strict):
+    latency_ms: float
+
+
+class Sample(Strict):
+    schema_version: Literal["0.3.0"]
+    evaluation_id: str
+    model_id: str
+    evaluation_name: str
+    evaluation_result_id: str
+    sample_id: str
+    interaction_type: Literal["single_turn", "multi_turn"]
+    input: Input
+    output: Output | None
+    messages: list[Message] | None
+    answer_attribution: list[Attribution]
+    evaluation: Evaluation
+    token_usage: Tokens
+    performance: Performance
+    metadata: Texts
+
+    @model_validator(mode="after")
+    def _has_one_form(self) -> Sample:
+        is_single = self.interaction_type == "single_turn"
+        assert (self.output is not None, self.messages is None) == (is_single, is_single)
+        return self
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    options = BuildOptions(
+        tmp_path_factory.mktemp("items") / "items", seed=1, n=3, tasks=("category-building", "img2text"),
+        renderer="toy", size=(120, 90), allow_unmatched=True, show_progress=False,
+    )  # fmt: skip
+    return SUITES.get("combo").recipes["generated"].build(options)
+
+
+@pytest.fixture(scope="module")
+def root(items: ItemSet) -> Path:
+    folder = items.root.parent / "run"
+    conditions = ["vanilla", "method=perceive-then-classify"]
+    run(items, ["fake:oracle", "fake:chance"], folder, conditions=conditions, repeats=2, show_progress=False)
+    return folder
+
+
+def _read(paths: list[Path]) -> tuple[list[Aggregate], dict[str, list[Sample]]]:
+    records = [Aggregate.model_validate_json(path.read_text()) for path in paths if path.suffix == ".json"]
+    samples = {
+        path.name: [Sample.model_validate_json(line) for line in path.read_text().splitlines()]
+        for path in paths
+        if path.suffix == ".jsonl"
+    }
+    return records, samples
+
+
+def test_a_run_is_valid_and_complete_in_every_eval_ever(root: Path, tmp_path: Path) -> None:
+    records, samples = _read(export_results(root, "every-eval-ever", tmp_path / "out"))
+    table = load_run(root).results
+    rows = table[(table["factor"] == "") & table["value"].notna()]
+    assert sum(len(record.evaluation_results) for record in records) == len(rows) > 0
+    for record in records:
+        of_subject = rows[rows["subject"] == record.model_info.name]
+        for result, row in zip(record.evaluation_results, of_subject.to_dict("records"), strict=True):
+            details, uncertainty = result.score_details.details, result.score_details.uncertainty
+            assert result.score_details.score == row["value"]
+            assert uncertainty.num_samples == row["n"]
+            if not math.isnan(row["low"]):
+                assert uncertainty.confidence_interval is not None
+                assert uncertainty.confidence_interval.lower == row["low"]
+            assert float(details["chance"]) == pytest.approx(row["chance"], abs=1e-6)
+            assert details["condition"] == row["condition"]
+            assert details["state"] == row["state"]
+            assert result.source_data.additional_details["rows_hash"]
+        path = tmp_path / "out" / record.detailed_evaluation_results.file_path
+        assert record.detailed_evaluation_results.checksum == sha256(path.read_bytes())
+        assert record.detailed_evaluation_results.total_rows == len(samples[path.name])
+        assert {sample.evaluation_id for sample in samples[path.name]} == {record.evaluation_id}
+    # 3 items of two tasks vanilla, 3 of one in a dialogue, each twice
+    assert [len(lines) for lines in samples.values()] == [18, 18]
+
+
+def test_replies_and_dialogues_are_those_of_the_run(root: Path, items: ItemSet, tmp_path: Path) -> None:
+    _, samples = _read(export_results(root, "every-eval-ever", tmp_path / "out"))
+    kinds = {"single_turn": 0, "multi_turn": 0}
+    for sample in (sample for lines in samples.values() for sample in lines):
+        item = items.by_id[sample.sample_id]
+        kinds[sample.interaction_type] += 1
+        assert sample.input.reference == [item.answer]
+        images = json.loads(sample.metadata["images"])
+        assert {media.sha256 for media in item.media()} >= {name.split(".")[0] for name in images} != set()
+        assert sample.evaluation.is_correct == (sample.answer_attribution[0].extracted_value == item.answer)
+        if sample.messages is not None:
+            roles = [message.role for message in sample.messages]
+            assert roles == [*["user", "assistant"] * (len(roles) // 2)]
+            assert sample.answer_attribution[0].turn_idx == sample.messages[-1].turn_idx
+            assert len(roles) >= 4
+            assert sample.messages[0].content != sample.messages[2].content
+    assert kinds["single_turn"] > 0
+    assert kinds["multi_turn"] > 0
+
+
+def test_what_was_written_is_read_again_as_recorded_answers(items: ItemSet, tmp_path: Path) -> None:
+    """The same items, replies and scores, by the settings that docs/exports.md gives."""
+    run(items, ["fake:chance"], tmp_path / "run", repeats=2, show_progress=False)
+    paths = export_results(tmp_path / "run", "every-eval-ever", tmp_path / "out")
+    (path,) = (path for path in paths if path.suffix == ".jsonl")
+    columns_of = "id=sample_id&column=output.raw.0&model=model_id&condition=metadata.condition&repeat=metadata.repeat"
+    spec = f"recorded:{path}?{columns_of}"
+    run(items, [spec], tmp_path / "again", show_progress=False)
+    tables = [load_run(tmp_path / name).scores["strict"] for name in ("run", "again")]
+    columns = ["item_id", "condition", "repeat", "metric", "prediction", "outcome", "value"]
+    first, second = (table[columns].sort_values(columns[:4]).reset_index(drop=True) for table in tables)
+    assert first.equals(second)
+
+
+def test_files_of_hugging_face_are_read_by_its_library(root: Path, tmp_path: Path) -> None:
+    results = pytest.importorskip("huggingface_hub", reason="the extra 'hub' is not installed")
+    if not hasattr(results, "parse_eval_result_entries"):
+        pytest.skip("this huggingface_hub reads no evaluation files")
+    import yaml
+
+    paths = export_results(root, "hf-results", tmp_path / "out", "lab/combo")
+    assert len(paths) == 4, "variants of a benchmark are in separate files"
+    table = load_run(root).results
+    for path in paths:
+        assert path.parent.name == ".eval_results"
+        entries = results.parse_eval_result_entries(yaml.safe_load(path.read_text()))
+        condition = "vanilla" if "_method" not in path.name else "method=perceive-then-classify"
+        rows = table[(table["factor"] == "") & (table["condition"] == condition)]
+        for entry in entries:
+            assert entry.dataset_id == "lab/combo"
+            scores = rows[(rows["task"] == entry.task_id) & (rows["metric"] == "accuracy")]["value"]
+            assert any(entry.value == pytest.approx(100 * score) for score in scores)
+            assert f"condition {condition}" in entry.notes
+            assert "chance" in entry.notes
+
+
+def test_a_folder_in_use_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SnellenError, match="not empty"):
+        export_results(root, "every-eval-ever", tmp_path)
