@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ from snellen.web.store import connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, StudyCard, read_plan, read_study
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
+from tests.suites.questions.tables import build_set, image_text, write_csv
 
 BLOCKS = {
     "combo": BlockDesign(name="b", tasks=("img2text", "category-building"), questions=3, attention=1),
@@ -96,6 +98,23 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
         person = int(response.subject.removeprefix("human:trial/p")) - 1
         assert response.text == own[response.condition, person, response.item_id]
     assert {reply.seconds for exchange in read_exchanges(examination.root) if (reply := exchange.reply)} == {1.5}
+
+
+def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
+    """The tasks of its suite come from the item set."""
+    rows = [
+        {"id": n, "image": image_text(n), "question": "Is it dark?", "A": "yes", "B": "no", "answer": "AB"[n % 2]}
+        for n in range(4)
+    ]
+    items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
+    design = StudyDesign(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BlockDesign(name="b"),))
+    card = build_study([items], design, tmp_path / "study", name="trial")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    taken = [Submission("p01", entered(plan, stand_in, 0))]
+    (examination,) = import_study(tmp_path / "study", taken, tmp_path / "people")
+    assert {response.item_id for response in examination.responses} == {item.item_id for item in items.items}
+    assert examination.results()["value"].tolist() == [1.0]
+    assert stat.S_IMODE((tmp_path / "study" / "study.json").stat().st_mode) == 0o600
 
 
 def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: Path) -> None:

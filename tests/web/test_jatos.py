@@ -459,6 +459,15 @@ def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan
         pairs(read_folder([tmp_path / "empty"]))
 
 
+def test_an_empty_file_in_a_folder_stops_nobody(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "p.jsonl").write_text(as_text(rows_of_form(plan, "p", 0)))
+    (tmp_path / "q.jsonl").write_text("\n")
+    assert [name for name, _ in pairs(read_folder([tmp_path]))] == ["p"]
+    assert "q.jsonl: empty" in caplog.text
+
+
 def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:
     rows = rows_of_form(plan, "p", 0)
     record = rows[2].plain()["record"] | {"reasons": {"item-choice": "one\u2028two\u0085three\x0bfour\r\nfive"}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import resource
 import socket
@@ -59,6 +60,16 @@ def test_a_rate_by_hand() -> None:
     assert [rate.allows("a"), rate.allows("a")] == [True, False]
     clock.now += 100
     assert [rate.allows("a") for _ in range(4)] == [True, True, True, False]
+
+
+def test_a_rate_of_sizes_by_hand() -> None:
+    """Ten bytes at once, then two a second."""
+    clock = Clock()
+    rate = Rate(10, 2.0, clock)
+    assert [rate.allows("a", 6), rate.allows("a", 6), rate.allows("a", 4)] == [True, False, True]
+    clock.now += 3
+    assert [rate.allows("a", 7), rate.allows("a", 6)] == [False, True]
+    assert not rate.allows("b", 11), "more than ever"
 
 
 @given(st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0]), st.lists(st.sampled_from([0, 0, 0.25, 1, 3]), max_size=40))
@@ -316,6 +327,19 @@ def test_of_a_participant_so_many_bytes_are_stored(tmp_path: Path) -> None:
         stored = dict(read_results(tmp_path))["p01"]
     assert stored == taken
     assert sum(len(row.record.model_dump_json()) for row in stored) <= 750
+
+
+def test_what_is_stored_is_returned_a_few_times_and_others_go_on(tmp_path: Path) -> None:
+    rows = open_rows(tmp_path)
+    stored = sum(len(json.dumps(row.plain()["record"], ensure_ascii=False, sort_keys=True)) for row in rows)
+    with served(tmp_path, returned_bytes=2.5 * stored, returned_bytes_per_second=0.001) as (client, link):
+        secret = opened(client, link).json()["secret"]
+        assert {sent(client, link, row, secret).status_code for row in rows} == {200}
+        for _ in range(2):
+            assert len(opened(client, link, secret=secret).json()["records"]) == len(rows)
+        refused(opened(client, link, secret=secret), 429, "too often")
+        assert sent(client, link, rows[-1], secret).status_code == 200, "answers are still kept"
+        assert opened(client, link).json()["participant"] == "p02"
 
 
 # Hosts and heads

@@ -481,7 +481,7 @@ def test_a_timeout_is_an_answer_only_if_time_is_limited(tmp_path: Path) -> None:
 
 def test_a_body_under_no_link_is_not_read(visitor: Visitor) -> None:
     """Parsing it would take the time of others."""
-    row = answers_row(visitor.plan, "choice", answers={"a": "x" * 200_000})
+    row = answers_row(visitor.plan, "choice", answers={"a": "x" * 300_000})
     for link in ("/s/nobody/", visitor.link.replace("/s/", "/r/"), "/s//"):
         response = visitor.client.post(f"{link}api/records", json=row, headers={"X-Snellen-Secret": "x"})
         refused(response, 404)
@@ -708,7 +708,7 @@ def test_a_body_has_bounds(visitor: Visitor) -> None:
     headers = {"Content-Type": "application/json"}
     address = f"{visitor.link}api/open"
     refused(visitor.client.post(address, content=b" " * (MAX_BODY_BYTES + 1), headers=headers), 413)
-    chunks = (b" " * 1000 for _ in range(100))  # no length is declared
+    chunks = (b" " * 10_000 for _ in range(100))  # no length is declared
     refused(visitor.client.post(address, content=chunks, headers=headers), 413)
     refused(visitor.open(parameters={"lab": "x" * 1001}), 422)
     refused(visitor.open(parameters={str(number): "" for number in range(51)}), 422)

@@ -62,6 +62,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     recognised.update(*others)
     if recognised:
         files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
+        (root / FORGOTTEN).chmod(0o600)
     counts = [_delete(root, stored.number) for stored in in_database]
     is_read = any(has_copies for _, has_copies in counts)
     for folder in dict.fromkeys(written):

@@ -14,7 +14,8 @@ from snellen.web.limits import Connections
 from snellen.web.site import host_name
 from snellen.web.store import Refusal
 
-MAX_BODY_BYTES = 64 * 2**10
+MAX_BODY_BYTES = 256 * 2**10
+"""Four texts of the greatest length with three bytes a character (`admission.MAX_TEXT`)."""
 BODY_SECONDS = 20.0
 """Time limit for receiving the body of a request."""
 HEADERS = {

@@ -34,7 +34,7 @@ from snellen.exam.run import Examination, rescore
 from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
-from snellen.suites import SUITES
+from snellen.suites import SUITES, suite_of
 from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
@@ -346,7 +346,8 @@ def _import_runs(
 
 
 def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
-    suite, items = SUITES.get(suite_name), open_itemset(card, suite_name)
+    items = open_itemset(card, suite_name)
+    suite = suite_of(items)
     responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
     rescore(folder, items, suite, "strict")
     return Examination(folder, suite, items, responses)

@@ -206,6 +206,9 @@ def read_folder(paths: Iterable[Path], max_bytes: int = MAX_FILE_BYTES) -> Itera
                 text = read_text(source, limit=max_bytes)
             except (OSError, UnicodeDecodeError) as error:
                 raise SnellenError(f"{source}: not readable as results of a study ({error})") from error
+            if path.is_dir() and not text.strip():
+                log.warning("%s: empty, so left out; delete it if the participant began again", source)
+                continue
             # Rows that were accepted once are longer when they are written again.
             max_line = MAX_LINE if max_bytes == MAX_FILE_BYTES else 4 * MAX_LINE
             participants = list(_participants([text], str(source), max_line))

@@ -39,7 +39,9 @@ class VisitorLimits:
     response; it is closed after `silent_seconds`, others after `request_seconds`. A head has at most `head_bytes`.
 
     A study has at most so many `participants` (reviewers are not counted); one address adds `begins` of them at once
-    and in a minute. A participant sends `requests` at once, then `requests_per_second`, and `stored_bytes` in all.
+    and in a minute. A participant sends `requests` at once, then `requests_per_second`, and `stored_bytes` in all. What
+    is stored is returned to one participant up to `returned_bytes` at once, then `returned_bytes_per_second`; to one
+    address up to four times as much.
     """
 
     connections: int = 400
@@ -51,29 +53,31 @@ class VisitorLimits:
     requests: int = 100
     requests_per_second: float = 10.0
     stored_bytes: int = 10 * 2**20
+    returned_bytes: int = 24 * 2**20
+    returned_bytes_per_second: float = 2.0**17
 
 
 DEFAULT_LIMITS = VisitorLimits()
 
 
 class Rate:
-    """A limit on events of the same sender: `burst` at once, then `per_second`."""
+    """A limit on events, or bytes, of the same sender: `burst` at once, then `per_second`."""
 
-    def __init__(self, burst: int, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, burst: float, per_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._seconds = 1 / per_second
         self._ahead = (burst - 1) * self._seconds
         self._clock = clock
         self._due: dict[Hashable, float] = {}  # when the events so far would have ended, one after the other
 
-    def allows(self, sender: Hashable) -> bool:
-        """True if the event may happen now; only then it counts."""
+    def allows(self, sender: Hashable, size: float = 1) -> bool:
+        """True if an event of this size may happen now; only then it counts."""
         now = self._clock()
         due = max(self._due.get(sender, now), now)
-        if due - now > self._ahead:
+        if due - now + (size - 1) * self._seconds > self._ahead:
             return False
         if len(self._due) >= MAX_SENDERS:
             self._due = {other: due for other, due in self._due.items() if due > now}
-        self._due[sender] = due + self._seconds
+        self._due[sender] = due + size * self._seconds
         return True
 
 
@@ -84,6 +88,9 @@ class Brakes:
         self._limits = limits
         self._begins = Rate(limits.begins, limits.begins / 60)
         self._requests = Rate(limits.requests, limits.requests_per_second)
+        self._returned = [
+            Rate(times * limits.returned_bytes, times * limits.returned_bytes_per_second) for times in (1, 4)
+        ]
 
     @contextmanager
     def count_begin(self, connection: sqlite3.Connection, address: str) -> Iterator[None]:
@@ -105,11 +112,22 @@ class Brakes:
         if not self._requests.allows(participant):
             raise Refusal(429, "Too many requests of one participant; wait a moment.")
 
+    def count_return(self, connection: sqlite3.Connection, participant: int, address: str) -> None:
+        """Count the return of everything stored of a participant. Raises Refusal (429) if it is too much."""
+        senders = participant, _network(address)
+        size = max(1, _stored_bytes(connection, participant))
+        if not all(rate.allows(sender, size) for rate, sender in zip(self._returned, senders, strict=True)):
+            raise Refusal(429, "The answers were loaded too often; wait a minute.")
+
     def check_size(self, connection: sqlite3.Connection, participant: int) -> None:
         """Raises Refusal (413) if too much is stored of a participant."""
-        query = "SELECT sum(length(CAST(record AS BLOB))) FROM rows WHERE participant = ?"
-        if connection.execute(query, (participant,)).fetchone()[0] > self._limits.stored_bytes:
+        if _stored_bytes(connection, participant) > self._limits.stored_bytes:
             raise Refusal(413, "No more is stored of one participant; tell the people who do the study.")
+
+
+def _stored_bytes(connection: sqlite3.Connection, participant: int) -> int:
+    query = "SELECT sum(length(CAST(record AS BLOB))) FROM rows WHERE participant = ?"
+    return int(connection.execute(query, (participant,)).fetchone()[0] or 0)
 
 
 @dataclass

@@ -15,7 +15,7 @@ import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -52,6 +52,8 @@ from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
 SECRET_HEADER = "X-Snellen-Secret"
 NO_PAGE = "There is no such page."
 FAILURE = "The server failed and kept nothing of this request."
+OPENINGS = 2
+"""Participants whose rows are read at a time."""
 STOP_SECONDS = 2
 """Seconds that requests may take to end when the server is stopped."""
 _LOGGER = logging.getLogger(__name__)
@@ -128,6 +130,7 @@ class StudyService:
     limits: VisitorLimits
     brakes: Brakes
     connections: Connections
+    openings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENINGS))
 
     def link(self, token: str, reviews: bool) -> Link:
         """The link with this token, also if it was renewed meanwhile. Raises Refusal (404) if there is none."""
@@ -151,17 +154,23 @@ class StudyService:
             return await asyncio.wrap_future(self.database.submit(job))
         except Refusal:
             raise
+        except asyncio.CancelledError:
+            raise Refusal(503, "The server is being stopped; the answer is sent again.") from None
         except sqlite3.Error as error:
             raise Refusal(503, f"The answer could not be kept ({error}); it is sent again.") from error
         except Exception as error:
             _LOGGER.error("a request failed and was not kept: %s", short_reason(repr(error)))
             raise Refusal(500, FAILURE) from error
 
-    async def open(self, link: Link, opening: Opening, address: str = "") -> Opened:
-        """Begin or return, from a network address (empty if it is unknown)."""
-        return Opened.model_validate(await self.run(partial(self._open, link, opening, address)))
+    async def open(self, link: Link, opening: Opening, address: str = "") -> str:
+        """Begin or return, from a network address (empty if it is unknown); `Opened` as JSON text."""
+        number, opened = await self.run(partial(self._open, link, opening, address))
+        async with self.openings:
+            records = await asyncio.to_thread(self.database.rows_text, number)
+        return f'{opened[:-1]},"records":{records}}}'
 
-    def _open(self, link: Link, opening: Opening, address: str, connection: sqlite3.Connection) -> Opened:
+    def _open(self, link: Link, opening: Opening, address: str, connection: sqlite3.Connection) -> tuple[int, str]:
+        """The number of the participant, and `Opened` as JSON text, without the records."""
         if self.plan.texts.consent and not (opening.consented or opening.secret):
             raise Refusal(403, "Consent comes first; load the page again.")
         kept = {name: text for name, text in opening.parameters.items() if name in self.parameters}
@@ -172,9 +181,10 @@ class StudyService:
         self.brakes.count_request(slot.number)
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
-        rows = store.rows_of(connection, slot.number)
+        self.brakes.count_return(connection, slot.number, "" if link.reviewer else address)
         completion = self._completion(store.progress_of(connection, slot.number))
-        return Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=rows, completion=completion)
+        opened = Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=[], completion=completion)
+        return slot.number, opened.model_dump_json(exclude={"records"})
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
         """Store a row of the participant with the secret."""
@@ -260,12 +270,13 @@ def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
 def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool) -> None:
     start = f"/{prefix}/{{token}}"
 
-    @app.post(f"{start}/api/open", responses=REFUSALS)
-    async def open_study(token: str, opening: Opening, request: Request) -> Opened:
+    @app.post(f"{start}/api/open", response_model=Opened, responses=REFUSALS)
+    async def open_study(token: str, opening: Opening, request: Request) -> Response:
         peer = request.client.host if request.client else ""
         forwarded = request.headers.get("x-forwarded-for", "")
         address = service.site.visitor(peer, forwarded) if service.site else peer
-        return await service.open(service.link(token, reviews), opening, address)
+        opened = await service.open(service.link(token, reviews), opening, address)
+        return Response(opened, media_type="application/json")
 
     @app.post(f"{start}/api/records", responses=REFUSALS)
     async def keep_record(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
 import secrets
 import sqlite3
@@ -83,6 +84,7 @@ class Store:
         self._queue: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._path = path
         try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # before anything is written
             with contextlib.closing(connect(path)) as connection:
                 connection.executescript(TABLES)
                 connection.execute("INSERT OR IGNORE INTO facts VALUES ('plan_hash', ?)", (plan_hash,))
@@ -101,6 +103,16 @@ class Store:
         with self._reading:
             self._reader = self._reader or connect(self._path, shared=True)
             return [Link(*row) for row in self._reader.execute("SELECT token, reviewer FROM links")]
+
+    def rows_text(self, number: int) -> str:
+        """The rows of participant `number` in order, as JSON text, read apart from the thread that writes."""
+        query = "SELECT sequence, record FROM rows WHERE participant = ? ORDER BY sequence"
+        with contextlib.closing(connect(self._path)) as connection:
+            rows = (
+                f'{{"sequence":{sequence},"record":{record}}}'
+                for sequence, record in connection.execute(query, (number,))
+            )
+            return f"[{','.join(rows)}]"
 
     def submit(self, job: Job) -> Future[Any]:
         """The job's result after the commit. Raises the job's exception or sqlite3.Error; then nothing was stored."""

@@ -128,6 +128,7 @@ def forgotten(root: Path) -> set[str]:
 def write_card(root: Path, card: StudyCard) -> None:
     """Write `study.json`."""
     files.write_text(root / STUDY, card.model_dump_json(indent=1))
+    (root / STUDY).chmod(0o600)  # it has the completion code
 
 
 def as_script(plan_json: str) -> str:
