@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,8 +26,10 @@ from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.suite import Suite
 from snellen.exam.run import scores_of
 from snellen.exam.sealing import built_again, refuse_other_seal
+from snellen.runs.blind import recipe_card
 from snellen.runs.replay import replay
 from snellen.runs.score import own_scores
+from snellen.suites import SUITES
 
 TOLERANCE = 1e-9
 """Largest relative or absolute difference of a score computed again, since processors differ in the last digits."""
@@ -63,6 +66,11 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
             raise SnellenError(f"{items.root}: has {len(rows)} items, and the revealed seed gives {len(rebuilt_rows)}")
         if canonical(items.card.recipe) != canonical(again.card.recipe):
             raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
+        suite = SUITES.get(seal.suite)
+        if (blind := recipe_card(suite, items.card.recipe)) is not None and items.blind != blind:
+            raise SnellenError(
+                f"{items.root / 'blind.json'}: the blind scores were changed, or measured again: not the recipe's"
+            )
         for name in ("recipe_hash", "rows_hash"):
             if getattr(items.card, name) != getattr(again.card, name):
                 raise SnellenError(f"{items.root / 'itemset.json'}: {name} is not that of the items of the seal")
@@ -86,7 +94,8 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
     images = sorted(name for name, recipe in recipes.items() if name in media_by_hash and "spec" in json.loads(recipe))
     if not images:
         raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
-    chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
+    rng = stream("verify", secrets.token_hex(16))  # nobody may know beforehand which images are compared
+    chosen = [images[int(n)] for n in rng.permutation(len(images))[:count]]
     largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
     return len(chosen), len(images), largest
 
