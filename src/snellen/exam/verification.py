@@ -68,9 +68,7 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
             raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
         suite = SUITES.get(seal.suite)
         if (blind := recipe_card(suite, items.card.recipe)) is not None and items.blind != blind:
-            raise SnellenError(
-                f"{items.root / 'blind.json'}: the blind scores were changed, or measured again: not the recipe's"
-            )
+            raise SnellenError(f"{items.root / 'blind.json'}: not the blind scores of the recipe (or measured again)")
         for name in ("recipe_hash", "rows_hash"):
             if getattr(items.card, name) != getattr(again.card, name):
                 raise SnellenError(f"{items.root / 'itemset.json'}: {name} is not that of the items of the seal")
