@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 from snellen.analysis import contamination
 from snellen.analysis.contamination import NO_SIGN, SIGN, Advantage, advantages
 from snellen.analysis.section import Run
+from snellen.cli.contamination import contamination as contamination_command
 from snellen.cli.contamination import verdict
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
@@ -111,7 +113,9 @@ def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet],
     assert "A sign of training on the public set" in verdict([row], learner)
 
 
-def test_a_subject_that_guesses_everywhere_shows_no_sign(sets: list[ItemSet], tmp_path: Path) -> None:
+def test_a_subject_that_guesses_everywhere_shows_no_sign(
+    sets: list[ItemSet], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """In 5 pairs of runs; with a rate of 5 % more than one sign has a probability of 2 %."""
     signs = 0
     for seed in range(5):
@@ -120,6 +124,11 @@ def test_a_subject_that_guesses_everywhere_shows_no_sign(sets: list[ItemSet], tm
         signs += row.verdict == SIGN
         assert 0.1 < row.detectable < 0.5
         assert (row.n_public, row.n_sealed) == (30, 30)
+        if seed == 0:
+            contamination_command(str(public.root), str(sealed.root), as_json=True)
+            printed = json.loads(capsys.readouterr().out)
+            assert printed["rows"][0]["detectable"] == pytest.approx(row.detectable)
+            assert printed["verdict"] == verdict([row], public)
         if row.verdict == NO_SIGN:
             assert f"{100 * row.detectable:.0f} points in img2text" in verdict([row], public)
     assert signs <= 1

@@ -113,7 +113,7 @@ def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
     taken = [Submission("p01", entered(plan, stand_in, 0))]
     (examination,) = import_study(tmp_path / "study", taken, tmp_path / "people")
     assert {response.item_id for response in examination.responses} == {item.item_id for item in items.items}
-    assert examination.results()["value"].tolist() == [1.0]
+    assert set(examination.results()["value"]) == {1.0}
     assert stat.S_IMODE((tmp_path / "study" / "study.json").stat().st_mode) == 0o600
 
 

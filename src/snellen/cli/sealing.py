@@ -7,12 +7,13 @@ from typing import Any
 
 from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
-from snellen.core.storage.seal import read_seal, write_secret
+from snellen.core.errors import SnellenError
+from snellen.core.storage.seal import Seal, read_seal, write_secret
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import find_recipe
 from snellen.exam.sealing import RECIPE, make_seal
 from snellen.exam.sealing import reveal as publish
-from snellen.remote import fetched
+from snellen.remote import is_url
 from snellen.suites import SUITES
 
 
@@ -34,7 +35,7 @@ def seal(suite_and_task: str, out: Path, settings: list[str], *, as_json: bool, 
 
 def reveal(seal_file: Path, address: str) -> None:
     """Publish a seal beside a run or an item set."""
+    if is_url(address):
+        raise SnellenError(f"{address}: reveal beside a folder on this machine, and upload {Seal.file} from there")
     secret = read_seal(seal_file)
-    print(
-        f"{publish(secret, fetched(address))}: seed {secret.seed}, salt {secret.salt}, commitment {secret.commitment}"
-    )
+    print(f"{publish(secret, Path(address))}: seed {secret.seed}, salt {secret.salt}, commitment {secret.commitment}")

@@ -34,9 +34,9 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
     else:
         items = open_items(path, remember=False)
         print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
-    if not checks.check_rows(items):
+    if not (has_rows := checks.check_rows(items)):
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
-    _verify_seal(path, items, commitment)
+    _verify_seal(path, items, commitment, has_rows)
     if rebuild:
         from snellen.stimuli.render.rebuild import BLOCK_PX, MAX_DIFFERENCE
 
@@ -66,11 +66,15 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> ItemSet:
     return items
 
 
-def _verify_seal(path: Path, items: ItemSet, commitment: str | None) -> None:
+def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> None:
     if commitment is not None:
         checks.check_commitment(items, commitment)
     seal = read_revealed(path) or read_revealed(items.root)
     if seal is not None:
+        if not has_rows:
+            raise SnellenError(
+                f"{items.root}: a sealed set without image_recipes.parquet cannot be verified; restore it"
+            )
         checks.check_seal(items, seal)
         print(f"seal: all {items.card.items} items follow from the revealed seed; commitment {seal.commitment}")
     elif SEALED in items.card.recipe:

@@ -43,11 +43,11 @@ def digest(value: Any, length: int = 64) -> str:
     return sha256(canonical(value).encode("ascii"))[:length]
 
 
-def sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data with a digest of themselves, which shows whether they were changed (`is_sealed`)."""
-    return {**facts, "seal": digest(dict(facts), 16)}
+def with_checksum(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data with a digest of themselves, which shows whether they were changed (`has_checksum`)."""
+    return {**facts, "checksum": digest(dict(facts), 16)}
 
 
-def is_sealed(facts: Mapping[str, Any]) -> bool:
+def has_checksum(facts: Mapping[str, Any]) -> bool:
     """True if plain data are as `sealed` returned them."""
-    return facts.get("seal") == digest({name: facts[name] for name in facts if name != "seal"}, 16)
+    return facts.get("checksum") == digest({name: facts[name] for name in facts if name != "checksum"}, 16)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,8 +26,10 @@ from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.suite import Suite
 from snellen.exam.run import scores_of
 from snellen.exam.sealing import built_again, refuse_other_seal
+from snellen.runs.blind import recipe_card
 from snellen.runs.replay import replay
 from snellen.runs.score import own_scores
+from snellen.suites import SUITES
 
 TOLERANCE = 1e-9
 """Largest relative or absolute difference of a score computed again, since processors differ in the last digits."""
@@ -48,26 +51,29 @@ def check_rows(items: ItemSet) -> bool:
 
 
 def check_seal(items: ItemSet, seal: Seal) -> None:
-    """Make all items of a revealed set again, without drawing images, and compare every decided field exactly."""
+    """Make all items of a revealed set again, without drawing images, and compare every decided field exactly.
+
+    The rows must agree with the card (`check_rows`).
+    """
     refuse_other_seal(seal, items.root)
+    path = items.root / items.card.file
     with built_again(seal) as again:
-        rows, rebuilt_rows = (
-            list(decided_rows(_rows(root), read_image_recipes(root))) for root in (items.root, again.root)
-        )
-        for row, other in zip(rows, rebuilt_rows, strict=False):
-            if row != other:
-                names = ", ".join(name for name in row if row[name] != other.get(name))
-                raise SnellenError(
-                    f"{items.root / 'items.parquet'}: item {row['item_id']!r} is not the one that the revealed seed "
-                    f"gives ({names})"
-                )
-        if len(rows) != len(rebuilt_rows):
-            raise SnellenError(f"{items.root}: has {len(rows)} items, and the revealed seed gives {len(rebuilt_rows)}")
+        if items.card.rows_hash != again.card.rows_hash:
+            raise SnellenError(f"{items.root / 'items.parquet'}: {_first_difference(items, again)}")
         if canonical(items.card.recipe) != canonical(again.card.recipe):
-            raise SnellenError(f"{items.root / 'itemset.json'}: the recipe is not that of the revealed seal")
-        for name in ("recipe_hash", "rows_hash"):
-            if getattr(items.card, name) != getattr(again.card, name):
-                raise SnellenError(f"{items.root / 'itemset.json'}: {name} is not that of the items of the seal")
+            raise SnellenError(f"{path}: the recipe is not that of the revealed seal")
+        if items.card.recipe_hash != again.card.recipe_hash:
+            raise SnellenError(f"{path}: recipe_hash is not that of the revealed seal")
+    if (blind := recipe_card(SUITES.get(seal.suite), items.card.recipe)) is not None and items.blind != blind:
+        raise SnellenError(f"{items.root / 'blind.json'}: not the blind scores of the recipe (or measured again)")
+
+
+def _first_difference(items: ItemSet, again: ItemSet) -> str:
+    rows, rebuilt_rows = (decided_rows(_rows(root), read_image_recipes(root)) for root in (items.root, again.root))
+    for row, other in zip(rows, rebuilt_rows, strict=False):
+        if names := ", ".join(name for name in row if row[name] != other.get(name)):
+            return f"item {row['item_id']!r} is not the one that the revealed seed gives ({names})"
+    return f"has {items.card.items} items, and the revealed seed gives {again.card.items}"
 
 
 def check_commitment(items: ItemSet, commitment: str) -> None:
@@ -88,7 +94,8 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
     images = sorted(name for name, recipe in recipes.items() if name in media_by_hash and "spec" in json.loads(recipe))
     if not images:
         raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
-    chosen = [images[int(n)] for n in stream("verify", items.card.rows_hash).permutation(len(images))[:count]]
+    rng = stream("verify", secrets.token_hex(16))  # nobody may know beforehand which images are compared
+    chosen = [images[int(n)] for n in rng.permutation(len(images))[:count]]
     largest = rebuild.rebuild({items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen})
     return len(chosen), len(images), largest
 

@@ -127,7 +127,7 @@ def _subjects(run: Run) -> list[str]:
 def _item_set(run: Run) -> str:
     card = run.items.card
     recipe, render = card.recipe, card.provenance.get("render", {})
-    origin = f"The items were made by the recipe {card.source}"
+    origin = f'The items were made by the recipe "{card.source}"'
     if SEALED in recipe:
         origin += f" from a secret seed, sealed with the commitment {recipe[SEALED]}"
     elif "seed" in recipe:

@@ -339,6 +339,9 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
     subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
+    if runner.plan.is_replay:  # recorded answers to a sheet are one trial each
+        ids = runner.run.trial_ids(arm.key(subject.card.fingerprint(), ""))
+        trials = [part for trial in trials for part in ([trial] if trial.trial_id in ids else singles(trial))]
     schedule = arm.schedule(trials)
     if arm.decide == "drop" and runner.plan.drop is not None:
         schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
@@ -349,6 +352,11 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     if (batch := next(schedule, None)) is not None:
         await batches.begin(batch)
     return batches
+
+
+def singles(trial: Trial) -> list[Trial]:
+    """The views of a trial as trials of their own."""
+    return [Trial((view,)) for view in trial.views]
 
 
 @dataclass

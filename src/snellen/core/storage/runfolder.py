@@ -123,6 +123,10 @@ class RunFolder:
         """True if nothing has been asked yet."""
         return not self._exchanges
 
+    def trial_ids(self, prefix: str) -> frozenset[str]:
+        """The ids of the recorded trials of an arm, whose keys begin with this."""
+        return frozenset(key.split("/")[-2] for key in self._exchanges if key.startswith(prefix))
+
     def recall(self, key: str, digest: str, token_limit: int | None = None) -> Reply | None:
         """The recorded reply to exactly this prompt; None after a failure or for another prompt.
 

@@ -115,7 +115,11 @@ def concealed_recipe(recipe: Mapping[str, Any], seal: Seal) -> dict[str, Any]:
 
 def concealed_items(items: tuple[Item, ...], seal: Seal) -> list[Item]:
     """The items with the commitment in place of the seed. Raises SnellenError for one that shows the seed elsewhere."""
-    hidden = [replace(item, **{name: _concealed(getattr(item, name), seal) for name in JSON_FIELDS}) for item in items]
+    hidden = []
+    for item in items:
+        fields = {name: getattr(item, name) for name in JSON_FIELDS}
+        holding = {name: _concealed(value, seal) for name, value in fields.items() if seal.seed in repr(value)}
+        hidden.append(replace(item, **holding))
     forms = (seal.seed, f"{int(seal.seed):x}")
     for item in hidden:
         text = canonical([repr(item).lower()])

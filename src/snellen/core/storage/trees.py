@@ -12,7 +12,7 @@ from snellen.core.hashing import digest, sha256
 
 LIBRARIES = ("jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyarrow", "scikit-learn", "scipy")
 """Packages whose versions may change a number or a figure."""
-UNREAD = ("media", "parts", "drawing", "lock", "stamp.json", "__pycache__")
+UNREAD = ("media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "__pycache__")
 """Names in a run or item set that digests skip, since the tables or the hashes in them represent their content."""
 
 

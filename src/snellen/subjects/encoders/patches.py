@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import canonical, digest, is_sealed, sealed
+from snellen.core.hashing import canonical, digest, has_checksum, with_checksum
 from snellen.core.item import Media
 from snellen.core.storage.files import all_or_nothing
 from snellen.core.storage.home import home
@@ -117,7 +117,7 @@ class PatchCache:
                     names, facts = list(shard.keys()), shard.metadata() or {}
             except (OSError, import_extra("safetensors", "patch features").SafetensorError):
                 continue  # truncated: its images are recomputed
-            if not is_sealed(facts):
+            if not has_checksum(facts):
                 continue
             checksums, specification = json.loads(facts["checksums"]), facts["specification"]
             if specification != self.specification:
@@ -147,7 +147,9 @@ class PatchCache:
             with all_or_nothing(path) as half:
                 save_file = import_extra("safetensors.numpy", "patch features").save_file
                 save_file(
-                    grids, half, sealed({"specification": self.specification, "checksums": json.dumps(checksums)})
+                    grids,
+                    half,
+                    with_checksum({"specification": self.specification, "checksums": json.dumps(checksums)}),
                 )
         except SnellenError:
             self._unsaved |= grids

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import torch
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest, is_sealed, sealed
+from snellen.core.hashing import digest, has_checksum, with_checksum
 from snellen.core.item import Media
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
@@ -124,7 +124,7 @@ class TokenCache:
                 tick()
             path = self.root / f"{digest(names, 24)}.safetensors"
             checksums = {name: _checksum(tensor) for name, tensor in tensors.items()}
-            write_tensors(path, tensors, sealed({"tower": self.fingerprint, "checksums": checksums}))
+            write_tensors(path, tensors, with_checksum({"tower": self.fingerprint, "checksums": checksums}))
             self._index([path])
 
     def read(self, images: Sequence[StoredImage]) -> torch.Tensor:
@@ -149,7 +149,7 @@ class TokenCache:
                 facts = facts_of(shard := open_tensors(path))
             except SnellenError:
                 continue
-            if not is_sealed(facts):
+            if not has_checksum(facts):
                 continue
             if facts["tower"] != self.fingerprint:
                 raise SnellenError(f"{path}: contains tokens of another tower; remove the file")

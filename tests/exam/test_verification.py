@@ -1,0 +1,89 @@
+"""Verifying honest runs of every kind: no check raises an alarm. test_sealing.py tests that changes are found."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.cli.verification import verify
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet, write_blind
+from snellen.core.suite import BuildOptions
+from snellen.exam.items import build
+from snellen.exam.run import recover, run
+from snellen.exam.sealing import build_sealed, make_seal, reveal
+from snellen.reports.loading import load_run
+from snellen.suites import SUITES
+from tests.helpers.sets import small_set
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    """Sheets of questions about two objects."""
+    options = BuildOptions(
+        tmp_path_factory.mktemp("items") / "items", seed=2, n=2, tasks=("pattern-perception",), renderer="toy",
+        size=(120, 90), allow_unmatched=True, show_progress=False,
+    )  # fmt: skip
+    return build(SUITES.get("combo"), "generated", options)
+
+
+def _recorded(items: ItemSet, path: Path) -> str:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item_id", "model", "reply"])
+        writer.writerows([item.item_id, "m", str(item.answer)] for item in items.items if item.split == "test")
+    return f"recorded:{path}"
+
+
+def test_recorded_answers_to_sheets_are_verified_and_recovered(items: ItemSet, tmp_path: Path) -> None:
+    """Each answer was recorded alone, while subjects that are asked get a sheet of all questions about an object."""
+    run(items, [_recorded(items, tmp_path / "replies.csv"), "fake:oracle"], tmp_path / "run", show_progress=False)
+    verify(str(tmp_path / "run"), 0, None, None, None)
+    before = load_run(tmp_path / "run")
+    for name in ("responses.parquet", "exchanges.parquet"):
+        (tmp_path / "run" / name).unlink()
+    recover(tmp_path / "run")
+    after = load_run(tmp_path / "run")
+    assert {r.response_id: r for r in after.responses} == {r.response_id: r for r in before.responses}
+    counts = Counter(response.subject for response in after.responses)
+    assert counts["recorded:m"] == counts["fake:oracle"] > 0
+
+
+def test_changed_blind_scores_of_a_sealed_set_are_found(tmp_path: Path) -> None:
+    """Also before any digest: those of a generated recipe are in the package, and decide grades."""
+    options = BuildOptions(
+        Path(), n=2, tasks=("category-building",), renderer="toy", size=(120, 90), allow_unmatched=True,
+        show_progress=False,
+    )  # fmt: skip
+    seal = make_seal(SUITES.get("combo"), options)
+    sealed = build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
+    reveal(seal, sealed.root)
+    assert sealed.blind is not None
+    lower = sealed.blind.scores[0].model_copy(update={"value": 0.0})
+    write_blind(sealed.root, sealed.blind.model_copy(update={"scores": (lower, *sealed.blind.scores[1:])}))
+    with pytest.raises(SnellenError, match=r"blind\.json"):
+        verify(str(sealed.root), 0, None, None, None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("suite", "subjects", "how"),
+    [
+        ("combo", ["fake:chance", "fake:blind-to=colour"], {"conditions": ["images=shuffled", "order=shuffled"]}),
+        ("combo", ["encoder:colour-histogram"], {"conditions": ["vanilla", "sheet=single"], "repeats": 2}),
+        ("combo", ["fake:oracle"], {"conditions": ["method=perceive-then-classify", "samples=1,questions=one"]}),
+        ("vlm2-bench", ["fake:chance", "encoder:hog"], {"conditions": ["vanilla", "images=grey"]}),
+        ("vfm-bench", ["fake:chance", "encoder:efficientnet-lite0"], {"conditions": ["shots=0..2"]}),
+        ("ava-bench", ["fake:chance", "encoder:hog"], {"decide": "none", "seed": 5}),
+    ],
+    ids=str,
+)
+def test_honest_runs_are_verified(
+    suite: str, subjects: list[str], how: dict[str, Any], sets_folder: Path, tmp_path: Path
+) -> None:
+    run(small_set(suite, sets_folder), subjects, tmp_path / "run", show_progress=False, **how)
+    verify(str(tmp_path / "run"), 1, None, None, None)
