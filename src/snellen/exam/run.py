@@ -291,7 +291,10 @@ def run(
                 responses = _ask(root, plan)
                 while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
                     progress.restart()
-                    items, plan = larger, replace(plan, items=larger, arms=arms_about(larger), preflight=())
+                    items, plan = (
+                        larger,
+                        replace(plan, items=larger, arms=arms_about(larger), preflight=(), deciders={}),
+                    )
                     responses = _ask(root, plan)
         except (BudgetSpent, Interrupted) as cause:
             stop = cause

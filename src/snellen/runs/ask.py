@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from snellen.analysis.deciding import Question
 from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.condition import Condition
@@ -23,7 +22,6 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
-from snellen.runs.deciding import Decider
 from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.preview import expected_cost
@@ -122,14 +120,6 @@ class _Shared:
     takers: Counter[tuple[str, str]] = field(default_factory=Counter)
     stopped: list[BaseException] = field(default_factory=list)
     views: dict[tuple[str, str], _Views] = field(default_factory=dict)
-    deciders: dict[Question, Decider] = field(default_factory=dict)
-
-    def decider(self, question: Question) -> Decider:
-        """The rule by which the run's tasks are asked until this is decided."""
-        plan = self.plan
-        if question not in self.deciders:
-            self.deciders[question] = Decider(plan.items, plan.suite, question, plan.max_items)
-        return self.deciders[question]
 
     def take_views(self, task: Task, condition: Condition) -> _Views:
         """The views of a task under a settled condition, made once for all arms."""
@@ -347,7 +337,7 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
     elif arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
         is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
-        schedule = runner.shared.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
+        schedule = runner.plan.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
     batches = _TrialBatches(runner, task, subject, method, schedule)
     if (batch := next(schedule, None)) is not None:
         await batches.begin(batch)

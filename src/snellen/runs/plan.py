@@ -20,7 +20,7 @@ from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, r
 from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
 from snellen.remote import address_of
-from snellen.runs.deciding import DropDecider
+from snellen.runs.deciding import Decider, DropDecider
 from snellen.subjects.recorded import ItemIndex, Recorded, Recording
 
 
@@ -82,7 +82,7 @@ class Plan:
     `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or arm that
     is no longer asked. `preflight` are replies to first questions, given before the run could record them; they count
     towards the budget. With `is_replay` no calls are made, and responses are those of the record. `records` are tasks
-    that workers have asked, whose exchanges are in the run folder.
+    that workers have asked, whose exchanges are in the run folder. `deciders` are made when they are first needed.
     """
 
     items: ItemSet
@@ -103,6 +103,13 @@ class Plan:
     is_replay: bool = False
     records: Sequence[TaskRecord] = ()
     drop: DropDecider | None = None
+    deciders: dict[Question, Decider] = field(default_factory=dict, compare=False)
+
+    def decider(self, question: Question) -> Decider:
+        """The rule by which the tasks of the plan are asked until this is decided."""
+        if question not in self.deciders:
+            self.deciders[question] = Decider(self.items, self.suite, question, self.max_items)
+        return self.deciders[question]
 
 
 def run_card(plan: Plan) -> RunCard:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from snellen.analysis.deciding import sampled
 from snellen.core.response import Response
 from snellen.core.suite import settle
-from snellen.runs.deciding import Decider
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import primary_score
 
@@ -23,7 +22,6 @@ def is_undecided(plan: Plan, responses: Sequence[Response]) -> bool:
 
 def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple[Arm, str]]:
     """The arms and tasks that are undecided after all drawn items, of which there are fewer than `max_items`."""
-    deciders: dict[str, Decider] = {}
     by_task: dict[tuple[str, str, int, str], list[Response]] = {}
     for response in responses:
         key = response.subject, response.condition, response.repeat, response.task
@@ -31,7 +29,7 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
     for arm in plan.arms:
         if not arm.decide or arm.decide == "drop" or arm.is_recorded:
             continue
-        decider = deciders.setdefault(arm.decide, Decider(plan.items, plan.suite, arm.decide, plan.max_items))
+        decider = plan.decider(arm.decide)
         axes = settle(arm.condition, plan.suite, arm.subject.card).columns()
         for task in plan.suite.tasks.values():
             of_task = by_task.get((arm.subject.card.name, str(arm.condition), arm.repeat, task.id), [])
