@@ -20,6 +20,7 @@ import pytest
 
 from snellen.cli.verification import verify
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
@@ -105,11 +106,37 @@ def test_seeds_and_salts_are_long_and_new() -> None:
 @pytest.mark.parametrize("field", ["suite", "version", "recipe", "parameters", "seed", "salt", "commitment"])
 def test_a_changed_seal_is_refused(field: str, tmp_path: Path) -> None:
     seal = make_seal(SUITES.get("combo"), _options(Path()))
-    others = {"parameters": {**seal.parameters, "n": 5}, "seed": str(int(seal.seed) ^ 1), "suite": "ava-bench"}
+    others = {
+        "parameters": seal.parameters.model_copy(update={"n": 5}),
+        "seed": str(int(seal.seed) ^ 1),
+        "suite": "ava-bench",
+    }
     flipped = ("0" if getattr(seal, field)[0] != "0" else "1") + getattr(seal, field)[1:] if field not in others else ""
     write_secret(tmp_path / "exam.seal", seal.model_copy(update={field: others.get(field, flipped)}))
     with pytest.raises(SnellenError, match="does not follow from its content"):
         read_seal(tmp_path / "exam.seal")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("size", [100000, 100000]), ("size", "abc"), ("n", "many"), ("tasks", 3), ("settings", {"a": [1]}), ("x", 1)],
+    ids=str,
+)
+def test_a_stranger_s_seal_with_impossible_parameters_is_refused_in_one_line(
+    name: str, value: Any, exam: Exam, tmp_path: Path
+) -> None:
+    """Its commitment follows from its content, and the card of the set has it: the stranger made both."""
+    shutil.copytree(exam.root / "items", tmp_path / "items")
+    facts = exam.seal.model_dump(mode="json", exclude={"commitment", "schema_version"})
+    facts["parameters"][name] = value
+    commitment = digest(facts)
+    (tmp_path / "items" / "revealed.json").write_text(
+        json.dumps({**facts, "commitment": commitment, "schema_version": 2})
+    )
+    _set_json(tmp_path / "items" / "itemset.json", "recipe", "sealed", value=commitment)
+    with pytest.raises(SnellenError) as raised:
+        verify(str(tmp_path / "items"), 0, None, None, None)
+    assert len(str(raised.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize("suite", SEALABLE)

@@ -49,5 +49,5 @@ def with_checksum(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def has_checksum(facts: Mapping[str, Any]) -> bool:
-    """True if plain data are as `sealed` returned them."""
+    """True if plain data are as `with_checksum` returned them."""
     return facts.get("checksum") == digest({name: facts[name] for name in facts if name != "checksum"}, 16)

@@ -7,13 +7,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.storage.runfolder import is_run, read_run_card
-from snellen.core.storage.seal import SEALED, Seal, conceal, new_seal, write_revealed
-from snellen.core.suite import BuildOptions, Suite
+from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, new_seal, write_revealed
+from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
 from snellen.exam.items import find_recipe, with_blind
 from snellen.remote import fetched
 from snellen.runs.gate import open_items
@@ -22,8 +21,6 @@ from snellen.suites import SUITES
 
 RECIPE = "generated"
 """The recipe that can be sealed: only its items exist nowhere before they are built."""
-PARAMETERS = ("n", "tasks", "full", "size", "renderer", "quality", "balance", "settings", "allow_unmatched")
-"""Options of a build that a seal fixes, in addition to the seed."""
 
 
 def make_seal(suite: Suite, options: BuildOptions) -> Seal:
@@ -31,20 +28,17 @@ def make_seal(suite: Suite, options: BuildOptions) -> Seal:
 
     Raises SnellenError for options that the recipe refuses, or if the suite generates no items.
     """
-    values = {name: getattr(options, name) for name in PARAMETERS}
-    parameters = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-    seal = new_seal(suite.name, suite.card.version, RECIPE, parameters | {"settings": dict(options.settings)})
+    parameters = {name: getattr(options, name) for name in SealParameters.model_fields}
+    seal = new_seal(suite.name, suite.card.version, RECIPE, SealParameters(**parameters))
     find_recipe(suite, RECIPE).parameters(sealed_options(seal, options))
     return seal
 
 
 def sealed_options(seal: Seal, options: BuildOptions) -> BuildOptions:
-    """The options with the parameters and the seed of a seal. Raises SnellenError for unknown parameters."""
-    if odd := set(seal.parameters) ^ set(PARAMETERS):
-        raise SnellenError(f"seal {seal.commitment[:16]}…: unknown or missing parameters {', '.join(sorted(odd))}")
-    values: dict[str, Any] = dict(seal.parameters)
-    values |= {"tasks": tuple(values["tasks"]), "size": tuple(values["size"]) if values["size"] else None}
-    return replace(options, **values, seed=int(seal.seed))
+    """The options with the parameters and the seed of a seal. Raises SnellenError for impossible sizes of images."""
+    if not all(MIN_SIDE_PX <= side <= MAX_SIDE_PX for side in seal.parameters.size or ()):
+        raise SnellenError(f"seal {seal.commitment[:16]}…: images of {seal.parameters.size} pixels cannot be made")
+    return replace(options, **dict(seal.parameters), seed=int(seal.seed))
 
 
 def build_sealed(seal: Seal, options: BuildOptions) -> ItemSet:

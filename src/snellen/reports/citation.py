@@ -15,6 +15,7 @@ from snellen.analysis.run_view import arm_name, examined
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.storage.run_digest import RunDigest, read_digest
 from snellen.core.storage.seal import SEALED
+from snellen.core.storage.versions import versions
 from snellen.core.suite import SuiteCard
 from snellen.reports.loading import Exam
 from snellen.reports.words import rate
@@ -45,10 +46,8 @@ class Citation:
 
 def citation(exams: Iterable[Exam]) -> Citation:
     """The citation of a report about these exams."""
-    import snellen
-
     fields = {"title": "{Snellen}: an eye exam for machines that see", "author": "{The Snellen authors}"}
-    entries = {"snellen": _entry("software", "snellen", fields | {"version": snellen.__version__})}
+    entries = {"snellen": _entry("software", "snellen", fields | {"version": versions()["snellen"]})}
     methods = []
     for exam in exams:
         key, entry = paper_entry(exam.joined.suite.card)
@@ -104,13 +103,13 @@ def methods_paragraph(exam: Exam, paper: str = "") -> str:
 
 
 def _examination(run: Run, paper: str) -> str:
-    versions = run.card.versions.get("snellen", "")
+    version = run.card.versions.get("snellen", "")
     items = {response.item_id: response.task for response in run.responses}
     counts = Counter(items.values())
     tasks = ", ".join(f"{counts[task]} of {task}" for task in run.suite.tasks if counts[task])
     subjects = _subjects(run)
     return (
-        f"We examined {_listed(subjects)} with Snellen {versions} [snellen] on {len(items)} test items of "
+        f"We examined {_listed(subjects)} with Snellen {version} [snellen] on {len(items)} test items of "
         f"{run.suite.card.title}, version {run.card.version}{f' [{paper}]' if paper else ''}: {tasks}."
     ).replace("  ", " ")
 

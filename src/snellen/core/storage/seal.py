@@ -12,9 +12,9 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical, digest
@@ -30,8 +30,24 @@ SEALED = "sealed"
 """Key of the commitment in the recipe of a sealed set, where other sets have `seed`."""
 
 
+class SealParameters(BaseModel):
+    """The options of a build (`core.suite.BuildOptions`) that a seal fixes, in addition to the seed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    n: int | None
+    tasks: tuple[str, ...]
+    full: bool
+    size: tuple[int, int] | None
+    renderer: str
+    quality: str
+    balance: Literal["paper", "answers"] | None
+    settings: dict[str, str]
+    allow_unmatched: bool
+
+
 class Seal(Card):
-    """What a sealed set was made from. `parameters` are options of its build; `seed` is a decimal number as text.
+    """What a sealed set was made from. `seed` is a decimal number as text.
 
     `commitment` is the SHA-256 of the canonical JSON of all other fields but the schema version, which `salt` protects
     from guesses.
@@ -42,19 +58,19 @@ class Seal(Card):
     suite: str
     version: str
     recipe: str
-    parameters: dict[str, Any]
+    parameters: SealParameters
     seed: str = Field(pattern=r"^\d{1,40}$")
     salt: str = Field(pattern=r"^[0-9a-f]{64}$")
     commitment: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-def new_seal(suite: str, version: str, recipe: str, parameters: Mapping[str, Any]) -> Seal:
+def new_seal(suite: str, version: str, recipe: str, parameters: SealParameters) -> Seal:
     """A seal of these parameters with a new seed and salt from the operating system's secure source."""
     facts: dict[str, Any] = {
         "suite": suite,
         "version": version,
         "recipe": recipe,
-        "parameters": dict(parameters),
+        "parameters": parameters.model_dump(),
         "seed": str(secrets.randbits(SEED_BITS)),
         "salt": secrets.token_hex(SALT_BYTES),
     }
