@@ -38,8 +38,8 @@ def test_the_threshold_is_halfway_between_guesses_and_lapses() -> None:
     assert weibull(0.7, 0.7, 3.0, 0.1, 0.125) == pytest.approx((0.125 + 0.9) / 2)
     assert weibull(-9.0, 0.7, 3.0, 0.1, 0.125) == pytest.approx(0.125)
     assert weibull(9.0, 0.7, 3.0, 0.1, 0.125) == pytest.approx(0.9)
-    # One tenth of a log unit above, slope 2: 1 - 2^-(10^.2) = 1 - 2^-1.58489 = .66664.
-    assert weibull(0.8, 0.7, 2.0, 0.0, 0.0) == pytest.approx(0.66664, abs=1e-5)
+    # One tenth of a log unit above, slope 2: 1 - 2^-(10^.2) = 1 - 2^-1.58489 = .66665.
+    assert weibull(0.8, 0.7, 2.0, 0.0, 0.0) == pytest.approx(0.66665, abs=1e-5)
 
 
 def test_a_posterior_worked_by_hand() -> None:

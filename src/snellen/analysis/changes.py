@@ -262,7 +262,7 @@ def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFr
 
 def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     """Mean value (NaN for none) and cluster of each item that was not declined, by condition."""
-    if task not in set(run.scores[protocol_of(run)]["task"]):
+    if task not in set(run.scores[protocol_of(run)]["task"]) or main_metric(run, task).estimate is not None:
         return {}
     scores = score_rows(run, task)
     scores = scores[scores["outcome"] != "not_applicable"]

@@ -25,6 +25,11 @@ LAPSE_WEIGHTS: Floats = np.array([4.0, 4.0, 3.0, 2.0, 1.0])
 STEP, BEYOND = 0.04, 0.8
 """Distance of thresholds on the grid, and how far it extends beyond the levels, in log10 units."""
 SIMULATIONS = 1000
+CREDIBLE = "95 % credible interval"
+"""The kind of the interval of a threshold."""
+PEAKS: Floats = np.arange(-6.0, 0.0)
+CURVATURES: Floats = np.array([0.0, 0.04, 0.12, 0.36])
+"""Logarithms (base 2) of peak frequencies, and rises of the threshold with the square of octaves from the peak."""
 
 
 class Answers(NamedTuple):
@@ -65,7 +70,7 @@ class Grid:
     """Psychometric functions on a grid of parameters, with the prior of each.
 
     `right` has the probability of a right answer, conditions x functions; `thresholds`, `slopes`, `lapses` and `prior`
-    have one number per function.
+    have one number per function; so have the rows of `by_frequency`, if there are several kinds of stimulus.
     """
 
     right: Floats
@@ -73,6 +78,7 @@ class Grid:
     slopes: Floats
     lapses: Floats
     prior: Floats
+    by_frequency: Floats | None = None
 
     @cached_property
     def logs(self) -> tuple[Floats, Floats]:
@@ -89,6 +95,11 @@ def _entropy(p: Floats) -> Floats:
     return -p * np.log(np.maximum(p, 1e-300))
 
 
+def _combined(*parameters: Floats) -> list[Floats]:
+    """All combinations of the values of parameters, one array per parameter."""
+    return [np.asarray(part.ravel(), np.float64) for part in np.meshgrid(*parameters, indexing="ij")]
+
+
 def weibull_grid(levels: npt.ArrayLike, alternatives: int, has_control: bool = True) -> Grid:
     """The grid for levels in log10 units; the last condition is a control that only a lapse fails.
 
@@ -96,15 +107,30 @@ def weibull_grid(levels: npt.ArrayLike, alternatives: int, has_control: bool = T
     """
     x = np.asarray(levels, np.float64)
     count = round((x.max() - x.min() + 2 * BEYOND) / STEP) + 1
-    t, s, lapse = np.meshgrid(
-        np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, LAPSES, indexing="ij"
-    )  # fmt: skip
-    t, s, lapse = t.ravel(), s.ravel(), lapse.ravel()
+    t, s, lapse = _combined(np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, LAPSES)
     right = weibull(x[:, None], t, s, lapse, 1.0 / alternatives)
     if has_control:
         right = np.vstack([right, 1.0 - lapse])
     weights = LAPSE_WEIGHTS[np.searchsorted(LAPSES, lapse)]
     return Grid(right, t, s, lapse, weights / weights.sum())
+
+
+def sensitivity_grid(levels: npt.ArrayLike, frequencies: Sequence[float], alternatives: int) -> Grid:
+    """The grid for contrasts at several spatial frequencies (cycles per pixel): one function of contrast sensitivity.
+
+    The threshold rises with the square of octaves from the peak frequency: a log-parabola (Watson and Ahumada 2005,
+    Journal of Vision 5(9):6). Conditions are the levels (log10) at each frequency in turn, then the controls.
+    `thresholds` are those at the frequency of these that is seen best, `by_frequency` those at each.
+    """
+    x = np.asarray(levels, np.float64)
+    count = round((x.max() - x.min() + 2 * BEYOND) / (1.5 * STEP)) + 1
+    thresholds = np.linspace(x.min() - BEYOND, x.max() + BEYOND, count)
+    t, peak, curvature, s, lapse = _combined(thresholds, PEAKS, CURVATURES, SLOPES[1::2], LAPSES[1:4])
+    octaves = np.log2(np.asarray(frequencies))[:, None] - peak
+    by_frequency = t + curvature * octaves**2
+    right = weibull(x[None, :, None], by_frequency[:, None], s, lapse, 1.0 / alternatives).reshape(-1, len(t))
+    weights = np.ones(len(t)) / len(t)
+    return Grid(np.vstack([right, 1.0 - lapse]), by_frequency.min(0), s, lapse, weights, by_frequency)
 
 
 def posterior(grid: Grid, answers: Answers) -> Floats:

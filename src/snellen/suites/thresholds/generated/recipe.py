@@ -1,0 +1,180 @@
+"""The `generated` recipe: a bank of fresh exemplars at every level of every task.
+
+A bank has sixteen levels of a task and easy controls, and equally many exemplars of each, all of which differ: in
+sub-pixel position, place on the grid of a vision tower, polarity, background. Answers are balanced within a level.
+Training items are of the easiest levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Option, Split
+from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.suite import BuildOptions, Settings
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Drawing, Measure, Stimulus
+
+SUITE, VERSION = "thresholds", "1"
+SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
+"""The side of the canvas in pixels; tasks that cannot be drawn on a larger one are left out."""
+EXEMPLARS, QUICK_EXEMPLARS = 16, 4
+"""Exemplars of each level by default and of `--quick`."""
+EASY, TRAIN_EXEMPLARS = 6, 14
+"""The number of easiest levels of which there are training items, and how many of each."""
+BLANK = Drawing(Image.new("L", (1, 1), 128), {}, {})
+"""For sets on which blind scores are measured."""
+SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.018, 12_000
+"""CPU time and disk space of an image, for plans."""
+
+
+def side_of(options: BuildOptions) -> int:
+    """The side of the canvas."""
+    return int(options.setting("canvas", SETTINGS))
+
+
+def measures_of(options: BuildOptions) -> list[Measure]:
+    """The measures that are built. Raises SnellenError for unknown ones, and for those without such a canvas."""
+    side = side_of(options)
+    fitting = [measure for measure in MEASURES.values() if side in measure.canvases]
+    options.refuse_others(SUITE, MEASURES, ())
+    for name in options.tasks:
+        if side not in MEASURES[name].canvases:
+            sizes = ", ".join(map(str, MEASURES[name].canvases))
+            raise SnellenError(f"{SUITE}: {name} has no canvas of {side} px; --set canvas= takes {sizes} for it")
+    return [measure for measure in fitting if not options.tasks or measure.task in options.tasks]
+
+
+def conditions(measure: Measure, count: int) -> list[tuple[int, str]]:
+    """(index of the level, variant) of `count` test items; the index of controls is the number of levels.
+
+    They come in rounds of all levels and a control, so that the first items of a bank are a smaller bank. With fewer
+    items than a round has, levels are spread.
+    """
+    rounds = [LEVELS, *reversed(range(LEVELS))]
+    if count < len(rounds):
+        rounds = [rounds[number * len(rounds) // count] for number in range(count)]
+    chosen = [(rounds[number % len(rounds)], number // len(rounds)) for number in range(count)]
+    return [(level, measure.variants[turn % len(measure.variants)]) for level, turn in chosen]
+
+
+def count_of(options: BuildOptions) -> int:
+    """The number of test items of a task."""
+    return options.test_items(SUITE, EXEMPLARS * (LEVELS + 1), QUICK_EXEMPLARS * (LEVELS + 1))
+
+
+class Generated:
+    """Draws a bank of items."""
+
+    settings = SETTINGS
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Count, seed, canvas."""
+        tasks = [measure.task for measure in measures_of(options)]
+        return {
+            "counts": dict.fromkeys(tasks, count_of(options)),
+            "train": EASY * TRAIN_EXEMPLARS,
+            "seed": options.seed,
+            **options.changed(SETTINGS),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Items, seconds and bytes."""
+        count, measures = count_of(options), measures_of(options)
+        images, share = len(measures) * (count + EASY * TRAIN_EXEMPLARS), (side_of(options) / SIDE) ** 2
+        return {
+            "suite": SUITE,
+            "images": images,
+            "items": dict.fromkeys((measure.task for measure in measures), count),
+            "seconds": round(images * SECONDS_AN_IMAGE * share),
+            "bytes": round(images * BYTES_AN_IMAGE * share),
+            "workers": 1,
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Draw the images and write the items."""
+        refuse_existing(options.out)
+        media = MediaFolder(options.out / "media")
+        bank = Bank(options.seed, side_of(options), media, options.renderer == "blank")
+        items = [item for measure in measures_of(options) for item in bank.items(measure, count_of(options))]
+        return write_itemset(
+            options.out,
+            items,
+            source="generated",
+            recipe=self.parameters(options),
+            notes=["not covered of the paper: there is no paper; the measures are those of design/thresholds.md"],
+        )
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The items of one seed on a canvas of one side; without images (one grey pixel) if `is_blank`."""
+
+    seed: int
+    side: int
+    media: MediaFolder
+    is_blank: bool = False
+
+    def items(self, measure: Measure, count: int) -> Iterator[Item]:
+        """The test items of a measure, then its training items."""
+        easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(TRAIN_EXEMPLARS)]
+        train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
+        splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
+            ("test", conditions(measure, count)), ("train", train),
+        )  # fmt: skip
+        for split, chosen in splits:
+            rng = stream(SUITE, self.seed, measure.task, split, "answers")
+            answers = balanced([level for level, _ in chosen], len(measure.answers), rng)
+            for number, ((level, variant), answer) in enumerate(zip(chosen, answers, strict=True)):
+                yield self._item(measure, split, number, level, variant, answer)
+
+    def _item(self, measure: Measure, split: Split, number: int, level: int, variant: str, answer: int) -> Item:
+        is_control = level == LEVELS
+        amount = measure.control_on(self.side) if is_control else measure.levels_on(self.side)[level]
+        rng = stream(SUITE, self.seed, measure.task, split, number)
+        stimulus = Stimulus(amount, answer, self.side, variant)
+        drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
+        image, name = self.media.add_image(drawing.image, quick=True), measure.answers[answer]
+        factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
+        handle = f"generated/{measure.task}-{split}-{number:04d}"
+        return Item(
+            item_id=handle,
+            suite=SUITE,
+            task=measure.task,
+            version=VERSION,
+            split=split,
+            question=measure.question,
+            query=(image,),
+            options=tuple(Option(key, key) for key in measure.answers),
+            answer=name,
+            answer_kind="choice",
+            stimulus_id=handle,
+            group_id=handle,
+            cluster_id=handle,
+            factors={**factors, **drawing.factors},
+            measures={measure.quantity: amount, "canvas_px": float(self.side), **drawing.measures},
+            latent={
+                "shows": {image.sha256: {"answer": name}},
+                "claims": {key: {"answer": [key]} for key in measure.answers},
+            },
+            provenance={"source": "generated", "seed": self.seed},
+        )
+
+
+def balanced(levels: Sequence[int], alternatives: int, rng: np.random.Generator) -> list[int]:
+    """An answer for each item, by their levels: within a level all are equally frequent, or differ by one."""
+    pools: dict[int, list[int]] = {}
+    answers = []
+    for level in levels:
+        if not pools.get(level):
+            pools[level] = rng.permutation(alternatives).tolist()
+        answers.append(pools[level].pop())
+    return answers
