@@ -6,6 +6,7 @@ from snellen.core.condition import Condition, Value
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.thresholds.generated.recipe import Generated
+from snellen.suites.thresholds.report.sections import sections
 from snellen.suites.thresholds.tasks import AXES, TASKS
 
 
@@ -19,4 +20,5 @@ SUITE = Suite(
     tasks=TASKS,
     recipes={"generated": Generated()},
     resolve=_resolve,
+    sections=sections,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -175,9 +175,3 @@ def schedule(items: Sequence[Item]) -> Schedule:
             errors |= yield tuple(batch)
 
     return order
-
-
-def by_level(result: Fitted, variant: int, count: int) -> dict[str, Any]:
-    """Counts and right answers by level, of one kind of stimulus."""
-    part = slice(variant * count, (variant + 1) * count)
-    return {"counts": result.answers.counts[part], "right": result.answers.right[part]}

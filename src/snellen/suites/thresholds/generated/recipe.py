@@ -164,6 +164,7 @@ class Bank:
             latent={
                 "shows": {image.sha256: {"answer": name}},
                 "claims": {key: {"answer": [key]} for key in measure.answers},
+                "level": np.log10(amount).item(),
             },
             provenance={"source": "generated", "seed": self.seed},
         )
