@@ -105,10 +105,19 @@ def fitted(items: Sequence[Item], errors: Sequence[float]) -> Fitted:
     return Fitted(fit(grid, answers), grid, answers, side)
 
 
+def digits(value: float) -> str:
+    """A level without its unit, three significant digits."""
+    return f"{value:#.{3 if value >= 1 else 2}g}".rstrip(".")
+
+
 def amount(value: float, measure: Measure) -> str:
-    """A level with its unit, three significant digits."""
-    text = f"{value:#.{3 if value >= 1 else 2}g}".rstrip(".")
-    return f"{text}{'' if measure.unit == '°' else ' '}{measure.unit}"
+    """A level with its unit."""
+    return f"{digits(value)}{'' if measure.unit == '°' else ' '}{measure.unit}"
+
+
+def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
+    """A threshold with its unit and interval: `6.10 px [5.20, 7.00]`."""
+    return f"{amount(value, measure)} [{digits(low)}, {digits(high)}]"
 
 
 def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) -> Estimate:
@@ -123,8 +132,8 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) 
     value, low, high = (float(10**end) for end in result.fit[:3])
     for is_beyond, bound, state in ((value < levels[0], levels[0], BELOW), (value > levels[-1], levels[-1], ABOVE)):
         if is_beyond:
-            return Estimate(bound, math.nan, math.nan, "", state, amount(bound, measure))
-    notes = [f"{amount(value, measure)} [{amount(low, measure)}, {amount(high, measure)}]"]
+            return Estimate(bound, math.nan, math.nan, "", state, "")
+    notes = [with_ends(value, low, high, measure)]
     if deviance_p(result.grid, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
         notes.append("the answers fit no psychometric function")
     return Estimate(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))

@@ -28,7 +28,8 @@ SPACING = 6.0
 def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> Drawing:
     ground, ink, polarity = contrasting(rng)
     plane, gap = canvas(stimulus.side, ground), stimulus.level
-    x, y = (float(c) for c in stimulus.side / 2 + rng.uniform(-SHIFT, SHIFT, 2))
+    dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
+    x, y, shift = stimulus.side / 2 + dx, stimulus.side / 2 + dy, {"shift_x": dx, "shift_y": dy}
     rings = [(x, y, stimulus.answer)]
     if flankers:
         away = SPACING * gap
@@ -38,7 +39,7 @@ def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> Drawi
     for ring_x, ring_y, direction in rings:
         part = window(plane, ring_x, ring_y, 2.5 * gap + 1)
         paint(plane, part, coverage(landolt(ring_x, ring_y, gap, direction), part), ink)
-    return Drawing(image_of(plane), {"polarity": polarity}, {"phase_x": x % 1, "phase_y": y % 1})
+    return Drawing(image_of(plane), {"polarity": polarity}, shift)
 
 
 def draw_alone(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
@@ -64,7 +65,7 @@ ACUITY = Measure(
     levels=geometric(0.5, 32.0),
     control=56.0,
     draw=draw_alone,
-    sentence="reads the direction of a gap of {value}",
+    sentence="needs a gap of {value}",
     canvases=(SIDE, 1024, 2048),
 )
 CROWDED = Measure(
@@ -80,5 +81,5 @@ CROWDED = Measure(
     levels=geometric(0.5, 20.0),
     control=22.0,
     draw=draw_crowded,
-    sentence="reads the direction of a gap of {value} between four other rings",
+    sentence="needs a gap of {value} between four other rings",
 )

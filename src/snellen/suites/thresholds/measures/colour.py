@@ -19,6 +19,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 CENTRES = {
@@ -88,7 +89,9 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
         across, down = centres(part)
         noisy[part] |= np.hypot(across - x, down - y) < RADIUS + 1
     return Drawing(
-        image_of(plane, noisy, rng), {"centre": centre}, {"direction_degrees": 360.0 / DIRECTIONS * direction}
+        image_of(plane, noisy, rng),
+        {"centre": centre},
+        {"direction_degrees": 360.0 / DIRECTIONS * direction, **shift_of(layout)},
     )
 
 
@@ -102,5 +105,5 @@ COLOUR = Measure(
     levels=geometric(0.25, 30.0),
     control=40.0,
     draw=draw,
-    sentence="notices a difference of colour of {value} (CIEDE2000)",
+    sentence="needs a difference of colour of {value} (CIEDE2000)",
 )

@@ -15,6 +15,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 FREQUENCIES = {"1/32": 1 / 32, "1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4}
@@ -43,7 +44,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
             wave = np.cos(2 * np.pi * frequency * (across * np.cos(angle) + down * np.sin(angle)) + phase)
             plane[part] *= (1 + stimulus.level * fade * wave)[..., None]
         paint(plane, part, np.clip(1.1 - np.abs(distance - RADIUS - 2), 0.0, 1.0), 0.6 * ground)
-    return Drawing(image_of(plane, noisy, rng), {}, {"ground": round(ground, 4)})
+    return Drawing(image_of(plane, noisy, rng), {}, {"ground": round(ground, 4), **shift_of(layout)})
 
 
 CONTRAST = Measure(
@@ -56,6 +57,6 @@ CONTRAST = Measure(
     levels=geometric(0.2, 60.0),
     control=95.0,
     draw=lambda stimulus, rng: draw(stimulus._replace(level=stimulus.level / 100), rng),
-    sentence="notices stripes of {value} contrast, at the frequency that it sees best",
+    sentence="needs a contrast of {value}, at the frequency that it sees best",
     variants=tuple(FREQUENCIES),
 )

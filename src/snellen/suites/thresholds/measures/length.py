@@ -15,6 +15,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 WIDTH = 5.0
@@ -32,7 +33,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
         w, h = (WIDTH / 2, half) if upright else (half, WIDTH / 2)
         rectangle(plane, x - w, y - h, x + w, y + h, ink)
     factors = {"polarity": polarity, "bars": "upright" if upright else "level"}
-    return Drawing(image_of(plane), factors, {"base_px": round(base, 2)})
+    return Drawing(image_of(plane), factors, {"base_px": round(base, 2), **shift_of(layout)})
 
 
 LENGTH = Measure(
@@ -45,5 +46,5 @@ LENGTH = Measure(
     levels=geometric(0.8, 80.0),
     control=120.0,
     draw=draw,
-    sentence="notices that a bar is longer by {value}",
+    sentence="needs a bar that is longer by {value}",
 )

@@ -98,6 +98,12 @@ def patches(rng: np.random.Generator, wobble: float = 2.0) -> Iterator[tuple[str
         yield place, float(x + dx), float(y + dy)
 
 
+def shift_of(layout: Sequence[tuple[str, float, float]]) -> dict[str, float]:
+    """The mean distance of the patches from their places in the middle of the canvas, in pixels, as measures."""
+    dx, dy = (float(np.mean([place[axis] for place in layout])) - SIDE / 2 for axis in (1, 2))
+    return {"shift_x": round(dx, 3), "shift_y": round(dy, 3)}
+
+
 def numbered(ground: float | Sequence[float], ink: float, layout: Sequence[tuple[str, float, float]]) -> Plane:
     """A canvas with a numeral at the upper left of every patch."""
     plane = canvas(SIDE, np.asarray(ground, np.float32), 1 if isinstance(ground, float) else 3)

@@ -20,6 +20,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 BASE = 20
@@ -55,7 +56,9 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
         points.append(np.array([x, y]) + scattered(count, reach, 2 * radius + 1, rng))
         radii.append(np.full(count, radius))
     dots(plane, np.concatenate(points), np.concatenate(radii), ink)
-    return Drawing(image_of(plane), {"polarity": polarity, "equal": "total area" if same_area else "size"}, {})
+    return Drawing(
+        image_of(plane), {"polarity": polarity, "equal": "total area" if same_area else "size"}, shift_of(layout)
+    )
 
 
 NUMBER = Measure(
@@ -70,5 +73,5 @@ NUMBER = Measure(
     levels=tuple(100 * more / BASE for more in MORE),
     control=100 * CONTROL / BASE,
     draw=draw,
-    sentence="notices that there are {value} more dots",
+    sentence="needs {value} more dots",
 )

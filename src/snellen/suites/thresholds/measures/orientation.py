@@ -16,6 +16,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 LENGTH, WIDTH = 70.0, 6.0
@@ -32,7 +33,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
         degrees = base + (side * stimulus.level if number == stimulus.answer else 0.0)
         part = window(plane, x, y, RADIUS)
         paint(plane, part, coverage(bar(x, y, LENGTH, WIDTH, degrees), part), ink)
-    return Drawing(image_of(plane), {"polarity": polarity}, {"base_degrees": round(base, 2)})
+    return Drawing(image_of(plane), {"polarity": polarity}, {"base_degrees": round(base, 2), **shift_of(layout)})
 
 
 ORIENTATION = Measure(
@@ -45,5 +46,5 @@ ORIENTATION = Measure(
     levels=geometric(0.25, 45.0),
     control=75.0,
     draw=draw,
-    sentence="notices that a bar is tilted by {value}",
+    sentence="needs a tilt of {value}",
 )

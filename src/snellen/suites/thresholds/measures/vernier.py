@@ -15,6 +15,7 @@ from snellen.suites.thresholds.measures.measure import (
     numbered,
     odd_question,
     patches,
+    shift_of,
 )
 
 WIDTH, LENGTH, DISTANCE = 3.0, 34.0, 4.0
@@ -34,7 +35,9 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
             ends = (aside, start, aside + WIDTH, start + LENGTH)
             x0, y0, x1, y1 = ends if upright else (ends[1], ends[0], ends[3], ends[2])
             rectangle(plane, x + x0, y + y0, x + x1, y + y1, ink)
-    return Drawing(image_of(plane), {"polarity": polarity, "lines": "upright" if upright else "level"}, {})
+    return Drawing(
+        image_of(plane), {"polarity": polarity, "lines": "upright" if upright else "level"}, shift_of(layout)
+    )
 
 
 VERNIER = Measure(
@@ -49,5 +52,5 @@ VERNIER = Measure(
     levels=geometric(0.05, 10.0),
     control=18.0,
     draw=draw,
-    sentence="notices that two lines are offset by {value}",
+    sentence="needs an offset of {value}",
 )

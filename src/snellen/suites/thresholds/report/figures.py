@@ -36,11 +36,11 @@ def chart(entries: Sequence[Any], levels: Sequence[float]) -> Figure:
     from matplotlib.figure import Figure
 
     sizes = [level for level in levels[::-2] if level >= 1.0]
-    heights = np.array(sizes) / sizes[0] * 1.0 + 0.22
+    heights = np.array(sizes) / sizes[0] + 0.25
     tops = np.concatenate([[0.0], np.cumsum(heights)])
     middles = (tops[:-1] + tops[1:]) / 2
     names = [two_lines(entry.name, 26) for entry in entries]
-    figure = Figure(figsize=(5.2 + 0.9 * len(entries), 6.4), layout="constrained")
+    figure = Figure(figsize=(5.2 + 0.9 * len(entries), 5.2), layout="constrained")
     axes = figure.subplots()
     for row, (size, middle) in enumerate(zip(sizes, middles, strict=True)):
         half = size / sizes[0] / 2
@@ -102,15 +102,15 @@ def functions(panels: Sequence[Panel]) -> Figure:
                 axes.plot([np.log10(value)], [y], color=appearance["color"], marker="|", markersize=7)
         axes.axhline(1 / len(panel.measure.answers), color=MUTED, linestyle="--", linewidth=0.9)
         ticks = panel.curves[0][5][[0, 5, 10, 15]]
-        axes.set_xticks(ticks, [f"{10**tick:.2g}" for tick in ticks])
+        axes.set_xticks(ticks, [f"{float(f'{10**tick:.2g}'):g}" for tick in ticks])
         axes.set_title(f"{panel.task}, {panel.measure.unit}")
         plain_axes(axes)
         axes.set_yticks((0, 0.5, 1), ("0", "50", "100 %"))
     for axes in grid.ravel()[len(panels) :]:
         axes.set_axis_off()
-    handles = {}
+    handles = dict[str, Any]()
     for axes in grid.ravel():
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
-    figure.legend(handles.values(), handles.keys(), loc="outside lower left", ncols=3, fontsize=8.5)
+    figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
     return figure

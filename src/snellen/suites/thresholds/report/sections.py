@@ -28,9 +28,9 @@ from snellen.core.seeds import stream
 from snellen.scoring.psychometric import credible_ends, deviance_p, posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
-from snellen.suites.thresholds.measures.measure import PLACES, Measure
+from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
-from snellen.suites.thresholds.scoring import Fitted, amount, fitted
+from snellen.suites.thresholds.scoring import Fitted, amount, fitted, with_ends
 
 
 class Measured(NamedTuple):
@@ -89,7 +89,7 @@ def _chart(entries: list[Measured]) -> ReportSection:
     side = entries[0].result.side
     shown = [entry for entry in entries if entry.state != NOT_UNDERSTOOD]
     figure = partial(figures.chart, shown, MEASURES["acuity"].levels_on(side)) if shown else None
-    rows = [[entry.name, f"{side} px", _cell(entry, MEASURES["acuity"]), _share(entry, side)] for entry in entries]
+    rows = [[entry.name, f"{side} px", _cell(entry), _share(entry, side)] for entry in entries]
     table = pd.DataFrame(rows, columns=["subject", "canvas", "gap", "gap as a share of the canvas"])
     return ReportSection("Acuity chart", note, table, figure, "acuity-chart")
 
@@ -98,22 +98,19 @@ def _share(entry: Measured, side: int) -> str:
     return f"1/{side / entry.value:.0f}" if entry.state == MEASURED else DASH
 
 
-def _cell(entry: Measured, measure: Measure) -> str:
+def _cell(entry: Measured) -> str:
+    """The threshold as a text, or the state in its place."""
+    measure = MEASURES[entry.task]
     if entry.state == MEASURED:
-        return f"{amount(entry.value, measure)} [{amount(entry.low, measure)}, {amount(entry.high, measure)}]"
+        return with_ends(entry.value, entry.low, entry.high, measure)
     sign = {BELOW: "less than ", ABOVE: "more than "}.get(entry.state)
     return f"{sign}{amount(entry.value, measure)}" if sign else entry.state
 
 
-def in_words(entry: Measured, measure: Measure) -> str:
+def in_words(entry: Measured) -> str:
     """What a threshold says, as a sentence without its subject."""
-    levels = measure.levels_on(entry.result.side)
-    if entry.state == MEASURED:
-        return measure.sentence.format(value=_cell(entry, measure))
-    if entry.state == BELOW:
-        return f"{measure.sentence.format(value=amount(levels[0], measure))} or less"
-    if entry.state == ABOVE:
-        return f"fails at {amount(levels[-1], measure)}, the largest level"
+    if entry.state in (MEASURED, BELOW, ABOVE):
+        return MEASURES[entry.task].sentence.format(value=_cell(entry))
     right, controls = int(entry.result.answers.right[-1]), int(entry.result.answers.counts[-1])
     return f"did not understand the question: {right} of {controls} easy questions right"
 
@@ -121,8 +118,8 @@ def in_words(entry: Measured, measure: Measure) -> str:
 def _in_words(by_task: dict[str, list[Measured]]) -> ReportSection:
     note = (
         "A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Slope is "
-        "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the share "
-        "of simulated observers with this function whose answers fit it no better: below 0.01 the function is wrong."
+        "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the "
+        "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong."
     )
     rows = []
     for task, entries in by_task.items():
@@ -134,7 +131,7 @@ def _in_words(by_task: dict[str, list[Measured]]) -> ReportSection:
                 [
                     task,
                     entry.name,
-                    in_words(entry, MEASURES[task]),
+                    in_words(entry),
                     f"{int(answers.counts[:-1].sum())}",
                     f"{int(answers.right[-1])} of {int(answers.counts[-1])}",
                     f"{fit.slope:.1f}" if is_fitted else DASH,
@@ -150,8 +147,8 @@ def _functions(by_task: dict[str, list[Measured]]) -> ReportSection:
     note = (
         "Share of right answers by level, easy levels on the right. The area of a dot is the number of answers; the "
         "dashed line is the guess rate. The bar at the foot is the threshold with its 95 % credible interval. Levels "
-        "were chosen by the answers before, so most answers are near the threshold. Of contrast the function is that of "
-        "the spatial frequency that is seen best, and dots are answers at it."
+        "were chosen by the answers before, so most answers are near the threshold. Of contrast the function is that "
+        "of the spatial frequency that is seen best, and dots are answers at it."
     )
     panels = [
         figures.Panel(task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in shown])
@@ -163,7 +160,10 @@ def _functions(by_task: dict[str, list[Measured]]) -> ReportSection:
 
 
 def curve(entry: Measured) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
-    """(levels in log10 units, answers, share right, fitted probability) at the levels, of contrast at the frequency seen best."""
+    """Levels in log10 units, and at each the answers, the share right and the fitted probability.
+
+    Of contrast they are those at the frequency that is seen best.
+    """
     grid, answers = entry.result.grid, entry.result.answers
     weights = posterior(grid, answers)
     count = len(CONTRAST.levels)
@@ -192,8 +192,11 @@ def _sensitivity(entries: list[Measured]) -> ReportSection:
         cells = []
         for values in entry.result.grid.by_frequency:
             ends = (float(values @ weights), *credible_ends(np.round(values, 6), weights))
-            value, low, high = (amount(min(float(10**end), 100.0), CONTRAST) for end in ends)
-            cells.append(f"{value} [{low}, {high}]")
+            value, low, high = (float(10**end) for end in ends)
+            least, most = CONTRAST.levels[0], CONTRAST.levels[-1]
+            state = BELOW if value < least else ABOVE if value > most else MEASURED
+            bound = {BELOW: least, ABOVE: most}.get(state, value)
+            cells.append(_cell(Measured(CONTRAST.task, entry.name, state, bound, low, high, entry.result)))
         rows.append([entry.name, *cells])
     table = pd.DataFrame(rows, columns=["subject", *(f"{name} cycles/px" for name in FREQUENCIES)])
     return ReportSection("Contrast by spatial frequency", note, table if rows else None, None, "contrast")
