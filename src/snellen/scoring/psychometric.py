@@ -27,8 +27,8 @@ STEP, BEYOND = 0.04, 0.8
 SIMULATIONS = 1000
 CREDIBLE = "95 % credible interval"
 """The kind of the interval of a threshold."""
-PEAKS: Floats = np.arange(-6.0, 0.0)
-CURVATURES: Floats = np.array([0.0, 0.04, 0.12, 0.36])
+PEAKS: Floats = np.array([-5.5, -4.0, -2.5, -1.0])
+CURVATURES: Floats = np.array([0.0, 0.06, 0.24])
 """Logarithms (base 2) of peak frequencies, and rises of the threshold with the square of octaves from the peak."""
 
 

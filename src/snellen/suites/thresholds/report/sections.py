@@ -75,8 +75,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield _chart(by_task["acuity"])
     yield _in_words(by_task)
     yield _functions(by_task)
-    if "contrast" in by_task:
-        yield _sensitivity(by_task["contrast"])
+    yield from _sensitivity(by_task.get("contrast", []))
     yield from _places(run)
 
 
@@ -156,7 +155,11 @@ def _functions(by_task: dict[str, list[Measured]]) -> ReportSection:
         if (shown := [entry for entry in entries if entry.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
     figure = partial(figures.functions, panels) if panels else None
-    return ReportSection("Psychometric functions", note, None, figure, "functions")
+    cells = {(task, entry.name): _cell(entry) for task, entries in by_task.items() for entry in entries}
+    names = list(dict.fromkeys(name for _, name in cells))
+    rows = [[task, *(cells.get((task, name), DASH) for name in names)] for task in by_task]
+    table = pd.DataFrame(rows, columns=["task", *names])
+    return ReportSection("Psychometric functions", note, table, figure, "functions")
 
 
 def curve(entry: Measured) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
@@ -178,7 +181,7 @@ def curve(entry: Measured) -> tuple[figures.Numbers, figures.Numbers, figures.Nu
     )
 
 
-def _sensitivity(entries: list[Measured]) -> ReportSection:
+def _sensitivity(entries: list[Measured]) -> Iterator[ReportSection]:
     note = (
         "The smallest Michelson contrast of stripes that is noticed, by their spatial frequency in cycles per pixel, "
         "with 95 % credible intervals. One function of three parameters is fitted to all answers, so thresholds at "
@@ -199,7 +202,8 @@ def _sensitivity(entries: list[Measured]) -> ReportSection:
             cells.append(_cell(Measured(CONTRAST.task, entry.name, state, bound, low, high, entry.result)))
         rows.append([entry.name, *cells])
     table = pd.DataFrame(rows, columns=["subject", *(f"{name} cycles/px" for name in FREQUENCIES)])
-    return ReportSection("Contrast by spatial frequency", note, table if rows else None, None, "contrast")
+    if rows:
+        yield ReportSection("Contrast by spatial frequency", note, table, None, "contrast")
 
 
 def _places(run: Run) -> Iterator[ReportSection]:
