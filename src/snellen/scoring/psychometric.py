@@ -24,7 +24,7 @@ LAPSES: Floats = np.array([0.0, 0.02, 0.05, 0.1, 0.2])
 LAPSE_WEIGHTS: Floats = np.array([4.0, 4.0, 3.0, 2.0, 1.0])
 STEP, BEYOND = 0.04, 0.8
 """Distance of thresholds on the grid, and how far it extends beyond the levels, in log10 units."""
-SIMULATIONS = 1000
+SIMULATIONS = 400
 CREDIBLE = "95 % credible interval"
 """The kind of the interval of a threshold."""
 PEAKS: Floats = np.array([-5.5, -4.0, -2.5, -1.0])

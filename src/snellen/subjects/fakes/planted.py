@@ -13,7 +13,6 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.scoring.psychometric import weibull
 
 SLOPE, LAPSE = 3.0, 0.02
 """The slope per log10 unit, and the share of wrong answers to easy questions."""
@@ -21,7 +20,7 @@ SLOPE, LAPSE = 3.0, 0.02
 
 @dataclass(frozen=True)
 class Planted(Base):
-    """Right with the probability of a psychometric function at the item's `level` (in `latent`, log10 units).
+    """Sees with the probability of a Weibull function of the item's `level` (in `latent`, log10 units).
 
     The threshold is at the place `threshold` among the levels of a task: 1 is the hardest, 2.5 between the second and
     the third. What it does not see, it guesses.
@@ -45,7 +44,8 @@ class Planted(Base):
         hashes = {image.stored_sha256 for image in view.query}
         levels = self._levels[item.task]
         threshold = np.interp(self.threshold, np.arange(1, len(levels) + 1), levels)
-        seen = weibull(item.latent["level"], threshold, SLOPE, LAPSE, 0.0)
+        sensed = 1 - 2.0 ** -(10.0 ** (SLOPE * (item.latent["level"] - threshold)))
+        seen = 1 - LAPSE if item.factors.get("control") == "yes" else (1 - LAPSE) * sensed
         if {image.sha256 for image in item.query} <= hashes and rng.random() < seen:
             return view.reply.write(item.answer)
         return view.reply.name(str(rng.choice(offered)))
