@@ -11,19 +11,18 @@ from __future__ import annotations
 import csv
 import gzip
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from snellen.core.seeds import stream
 from snellen.scoring.equality import Equality, equality, equality_grid
-from snellen.scoring.psychometric import Answers, Grid, next_conditions, posterior
+from snellen.scoring.psychometric import Answers, FunctionGrid, next_conditions, posterior
 
 FILE = "touching_circles.csv.gz"
 QUESTIONS, CANVASES = ("overlapping", "touching"), (384, 769, 1155)
-CELLS: Mapping[str, Callable[[str], Any]] = {"canvas_px": int, "distance": float, "said_yes": lambda cell: cell == "1"}
 BATCH = 8
 
 
@@ -47,10 +46,12 @@ def judgements(folder: Path) -> list[Judgement]:
     """All answers in the order of the file."""
     with gzip.open(folder / FILE, "rt") as file:
         rows = list(csv.DictReader(file))
-    return [
-        Judgement(*(row[name] for name in ("question", "model")), *(cast(row[name]) for name, cast in CELLS.items()))
-        for row in rows
-    ]
+    return [_judgement(row) for row in rows]
+
+
+def _judgement(row: Mapping[str, str]) -> Judgement:
+    canvas, distance, says_yes = int(row["canvas_px"]), float(row["distance"]), row["said_yes"] == "1"
+    return Judgement(row["question"], row["model"], canvas, distance, says_yes)
 
 
 def distances(chosen: Sequence[Judgement]) -> list[float]:
@@ -68,9 +69,9 @@ def answers_of(chosen: Sequence[Judgement], levels: Sequence[float]) -> Answers:
     return Answers(counts, yes)
 
 
-def measured(chosen: Sequence[Judgement], levels: Sequence[float], grid: Grid) -> Equality:
+def measured(chosen: Sequence[Judgement], levels: Sequence[float], functions: FunctionGrid) -> Equality:
     """Point of subjective equality and spread of these answers."""
-    return equality(grid, answers_of(chosen, levels))
+    return equality(functions, answers_of(chosen, levels))
 
 
 class Replay(NamedTuple):

@@ -11,9 +11,18 @@ from typing import NamedTuple
 import numpy as np
 
 from snellen.core.seeds import stream
-from snellen.scoring.psychometric import Answers, Fit, Grid, fit, next_conditions, posterior, weibull, weibull_grid
+from snellen.scoring.psychometric import (
+    Answers,
+    Fit,
+    FunctionGrid,
+    fit,
+    next_conditions,
+    posterior,
+    weibull,
+    weibull_grid,
+)
 
-LEVELS = np.linspace(0.0, 1.8, 16)
+LEVELS = np.linspace(0.0, 1.8, 16).tolist()
 """Sixteen levels over 1.8 log10 units, as the suite's acuity has them."""
 ANSWERS, CONTROLS, EXEMPLARS = 40, 8, 16
 SLOPES, LAPSES = (1.5, 5.0), (0.0, 0.02, 0.05, 0.1)
@@ -44,7 +53,9 @@ class Observer(NamedTuple):
     fit: Fit
 
 
-def measured(design: Design, grid: Grid, planted: tuple[float, float, float], rng: np.random.Generator) -> Fit:
+def measured(
+    design: Design, functions: FunctionGrid, planted: tuple[float, float, float], rng: np.random.Generator
+) -> Fit:
     """The fit to the answers of an observer with this threshold, slope and lapse rate."""
     threshold, slope, lapse = planted
     counts, right = np.zeros((2, len(LEVELS) + 1), np.int64)
@@ -53,15 +64,15 @@ def measured(design: Design, grid: Grid, planted: tuple[float, float, float], rn
     for start in range(0, design.answers, design.batch or design.answers):
         size = min(design.batch or design.answers, design.answers - start)
         if design.batch:
-            weights = posterior(grid, Answers(counts, right))
-            chosen = next_conditions(grid, weights, available, size)
+            weights = posterior(functions, Answers(counts, right))
+            chosen = next_conditions(functions, weights, available, size)
         else:
             chosen = [number % len(LEVELS) for number in range(size)]
         for level in chosen:
             available[level] -= 1
             counts[level] += 1
             right[level] += rng.random() < weibull(LEVELS[level], threshold, slope, lapse, 1 / design.alternatives)
-    return fit(grid, Answers(counts, right))
+    return fit(functions, Answers(counts, right))
 
 
 def observers(design: Design, count: int, lapses: tuple[float, ...] = LAPSES, seed: int = 0) -> Iterator[Observer]:

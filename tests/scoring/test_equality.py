@@ -18,7 +18,7 @@ from snellen.scoring.psychometric import Answers
 from tests.helpers.circles import distances, judgements, measured, replay_rates
 
 REAL_REPLIES = os.environ.get("REAL_REPLIES", "")
-LEVELS = np.linspace(-0.2, 0.3, 11)
+LEVELS = np.linspace(-0.2, 0.3, 11).tolist()
 PRINTED = {
     ("gemini-1.5", "overlapping"): (93, (-0.02, -0.01, 0.00)),
     ("gemini-1.5", "touching"): (92, (0.06, 0.07, 0.07)),
@@ -35,7 +35,7 @@ PRINTED = {
 def planted(point: float, spread: float, each: int, seed: int) -> Equality:
     """The fit to simulated answers, `each` at every level."""
     rng, counts = stream("test", "equality", seed), np.full(len(LEVELS), each)
-    yes = rng.binomial(counts, norm.cdf((point - LEVELS) / spread))
+    yes = rng.binomial(counts, norm.cdf((point - np.array(LEVELS)) / spread))
     return equality(equality_grid(LEVELS), Answers(counts, yes))
 
 

@@ -11,7 +11,7 @@ import pytest
 from snellen.core.seeds import stream
 from snellen.scoring.psychometric import (
     Answers,
-    Grid,
+    FunctionGrid,
     credible_ends,
     deviance_p,
     fit,
@@ -28,10 +28,10 @@ def counts(*pairs: tuple[int, int]) -> Answers:
     return Answers(np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs]))
 
 
-def tiny(right: list[list[float]]) -> Grid:
+def tiny(right: list[list[float]]) -> FunctionGrid:
     """Two functions with equal priors and thresholds 0 and 1."""
     ones = np.ones(2)
-    return Grid(np.array(right), np.array([0.0, 1.0]), ones, 0 * ones, ones / 2)
+    return FunctionGrid(np.array(right), np.array([0.0, 1.0]), ones, 0 * ones, ones / 2)
 
 
 def test_the_threshold_is_halfway_between_guesses_and_lapses() -> None:
@@ -57,7 +57,7 @@ def test_a_posterior_worked_by_hand() -> None:
 def test_the_next_condition_has_the_least_expected_entropy() -> None:
     rng = stream("test", "next condition")
     right = rng.uniform(0.05, 0.95, (4, 6))
-    grid = Grid(right, np.arange(6.0), np.ones(6), np.zeros(6), np.full(6, 1 / 6))
+    grid = FunctionGrid(right, np.arange(6.0), np.ones(6), np.zeros(6), np.full(6, 1 / 6))
     weights = rng.dirichlet(np.ones(6))
 
     def expected_entropy(conditions: tuple[int, ...]) -> float:
@@ -89,14 +89,14 @@ def test_credible_ends_of_a_normal_posterior() -> None:
 
 
 def test_observers_beyond_the_levels_are_beyond_them() -> None:
-    grid = weibull_grid(np.linspace(0, 1.5, 16), 8)
+    grid = weibull_grid(np.linspace(0, 1.5, 16).tolist(), 8)
     perfect, blind = (counts(*[(3, right)] * 16, (8, 8)) for right in (3, 0))
     assert fit(grid, perfect).threshold < 0 < fit(grid, perfect).high + 0.2
     assert fit(grid, blind).threshold > 1.5
 
 
 def test_goodness_of_fit_refuses_what_is_no_psychometric_function() -> None:
-    grid, levels = weibull_grid(np.linspace(0, 1.5, 16), 8), np.linspace(0, 1.5, 16)
+    grid, levels = weibull_grid(np.linspace(0, 1.5, 16).tolist(), 8), np.linspace(0, 1.5, 16)
     numbers = np.full(17, 30)
     share = np.append(weibull(levels, 0.8, 2.5, 0.02, 1 / 8), 0.98)
     good = Answers(numbers, np.round(numbers * share).astype(np.int64))
@@ -106,7 +106,7 @@ def test_goodness_of_fit_refuses_what_is_no_psychometric_function() -> None:
 
 
 def test_goodness_of_fit_of_planted_observers_is_uniform_enough() -> None:
-    grid, rng = weibull_grid(np.linspace(0, 1.5, 8), 8), stream("test", "uniform")
+    grid, rng = weibull_grid(np.linspace(0, 1.5, 8).tolist(), 8), stream("test", "uniform")
     numbers, share = np.full(9, 20), np.append(weibull(np.linspace(0, 1.5, 8), 0.7, 2.3, 0.02, 1 / 8), 0.98)
     below = [deviance_p(grid, Answers(numbers, rng.binomial(numbers, share)), rng) < 0.1 for _ in range(60)]
     assert np.mean(below) < 0.25

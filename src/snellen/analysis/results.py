@@ -18,7 +18,7 @@ from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
-from snellen.core.score import OUTCOMES, Estimate, Metric
+from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
@@ -165,7 +165,7 @@ def results(
     return pd.DataFrame(rows, columns=result_columns(suite))
 
 
-def _of_estimate(estimate: Estimate) -> dict[str, Any]:
+def _of_estimate(estimate: Measurement) -> dict[str, Any]:
     """The numbers of a row that are those of an estimate; those that follow from a mean of scores are not known."""
     unknown = dict.fromkeys(("value_read", "detectable", "items_needed"), math.nan)
     ends = {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}

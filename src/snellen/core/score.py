@@ -33,7 +33,7 @@ MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = (
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Measurement:
     """A number estimated from all answers of a subject to a task, such as a threshold, in the metric's unit.
 
     `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `state` is one of
@@ -77,7 +77,7 @@ class Metric:
     is_defined: Callable[[Item], bool] = _always
     title: str = ""
     remark: str = ""
-    estimate: Callable[[Sequence[Item], Sequence[float]], Estimate] | None = None
+    estimate: Callable[[Sequence[Item], Sequence[float]], Measurement] | None = None
 
     @property
     def best(self) -> float:

@@ -8,14 +8,14 @@ accuracy mixes both. Lapses l are answers that have nothing to do with x.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from snellen.scoring.psychometric import Answers, Grid, credible_ends, posterior
+from snellen.scoring.psychometric import Answers, FunctionGrid, credible_ends, posterior
 
-LAPSES = np.array([0.0, 0.03, 0.1, 0.2, 0.3])
+LAPSES = (0.0, 0.03, 0.1, 0.2, 0.3)
 POINTS, SPREADS = 65, 19
 """Points of equality and spreads on the grid."""
 SMALLEST = 1e-6
@@ -33,7 +33,7 @@ class Equality(NamedTuple):
     spread_high: float
 
 
-def equality_grid(levels: npt.ArrayLike, lapses: npt.ArrayLike = LAPSES) -> Grid:
+def equality_grid(levels: Sequence[float], lapses: Sequence[float] = LAPSES) -> FunctionGrid:
     """The grid for judgements at these levels: `thresholds` are points of equality, `slopes` are spreads.
 
     Points lie within the levels or half their range beyond them; spreads are between 1/60 of the range and the range.
@@ -47,12 +47,12 @@ def equality_grid(levels: npt.ArrayLike, lapses: npt.ArrayLike = LAPSES) -> Grid
     spreads = np.geomspace(reach / 60, reach, SPREADS)
     m, s, lapse = (part.ravel() for part in np.meshgrid(points, spreads, np.asarray(lapses), indexing="ij"))
     says_yes = lapse / 2 + (1 - lapse) * ndtr((m - x[:, None]) / s)
-    return Grid(np.clip(says_yes, SMALLEST, 1 - SMALLEST), m, s, lapse, np.full(len(m), 1 / len(m)))
+    return FunctionGrid(np.clip(says_yes, SMALLEST, 1 - SMALLEST), m, s, lapse, np.full(len(m), 1 / len(m)))
 
 
-def equality(grid: Grid, answers: Answers) -> Equality:
+def equality(functions: FunctionGrid, answers: Answers) -> Equality:
     """The point of subjective equality and the spread after these answers; `answers.right` counts those with yes."""
-    weights, logs = posterior(grid, answers), np.log(grid.slopes)
-    point = float(weights @ grid.thresholds), *credible_ends(grid.thresholds, weights)
+    weights, logs = posterior(functions, answers), np.log(functions.slopes)
+    point = float(weights @ functions.thresholds), *credible_ends(functions.thresholds, weights)
     low, high = credible_ends(logs, weights)
     return Equality(*point, *(float(np.exp(end)) for end in (weights @ logs, low, high)))

@@ -53,20 +53,20 @@ class Fit(NamedTuple):
 
 
 def weibull(
-    levels: npt.ArrayLike,
+    x: npt.ArrayLike,
     threshold: npt.ArrayLike,
     slope: npt.ArrayLike,
     lapse: npt.ArrayLike,
     guess: float,
 ) -> Floats:
-    """The probability of a right answer at levels in log10 units; all arguments but `guess` are broadcast."""
-    log_odds = np.clip(np.asarray(slope) * (np.asarray(levels) - np.asarray(threshold)), -30.0, 3.0)
+    """The probability of a right answer at levels x in log10 units; all arguments but `guess` are broadcast."""
+    log_odds = np.clip(np.asarray(slope) * (np.asarray(x) - np.asarray(threshold)), -30.0, 3.0)
     detected = -np.expm1(-np.log(2.0) * 10.0**log_odds)
     return np.asarray(guess + (1.0 - guess - np.asarray(lapse)) * detected, np.float64)
 
 
 @dataclass(frozen=True)
-class Grid:
+class FunctionGrid:
     """Psychometric functions on a grid of parameters, with the prior of each.
 
     `right` has the probability of a right answer, conditions x functions; `thresholds`, `slopes`, `lapses` and `prior`
@@ -100,7 +100,7 @@ def _combined(*parameters: Floats) -> list[Floats]:
     return [np.asarray(part.ravel(), np.float64) for part in np.meshgrid(*parameters, indexing="ij")]
 
 
-def weibull_grid(levels: npt.ArrayLike, alternatives: int, has_control: bool = True) -> Grid:
+def weibull_grid(levels: Sequence[float], alternatives: int, has_control: bool = True) -> FunctionGrid:
     """The grid for levels in log10 units; the last condition is a control that only a lapse fails.
 
     Its thresholds extend beyond the levels by `BEYOND`. Without `has_control` there are only the levels.
@@ -112,10 +112,10 @@ def weibull_grid(levels: npt.ArrayLike, alternatives: int, has_control: bool = T
     if has_control:
         right = np.vstack([right, 1.0 - lapse])
     weights = LAPSE_WEIGHTS[np.searchsorted(LAPSES, lapse)]
-    return Grid(right, t, s, lapse, weights / weights.sum())
+    return FunctionGrid(right, t, s, lapse, weights / weights.sum())
 
 
-def sensitivity_grid(levels: npt.ArrayLike, frequencies: Sequence[float], alternatives: int) -> Grid:
+def sensitivity_grid(levels: Sequence[float], frequencies: Sequence[float], alternatives: int) -> FunctionGrid:
     """The grid for contrasts at several spatial frequencies (cycles per pixel): one function of contrast sensitivity.
 
     The threshold rises with the square of octaves from the peak frequency: a log-parabola (Watson and Ahumada 2005,
@@ -130,13 +130,13 @@ def sensitivity_grid(levels: npt.ArrayLike, frequencies: Sequence[float], altern
     by_frequency = t + curvature * octaves**2
     right = weibull(x[None, :, None], by_frequency[:, None], s, lapse, 1.0 / alternatives).reshape(-1, len(t))
     weights = np.ones(len(t)) / len(t)
-    return Grid(np.vstack([right, 1.0 - lapse]), by_frequency.min(0), s, lapse, weights, by_frequency)
+    return FunctionGrid(np.vstack([right, 1.0 - lapse]), by_frequency.min(0), s, lapse, weights, by_frequency)
 
 
-def posterior(grid: Grid, answers: Answers) -> Floats:
+def posterior(functions: FunctionGrid, answers: Answers) -> Floats:
     """The posterior of the functions of a grid after these answers."""
-    right, wrong = grid.logs
-    return _normalised(np.log(grid.prior) + answers.right @ right + (answers.counts - answers.right) @ wrong)
+    right, wrong = functions.logs
+    return _normalised(np.log(functions.prior) + answers.right @ right + (answers.counts - answers.right) @ wrong)
 
 
 def _normalised(logs: Floats) -> Floats:
@@ -144,7 +144,7 @@ def _normalised(logs: Floats) -> Floats:
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def next_conditions(grid: Grid, weights: Floats, available: Sequence[int] | Ints, size: int) -> list[int]:
+def next_conditions(functions: FunctionGrid, weights: Floats, available: Sequence[int] | Ints, size: int) -> list[int]:
     """The conditions of the next `size` answers, which are given before any of them is known.
 
     Each in turn adds most to what the answers so far tell of the function together: the mutual information of all
@@ -155,22 +155,22 @@ def next_conditions(grid: Grid, weights: Floats, available: Sequence[int] | Ints
     outcomes = weights[None, :]  # probability of each outcome so far, jointly with each function
     chosen: list[int] = []
     while len(chosen) < size and remaining.any():
-        joint = outcomes @ grid.right.T  # outcomes x conditions, for one more right answer
+        joint = outcomes @ functions.right.T  # outcomes x conditions, for one more right answer
         information = (_entropy(joint) + _entropy(outcomes.sum(1, keepdims=True) - joint)).sum(0)
-        information -= grid.entropies @ weights
+        information -= functions.entropies @ weights
         best = int(np.argmax(np.where(remaining > 0, information, -np.inf)))
         chosen.append(best)
         remaining[best] -= 1
-        outcomes = np.vstack([outcomes * grid.right[best], outcomes * (1.0 - grid.right[best])])
+        outcomes = np.vstack([outcomes * functions.right[best], outcomes * (1.0 - functions.right[best])])
     return chosen
 
 
-def fit(grid: Grid, answers: Answers) -> Fit:
+def fit(functions: FunctionGrid, answers: Answers) -> Fit:
     """The fit to these answers."""
-    weights = posterior(grid, answers)
-    low, high = credible_ends(grid.thresholds, weights)
-    slope = float(np.exp(weights @ np.log(grid.slopes)))
-    return Fit(float(weights @ grid.thresholds), low, high, slope, float(weights @ grid.lapses))
+    weights = posterior(functions, answers)
+    low, high = credible_ends(functions.thresholds, weights)
+    slope = float(np.exp(weights @ np.log(functions.slopes)))
+    return Fit(float(weights @ functions.thresholds), low, high, slope, float(weights @ functions.lapses))
 
 
 def credible_ends(values: Floats, weights: Floats, level: float = 0.95) -> tuple[float, float]:
@@ -186,15 +186,15 @@ def credible_ends(values: Floats, weights: Floats, level: float = 0.95) -> tuple
     return float(low), float(high)
 
 
-def deviance_p(grid: Grid, answers: Answers, rng: np.random.Generator) -> float:
+def deviance_p(functions: FunctionGrid, answers: Answers, rng: np.random.Generator) -> float:
     """The share of `SIMULATIONS` data sets of the best fit that fit no better than these answers.
 
     Each set is simulated with the same number of answers and fitted anew. A small share means that no function of the
     grid describes the answers (Wichmann and Hill 2001, Perception & Psychophysics 63).
     """
-    right, wrong = grid.logs
+    right, wrong = functions.logs
     best = int(np.argmax(answers.right @ right + (answers.counts - answers.right) @ wrong))
-    sets = np.vstack([answers.right, rng.binomial(answers.counts, grid.right[:, best], (SIMULATIONS, len(right)))])
+    sets = np.vstack([answers.right, rng.binomial(answers.counts, functions.right[:, best], (SIMULATIONS, len(right)))])
     log_likelihood = (sets @ right + (answers.counts - sets) @ wrong).max(1)
     share = sets / np.maximum(answers.counts, 1)
     saturated = -(answers.counts * (_entropy(share) + _entropy(1.0 - share))).sum(1)

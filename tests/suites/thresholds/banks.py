@@ -49,10 +49,10 @@ class Observer(Base):
         item = self.items[view.item_id]
         level = np.log10(item.measures[MEASURES[item.task].quantity])
         threshold = self.thresholds[item.task]
-        seen = weibull(level, np.log10(threshold), self.slope, self.lapse, 0.0)
+        sensed = weibull(level, np.log10(threshold), self.slope, self.lapse, 0.0)
         if item.factors["control"] == "yes" and threshold < BLIND:
-            seen = np.asarray(1 - self.lapse)
-        is_seen = rng.random() < seen
+            sensed = np.asarray(1 - self.lapse)
+        is_seen = rng.random() < sensed
         text = item.answer if is_seen else str(rng.choice(view.reply.offered))
         await asyncio.sleep(float(rng.exponential(0.0005)))
         return Reply(text)

@@ -23,26 +23,26 @@ from snellen.suites.thresholds.drawing import (
     rectangle,
 )
 from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.measure import PITCH, SHIFT, SIDE, Drawing, Stimulus
+from snellen.suites.thresholds.measures.measure import PITCH, SHIFT, SIDE, Stimulus, StimulusImage
 
 PART = slice(0, 40), slice(0, 40)
 EASIEST = 15
 
 
-def drawn(task: str, level: int, answer: int = 4, variant: int = 0, seed: int = 0) -> Drawing:
+def draw(task: str, level: int, answer: int = 4, variant: int = 0, seed: int = 0) -> StimulusImage:
     """A stimulus of a task at a level, 0 the hardest."""
     measure = MEASURES[task]
     stimulus = Stimulus(measure.levels[level], answer, SIDE, measure.variants[variant % len(measure.variants)])
     return measure.draw(stimulus, stream("test", "thresholds", task, level, answer, seed))
 
 
-def linear(drawing: Drawing) -> Any:
+def linear(drawing: StimulusImage) -> Any:
     """Linear light of the grey pixels."""
     values = np.asarray(drawing.image, np.float64) / 255
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
 
 
-def ink(drawing: Drawing) -> Any:
+def ink(drawing: StimulusImage) -> Any:
     """The share of each pixel that is covered by ink, from the ground in the corner and the strongest ink."""
     light = linear(drawing)
     ground = light[0, 0]
@@ -54,18 +54,18 @@ REACH = 58
 """Half the side of the part of the image around a patch that is measured."""
 
 
-def cell(drawing: Drawing, place: int) -> Any:
+def cell(drawing: StimulusImage, patch: int) -> Any:
     """The inked share of the pixels around a patch, without its numeral."""
-    x, y = centre(drawing, place)
+    x, y = centre(drawing, patch)
     share = ink(drawing)[y - REACH : y + REACH, x - REACH : x + REACH].copy()
     share[:22, :17] = 0.0
     return share
 
 
-def centre(drawing: Drawing, place: int) -> tuple[int, int]:
+def centre(drawing: StimulusImage, patch: int) -> tuple[int, int]:
     """The nearest pixel to the middle of a patch, but for its own wobble."""
     shift = drawing.measures["shift_x"], drawing.measures["shift_y"]
-    column, row = place % 3 - 1, place // 3 - 1
+    column, row = patch % 3 - 1, patch // 3 - 1
     return round(SIDE / 2 + PITCH * column + shift[0]), round(SIDE / 2 + PITCH * row + shift[1])
 
 
@@ -136,11 +136,11 @@ def test_noise_keeps_the_mean_below_one_grey_level() -> None:
 
 @pytest.mark.parametrize("level", [3, 7, 11, EASIEST])
 def test_offsets_of_lines_are_as_stated(level: int) -> None:
-    drawing = drawn("vernier", level)
+    drawing = draw("vernier", level)
     upright = drawing.factors["lines"] == "upright"
     offsets = []
-    for place in range(9):
-        share = cell(drawing, place)
+    for patch in range(9):
+        share = cell(drawing, patch)
         share = share if upright else share.T
         rows = np.flatnonzero(share.sum(1) > 2.5)
         middle = (rows[0] + rows[-1]) / 2
@@ -149,15 +149,15 @@ def test_offsets_of_lines_are_as_stated(level: int) -> None:
         above, below = ((half * x).sum() / half.sum() for half in halves)
         offsets.append(abs(above - below))
     assert offsets[4] == pytest.approx(MEASURES["vernier"].levels[level], abs=0.03)
-    assert max(offset for place, offset in enumerate(offsets) if place != 4) < 0.03
+    assert max(offset for patch, offset in enumerate(offsets) if patch != 4) < 0.03
 
 
 @pytest.mark.parametrize("level", [4, 9, EASIEST])
 def test_bars_are_longer_as_stated(level: int) -> None:
-    drawing = drawn("length", level)
+    drawing = draw("length", level)
     areas = []
-    for place in range(9):
-        share = cell(drawing, place)
+    for patch in range(9):
+        share = cell(drawing, patch)
         areas.append(share.sum())
     usual = np.delete(areas, 4)
     assert np.ptp(usual) / usual.mean() < 0.02
@@ -166,39 +166,39 @@ def test_bars_are_longer_as_stated(level: int) -> None:
 
 @pytest.mark.parametrize("level", [5, 9, 12])
 def test_bars_are_tilted_as_stated(level: int) -> None:
-    drawing = drawn("orientation", level)
+    drawing = draw("orientation", level)
     angles = []
-    for place in range(9):
-        share = cell(drawing, place)
+    for patch in range(9):
+        share = cell(drawing, patch)
         y, x = np.mgrid[0 : share.shape[0], 0 : share.shape[1]]
         x, y = (axis - (share * axis).sum() / share.sum() for axis in (x, y))
         xx, yy, xy = ((share * product).sum() for product in (x * x, y * y, x * y))
         angles.append(math.degrees(0.5 * math.atan2(2 * xy, xx - yy)))
     turns = [(angle - angles[0] + 90) % 180 - 90 for angle in angles]
-    assert max(abs(turn) for place, turn in enumerate(turns) if place != 4) < 0.3
+    assert max(abs(turn) for patch, turn in enumerate(turns) if patch != 4) < 0.3
     assert abs(turns[4]) == pytest.approx(MEASURES["orientation"].levels[level], abs=0.3)
 
 
 @pytest.mark.parametrize("variant", range(4))
 def test_gratings_have_their_contrast(variant: int) -> None:
     for level in (9, 12, EASIEST):
-        drawing, stated = drawn("contrast", level, variant=variant), MEASURES["contrast"].levels[level] / 100
+        drawing, stated = draw("contrast", level, variant=variant), MEASURES["contrast"].levels[level] / 100
         light, ground, deviations = linear(drawing), drawing.measures["ground"], []
-        for place in range(9):
-            x, y = centre(drawing, place)
+        for patch in range(9):
+            x, y = centre(drawing, patch)
             part = light[y - 24 : y + 24, x - 24 : x + 24] / ground - 1
             deviations.append((part.max() - part.min()) / 2)
         assert 0.88 * stated < deviations[4] < stated + 0.012
-        assert max(deviation for place, deviation in enumerate(deviations) if place != 4) < 0.012
+        assert max(deviation for patch, deviation in enumerate(deviations) if patch != 4) < 0.012
 
 
 def test_colours_differ_as_stated() -> None:
     for level in (5, 10, EASIEST):
-        drawing = drawn("colour-difference", level)
+        drawing = draw("colour-difference", level)
         pixels = np.asarray(drawing.image, np.float64)
         colours = []
-        for place in range(9):
-            x, y = centre(drawing, place)
+        for patch in range(9):
+            x, y = centre(drawing, patch)
             part = pixels[y - 14 : y + 14, x - 14 : x + 14].reshape(-1, 3)
             colours.append(part.mean(0).tolist())
         usual = np.mean(np.delete(colours, 4, axis=0), axis=0)
@@ -211,17 +211,17 @@ def test_dots_are_more_as_stated() -> None:
     # Of equal total area: the number follows from the area of one dot, which is that of the others times 20 / n.
     for level in (2, 8, EASIEST):
         for seed in range(3):
-            drawing = drawn("number", level, seed=seed)
+            drawing = draw("number", level, seed=seed)
             counts = []
-            for place in range(9):
-                share = cell(drawing, place)
-                counts.append(_pieces(share > 0.35))
+            for patch in range(9):
+                share = cell(drawing, patch)
+                counts.append(_dots(share > 0.35))
             expected = 20 * (1 + MEASURES["number"].levels[level] / 100)
             assert counts[4] == pytest.approx(expected, abs=max(3, 0.12 * expected))
             assert np.median(np.delete(counts, 4)) == pytest.approx(20, abs=2)
 
 
-def _pieces(mask: Any) -> int:
+def _dots(mask: Any) -> int:
     """The number of connected parts of a mask."""
     from scipy.ndimage import label
 

@@ -50,11 +50,11 @@ def test_the_first_items_are_a_smaller_bank(tmp_path: Path) -> None:
 
 
 def test_exemplars_differ_and_a_seed_fixes_them(tmp_path: Path) -> None:
-    def drawn(name: str, seed: int) -> list[str]:
+    def draw(name: str, seed: int) -> list[str]:
         options = BuildOptions(tmp_path / name, seed=seed, n=17, tasks=("length",))
         return [item.query[0].sha256 for item in Generated().build(options).items]
 
-    first, same, other = drawn("first", 3), drawn("same", 3), drawn("other", 4)
+    first, same, other = draw("first", 3), draw("same", 3), draw("other", 4)
     assert first == same
     assert not set(first) & set(other)
     assert len(set(first)) == len(first)

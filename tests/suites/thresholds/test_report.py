@@ -77,7 +77,7 @@ def test_contrast_is_reported_at_every_frequency(listed: dict[str, ReportSection
 def test_wrong_answers_are_counted_by_place(listed: dict[str, ReportSection]) -> None:
     table = listed["places"].table.set_index("subject")
     assert "py:perfect" not in table.index
-    shares = [float(table.loc["py:dull", place].split()[0]) for place in "123456789"]
+    shares = [float(table.loc["py:dull", patch].split()[0]) for patch in "123456789"]
     assert sum(shares) == pytest.approx(100, abs=5)
 
 

@@ -36,9 +36,9 @@ def window(plane: Plane, x: float, y: float, reach: float) -> Window:
     return rows, slice(max(0, int(np.floor(x - reach))), min(width, int(np.ceil(x + reach))))
 
 
-def centres(part: Window) -> tuple[Plane, Plane]:
+def centres(region: Window) -> tuple[Plane, Plane]:
     """x (1, w) and y (h, 1) of the pixel centres of a window."""
-    rows, columns = part
+    rows, columns = region
     y = np.arange(rows.start, rows.stop, dtype=np.float32)[:, None] + np.float32(0.5)
     return np.arange(columns.start, columns.stop, dtype=np.float32)[None, :] + np.float32(0.5), y
 
@@ -47,9 +47,9 @@ def _offsets(samples: int) -> Plane:
     return np.asarray((np.arange(samples) + 0.5) / samples - 0.5, np.float32)
 
 
-def coverage(shape: Shape, part: Window) -> Plane:
+def coverage(shape: Shape, region: Window) -> Plane:
     """The share of each pixel of a window that a shape covers."""
-    x, y = centres(part)
+    x, y = centres(region)
     distance = shape(x, y)
     covered = (distance < 0).astype(np.float32)
     rows, columns = np.nonzero(np.abs(distance) < HALF_DIAGONAL)
@@ -60,10 +60,10 @@ def coverage(shape: Shape, part: Window) -> Plane:
     return np.asarray(covered, np.float32)
 
 
-def paint(plane: Plane, part: Window, covered: Plane, light: float | NDArray[Any]) -> None:
+def paint(plane: Plane, region: Window, covered: Plane, light: float | NDArray[Any]) -> None:
     """Lay light over a window, as far as it is covered."""
     share = covered[..., None]
-    plane[part] = plane[part] * (1 - share) + share * np.asarray(light, np.float32)
+    plane[region] = plane[region] * (1 - share) + share * np.asarray(light, np.float32)
 
 
 def rectangle(plane: Plane, x0: float, y0: float, x1: float, y1: float, light: float | NDArray[Any]) -> None:
@@ -73,8 +73,8 @@ def rectangle(plane: Plane, x0: float, y0: float, x1: float, y1: float, light: f
         np.clip(np.minimum(edge + 1, end) - np.maximum(edge, start), 0.0, 1.0)
         for edge, start, end in ((x, x0, x1), (y, y0, y1))
     )
-    part = slice(int(max(0, np.floor(y0))), int(np.ceil(y1))), slice(int(max(0, np.floor(x0))), int(np.ceil(x1)))
-    paint(plane, part, (down[part[0], None] * across[None, part[1]]).astype(np.float32), light)
+    region = slice(int(max(0, np.floor(y0))), int(np.ceil(y1))), slice(int(max(0, np.floor(x0))), int(np.ceil(x1)))
+    paint(plane, region, (down[region[0], None] * across[None, region[1]]).astype(np.float32), light)
 
 
 def bar(x: float, y: float, length: float, width: float, degrees: float) -> Shape:
@@ -94,15 +94,15 @@ def disc(x: float, y: float, radius: float) -> Shape:
     return lambda across, down: np.hypot(across - x, down - y) - radius
 
 
-def landolt(x: float, y: float, gap: float, direction: int) -> Shape:
+def landolt(x: float, y: float, gap_px: float, direction: int) -> Shape:
     """A Landolt ring five gaps wide; the gap is at `direction` times 45 degrees, counterclockwise from the right."""
     angle = direction * np.pi / 4
     sine, cosine = np.sin(angle), np.cos(angle)
 
     def distance(across: Any, down: Any) -> Any:
         dx, dy = across - x, y - down
-        ring = np.abs(np.hypot(dx, dy) - 2 * gap) - gap / 2
-        cut = np.maximum(np.abs(dy * cosine - dx * sine) - gap / 2, -(dx * cosine + dy * sine))
+        ring = np.abs(np.hypot(dx, dy) - 2 * gap_px) - gap_px / 2
+        cut = np.maximum(np.abs(dy * cosine - dx * sine) - gap_px / 2, -(dx * cosine + dy * sine))
         return np.maximum(ring, -cut)
 
     return distance

@@ -15,7 +15,7 @@ import numpy as np
 
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Estimate, Metric, Protocol
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric, Protocol
 from snellen.core.seeds import stream
 from snellen.core.suite import Schedule, Trial
 from snellen.scoring.protocols import ACCURACY, correct, strict
@@ -23,7 +23,7 @@ from snellen.scoring.psychometric import (
     CREDIBLE,
     Answers,
     Fit,
-    Grid,
+    FunctionGrid,
     deviance_p,
     fit,
     next_conditions,
@@ -49,10 +49,10 @@ def error(item: Item, prediction: object) -> float:
 
 
 @cache
-def grid_of(task: str, side: int) -> Grid:
+def grid_of(task: str, side: int) -> FunctionGrid:
     """The psychometric functions of a task on a canvas of this side."""
     measure = MEASURES[task]
-    levels = np.log10(measure.levels_on(side))
+    levels = np.log10(measure.levels_on(side)).tolist()
     if len(measure.variants) > 1:
         return sensitivity_grid(levels, list(FREQUENCIES.values()), len(measure.answers))
     return weibull_grid(levels, len(measure.answers))
@@ -76,7 +76,7 @@ class Fitted(NamedTuple):
     """The fit to the answers of a subject to a task, with the grid and the answers themselves."""
 
     fit: Fit
-    grid: Grid
+    functions: FunctionGrid
     answers: Answers
     side: int
 
@@ -120,23 +120,25 @@ def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
     return f"{amount(value, measure)} [{digits(low)}, {digits(high)}]"
 
 
-def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) -> Estimate:
+def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) -> Measurement:
     """The threshold of a subject, with its 95 % credible interval."""
     if not items:
-        return Estimate(math.nan, math.nan, math.nan, "", "not asked", "")
+        return Measurement(math.nan, math.nan, math.nan, "", "not asked", "")
     result = fitted(items, errors)
     if not result.is_understood:
         right, controls = int(result.answers.right[-1]), int(result.answers.counts[-1])
-        return Estimate(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, f"{right} of {controls} easy questions right")
+        return Measurement(
+            math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, f"{right} of {controls} easy questions right"
+        )
     levels = measure.levels_on(result.side)
     value, low, high = (float(10**end) for end in result.fit[:3])
     for is_beyond, bound, state in ((value < levels[0], levels[0], BELOW), (value > levels[-1], levels[-1], ABOVE)):
         if is_beyond:
-            return Estimate(bound, math.nan, math.nan, "", state, "")
+            return Measurement(bound, math.nan, math.nan, "", state, "")
     notes = [with_ends(value, low, high, measure)]
-    if deviance_p(result.grid, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
+    if deviance_p(result.functions, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
         notes.append("the answers fit no psychometric function")
-    return Estimate(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
+    return Measurement(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
 
 
 def protocols(measure: Measure) -> Mapping[str, Protocol]:

@@ -21,7 +21,7 @@ from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions, Settings
 from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Drawing, Measure, Stimulus
+from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
 SUITE, VERSION = "thresholds", "1"
 SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
@@ -30,7 +30,7 @@ EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
 EASY, TRAIN_EXEMPLARS = 6, 14
 """The number of easiest levels of which there are training items, and how many of each."""
-BLANK = Drawing(Image.new("L", (1, 1), 128), {}, {})
+BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
 """For sets on which blind scores are measured."""
 SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.018, 12_000
 """CPU time and disk space of an image, for plans."""

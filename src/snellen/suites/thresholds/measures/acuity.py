@@ -13,9 +13,9 @@ from snellen.suites.thresholds.measures.measure import (
     DIRECTIONS,
     SHIFT,
     SIDE,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     contrasting,
     geometric,
 )
@@ -25,7 +25,7 @@ SPACING = 6.0
 """Distance of the flanking rings' centres, in gaps."""
 
 
-def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> Drawing:
+def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> StimulusImage:
     ground, ink, polarity = contrasting(rng)
     plane, gap = canvas(stimulus.side, ground), stimulus.level
     dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
@@ -39,15 +39,15 @@ def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> Drawi
     for ring_x, ring_y, direction in rings:
         part = window(plane, ring_x, ring_y, 2.5 * gap + 1)
         paint(plane, part, coverage(landolt(ring_x, ring_y, gap, direction), part), ink)
-    return Drawing(image_of(plane), {"polarity": polarity}, shift)
+    return StimulusImage(image_of(plane), {"polarity": polarity}, shift)
 
 
-def draw_alone(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw_alone(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """One ring near the middle."""
     return _draw(stimulus, rng, flankers=False)
 
 
-def draw_crowded(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw_crowded(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """A ring near the middle between four others."""
     return _draw(stimulus, rng, flankers=True)
 

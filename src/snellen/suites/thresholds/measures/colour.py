@@ -12,13 +12,13 @@ from snellen.scoring.metrics import ciede2000
 from snellen.suites.thresholds.drawing import centres, coverage, disc, encoded, image_of, paint, window
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     geometric,
     numbered,
     odd_question,
-    patches,
+    patch_layout,
     shift_of,
 )
 
@@ -68,9 +68,9 @@ def _srgb(lab: NDArray[np.float64]) -> list[float]:
     return [float(value) for value in encoded(np.clip(lab_to_linear(lab), 0, 1))]
 
 
-def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine discs on grey, of which one differs by the level. All are rounded by the same noise."""
-    layout = list(patches(rng))
+    patches = list(patch_layout(rng))
     pairs = [(centre, direction) for centre in CENTRES for direction in range(DIRECTIONS)]
     for index in rng.permutation(len(pairs)):
         centre, direction = pairs[int(index)]
@@ -81,17 +81,17 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
     ends = [lab_to_linear(np.array(CENTRES[centre])), lab_to_linear(other)]
     usual, odd = ends if rng.random() < 0.5 else ends[::-1]
     light = float(rng.uniform(0.1, 0.6))
-    plane = numbered([light] * 3, 0.0 if light > 0.18 else 1.0, layout)
+    plane = numbered([light] * 3, 0.0 if light > 0.18 else 1.0, patches)
     noisy = np.zeros(plane.shape[:2], np.bool_)
-    for number, (_, x, y) in enumerate(layout):
+    for number, (_, x, y) in enumerate(patches):
         part = window(plane, x, y, RADIUS + 1)
         paint(plane, part, coverage(disc(x, y, RADIUS), part), odd if number == stimulus.answer else usual)
         across, down = centres(part)
         noisy[part] |= np.hypot(across - x, down - y) < RADIUS + 1
-    return Drawing(
+    return StimulusImage(
         image_of(plane, noisy, rng),
         {"centre": centre},
-        {"direction_degrees": 360.0 / DIRECTIONS * direction, **shift_of(layout)},
+        {"direction_degrees": 360.0 / DIRECTIONS * direction, **shift_of(patches)},
     )
 
 

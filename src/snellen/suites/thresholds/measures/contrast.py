@@ -8,13 +8,13 @@ from snellen.suites.thresholds.drawing import centres, image_of, paint, window
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     RADIUS,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     geometric,
     numbered,
     odd_question,
-    patches,
+    patch_layout,
     shift_of,
 )
 
@@ -22,19 +22,19 @@ FREQUENCIES = {"1/32": 1 / 32, "1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4}
 """Spatial frequencies in cycles per pixel; in the patch of 96 pixels these are 3 to 24 cycles."""
 
 
-def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine circles on a uniform ground, one with a grating in it: a sinusoid that fades towards the edge.
 
     Contrast is (greatest - least) / (greatest + least) linear light at the grating's middle. All nine patches are
     rounded by the same noise.
     """
     ground = float(rng.uniform(0.18, 0.45))
-    layout = list(patches(rng))
-    plane = numbered(ground, 0.0, layout)
+    patches = list(patch_layout(rng))
+    plane = numbered(ground, 0.0, patches)
     noisy = np.zeros(plane.shape[:2], np.bool_)
     angle, phase = rng.uniform(0, np.pi), rng.uniform(0, 2 * np.pi)
     frequency = FREQUENCIES[stimulus.variant]
-    for number, (_, x, y) in enumerate(layout):
+    for number, (_, x, y) in enumerate(patches):
         part = window(plane, x, y, RADIUS + 4)
         across, down = (axis - centre for axis, centre in zip(centres(part), (x, y), strict=True))
         distance = np.hypot(across, down)
@@ -44,7 +44,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
             wave = np.cos(2 * np.pi * frequency * (across * np.cos(angle) + down * np.sin(angle)) + phase)
             plane[part] *= (1 + stimulus.level * fade * wave)[..., None]
         paint(plane, part, np.clip(1.1 - np.abs(distance - RADIUS - 2), 0.0, 1.0), 0.6 * ground)
-    return Drawing(image_of(plane, noisy, rng), {}, {"ground": round(ground, 4), **shift_of(layout)})
+    return StimulusImage(image_of(plane, noisy, rng), {}, {"ground": round(ground, 4), **shift_of(patches)})
 
 
 CONTRAST = Measure(

@@ -7,14 +7,14 @@ import numpy as np
 from snellen.suites.thresholds.drawing import image_of, rectangle
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     contrasting,
     geometric,
     numbered,
     odd_question,
-    patches,
+    patch_layout,
     shift_of,
 )
 
@@ -22,18 +22,18 @@ WIDTH = 5.0
 """Width of a bar in pixels."""
 
 
-def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine bars, all upright or all level, of which one is longer than the others."""
     ground, ink, polarity = contrasting(rng)
-    layout, upright = list(patches(rng)), rng.random() < 0.5
+    patches, upright = list(patch_layout(rng)), rng.random() < 0.5
     base = float(rng.uniform(36, 42))
-    plane = numbered(ground, ink, layout)
-    for number, (_, x, y) in enumerate(layout):
+    plane = numbered(ground, ink, patches)
+    for number, (_, x, y) in enumerate(patches):
         half = base * (1 + stimulus.level / 100 * (number == stimulus.answer)) / 2
         w, h = (WIDTH / 2, half) if upright else (half, WIDTH / 2)
         rectangle(plane, x - w, y - h, x + w, y + h, ink)
     factors = {"polarity": polarity, "bars": "upright" if upright else "level"}
-    return Drawing(image_of(plane), factors, {"base_px": round(base, 2), **shift_of(layout)})
+    return StimulusImage(image_of(plane), factors, {"base_px": round(base, 2), **shift_of(patches)})
 
 
 LENGTH = Measure(

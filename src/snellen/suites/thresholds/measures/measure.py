@@ -24,12 +24,20 @@ PITCH, RADIUS = 138.0, 48.0
 LEVELS = 16
 
 
-class Drawing(NamedTuple):
+class StimulusImage(NamedTuple):
     """An image, with the factors and measures that vary between exemplars."""
 
     image: Image.Image
     factors: Mapping[str, str]
     measures: Mapping[str, float]
+
+
+class NumberedPatch(NamedTuple):
+    """A patch with its numeral and its middle, in pixels."""
+
+    numeral: str
+    x: float
+    y: float
 
 
 class Stimulus(NamedTuple):
@@ -41,7 +49,7 @@ class Stimulus(NamedTuple):
     variant: str
 
 
-Draw = Callable[[Stimulus, np.random.Generator], Drawing]
+Draw = Callable[[Stimulus, np.random.Generator], StimulusImage]
 
 
 @dataclass(frozen=True)
@@ -89,25 +97,27 @@ def contrasting(rng: np.random.Generator) -> tuple[float, float, str]:
     return (bright, dark, "dark on light") if rng.random() < 0.5 else (dark, bright, "light on dark")
 
 
-def patches(rng: np.random.Generator, wobble: float = 2.0) -> Iterator[tuple[str, float, float]]:
-    """(numeral, x, y) of the nine patches: the layout shifted as a whole, each patch by up to `wobble` pixels more."""
+def patch_layout(rng: np.random.Generator, wobble: float = 2.0) -> Iterator[NumberedPatch]:
+    """The nine patches: the layout shifted as a whole, each patch by up to `wobble` pixels more."""
     shift = rng.uniform(-SHIFT, SHIFT, 2)
     for number, place in enumerate(PLACES):
         x, y = (SIDE / 2 + PITCH * (index - 1) for index in (number % 3, number // 3))
         dx, dy = shift + rng.uniform(-wobble, wobble, 2)
-        yield place, float(x + dx), float(y + dy)
+        yield NumberedPatch(place, float(x + dx), float(y + dy))
 
 
-def shift_of(layout: Sequence[tuple[str, float, float]]) -> dict[str, float]:
+def shift_of(patches: Sequence[NumberedPatch]) -> dict[str, float]:
     """The mean distance of the patches from their places in the middle of the canvas, in pixels, as measures."""
-    dx, dy = (float(np.mean([place[axis] for place in layout])) - SIDE / 2 for axis in (1, 2))
+    dx, dy = (
+        float(np.mean(centres)) - SIDE / 2 for centres in zip(*((patch.x, patch.y) for patch in patches), strict=True)
+    )
     return {"shift_x": round(dx, 3), "shift_y": round(dy, 3)}
 
 
-def numbered(ground: float | Sequence[float], ink: float, layout: Sequence[tuple[str, float, float]]) -> Plane:
+def numbered(ground: float | Sequence[float], ink: float, patches: Sequence[NumberedPatch]) -> Plane:
     """A canvas with a numeral at the upper left of every patch."""
     plane = canvas(SIDE, np.asarray(ground, np.float32), 1 if isinstance(ground, float) else 3)
-    for text, x, y in layout:
+    for text, x, y in patches:
         numeral(plane, text, x - 52, y - 50, 22, ink)
     return plane
 

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from snellen.suites.thresholds.drawing import dots, image_of
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     contrasting,
     numbered,
     odd_question,
-    patches,
+    patch_layout,
     shift_of,
 )
 
@@ -42,13 +42,13 @@ def scattered(count: int, reach: float, distance: float, rng: np.random.Generato
     return points
 
 
-def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine patches of dots, of which one has more than the others."""
     ground, ink, polarity = contrasting(rng)
-    layout = list(patches(rng))
-    plane, points, radii = numbered(ground, ink, layout), list[NDArray[np.float64]](), list[NDArray[np.float64]]()
+    patches = list(patch_layout(rng))
+    plane, points, radii = numbered(ground, ink, patches), list[NDArray[np.float64]](), list[NDArray[np.float64]]()
     same_area = rng.random() < 0.5
-    for number, (_, x, y) in enumerate(layout):
+    for number, (_, x, y) in enumerate(patches):
         is_odd = number == stimulus.answer
         count = BASE + round(BASE * stimulus.level / 100) if is_odd else BASE
         radius = float(rng.uniform(2.1, 2.7)) * (np.sqrt(BASE / count) if same_area else 1.0)
@@ -56,8 +56,8 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
         points.append(np.array([x, y]) + scattered(count, reach, 2 * radius + 1, rng))
         radii.append(np.full(count, radius))
     dots(plane, np.concatenate(points), np.concatenate(radii), ink)
-    return Drawing(
-        image_of(plane), {"polarity": polarity, "equal": "total area" if same_area else "size"}, shift_of(layout)
+    return StimulusImage(
+        image_of(plane), {"polarity": polarity, "equal": "total area" if same_area else "size"}, shift_of(patches)
     )
 
 

@@ -8,14 +8,14 @@ from snellen.suites.thresholds.drawing import bar, coverage, image_of, paint, wi
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     RADIUS,
-    Drawing,
     Measure,
     Stimulus,
+    StimulusImage,
     contrasting,
     geometric,
     numbered,
     odd_question,
-    patches,
+    patch_layout,
     shift_of,
 )
 
@@ -23,17 +23,17 @@ LENGTH, WIDTH = 70.0, 6.0
 """Length and width of a bar in pixels."""
 
 
-def draw(stimulus: Stimulus, rng: np.random.Generator) -> Drawing:
+def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine bars at any angle, of which one is turned by the level against the others."""
     ground, ink, polarity = contrasting(rng)
-    layout = list(patches(rng))
+    patches = list(patch_layout(rng))
     base, side = float(rng.uniform(0, 180)), 1 if rng.random() < 0.5 else -1
-    plane = numbered(ground, ink, layout)
-    for number, (_, x, y) in enumerate(layout):
+    plane = numbered(ground, ink, patches)
+    for number, (_, x, y) in enumerate(patches):
         degrees = base + (side * stimulus.level if number == stimulus.answer else 0.0)
         part = window(plane, x, y, RADIUS)
         paint(plane, part, coverage(bar(x, y, LENGTH, WIDTH, degrees), part), ink)
-    return Drawing(image_of(plane), {"polarity": polarity}, {"base_degrees": round(base, 2), **shift_of(layout)})
+    return StimulusImage(image_of(plane), {"polarity": polarity}, {"base_degrees": round(base, 2), **shift_of(patches)})
 
 
 ORIENTATION = Measure(

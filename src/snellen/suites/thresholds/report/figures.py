@@ -23,7 +23,7 @@ RING_PX = 100
 """Side of the image of a ring in pixels."""
 
 
-class Panel(NamedTuple):
+class FunctionPanel(NamedTuple):
     """A task with its curves: (subject, state, threshold, low, high, levels, answers, share right, fit)."""
 
     task: str
@@ -31,7 +31,7 @@ class Panel(NamedTuple):
     curves: Sequence[tuple[Any, ...]]
 
 
-def chart(entries: Sequence[Any], levels: Sequence[float]) -> Figure:
+def chart(thresholds: Sequence[Any], levels: Sequence[float]) -> Figure:
     """Rows of rings from large to small, and the smallest gap that each subject reads."""
     from matplotlib.figure import Figure
 
@@ -39,8 +39,8 @@ def chart(entries: Sequence[Any], levels: Sequence[float]) -> Figure:
     heights = np.array(sizes) / sizes[0] + 0.25
     tops = np.concatenate([[0.0], np.cumsum(heights)])
     middles = (tops[:-1] + tops[1:]) / 2
-    names = [two_lines(entry.name, 26) for entry in entries]
-    figure = Figure(figsize=(5.2 + 0.9 * len(entries), 5.2), layout="constrained")
+    names = [two_lines(threshold.name, 26) for threshold in thresholds]
+    figure = Figure(figsize=(5.2 + 0.9 * len(thresholds), 5.2), layout="constrained")
     axes = figure.subplots()
     for row, (size, middle) in enumerate(zip(sizes, middles, strict=True)):
         half = size / sizes[0] / 2
@@ -51,24 +51,24 @@ def chart(entries: Sequence[Any], levels: Sequence[float]) -> Figure:
                 extent=(x - half, x + half, middle + half, middle - half),
             )  # fmt: skip
         axes.annotate(f"{size:.3g} px", (-0.72, middle), ha="right", va="center", color=MUTED, fontsize=8.5)
-    for index, (entry, name) in enumerate(zip(entries, names, strict=True)):
+    for index, (threshold, name) in enumerate(zip(thresholds, names, strict=True)):
         x = RINGS * 1.12 + 0.3 + 0.95 * index
-        y, low, high = (_height(end, sizes, middles) for end in (entry.value, entry.low, entry.high))
+        y, low, high = (_height(end, sizes, middles) for end in (threshold.value, threshold.low, threshold.high))
         if not np.isnan(low):
             axes.plot((x, x), (low, high), color=INK, linewidth=1.4)
         axes.plot([x], [y], **{**series_appearance(index), "linestyle": "none"})
         axes.axhline(y, xmax=1.0, color=FAINT, linewidth=0.8, zorder=0)
         axes.annotate(name, (x, -0.1), ha="left", va="bottom", rotation=55, fontsize=8)
-    axes.set_xlim(-1.6, RINGS * 1.12 + 0.3 + 0.95 * len(entries))
+    axes.set_xlim(-1.6, RINGS * 1.12 + 0.3 + 0.95 * len(thresholds))
     axes.set_ylim(tops[-1] + 0.1, -0.1)
     axes.set_aspect("equal")
     axes.set_axis_off()
     return figure
 
 
-def _height(gap: float, sizes: Sequence[float], middles: Numbers) -> float:
+def _height(gap_px: float, sizes: Sequence[float], middles: Numbers) -> float:
     """The height of a gap on the chart: between those of the rows, and within the chart."""
-    return float(np.interp(-np.log10(gap), -np.log10(sizes), middles)) if not np.isnan(gap) else float("nan")
+    return float(np.interp(-np.log10(gap_px), -np.log10(sizes), middles)) if not np.isnan(gap_px) else float("nan")
 
 
 def _ring(direction: int) -> Numbers:
@@ -77,7 +77,7 @@ def _ring(direction: int) -> Numbers:
     return np.asarray(1 - 0.88 * covered)
 
 
-def functions(panels: Sequence[Panel]) -> Figure:
+def functions(panels: Sequence[FunctionPanel]) -> Figure:
     """One panel per task: dots of answers, fitted functions, and thresholds with their intervals."""
     from matplotlib.figure import Figure
 
