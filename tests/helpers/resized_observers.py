@@ -88,15 +88,18 @@ class TemplateObserver(Base):
         item, values = self.items[item_id], np.asarray(image, np.float64)
         ground = values[0, 0]
         ink = values.flat[np.argmax(np.abs(values - ground))]
-        light = [
-            float((value / 255 / 12.92) if value <= 10 else ((value / 255 + 0.055) / 1.055) ** 2.4)
-            for value in (ground, ink)
-        ]
+        light = [_linear(value) for value in (ground, ink)]
         x, y = (image.width / 2 + item.measures[name] for name in ("shift_x", "shift_y"))
         plane, gap_px = canvas(image.width, light[0]), item.measures["gap_px"]
         region = window(plane, x, y, 2.5 * gap_px + 1)
         paint(plane, region, coverage(landolt(x, y, gap_px, direction), region), light[1])
         return self._pixels(Image.fromarray(np.round(encoded(plane)[..., 0]).astype(np.uint8)))
+
+
+def _linear(value: float) -> float:
+    """Linear light of an sRGB value, 0 to 255."""
+    share = value / 255
+    return float(share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4)
 
 
 def gaps(items: ItemSet, change: Change, exams: int) -> list[Any]:
