@@ -22,7 +22,7 @@ PAGES = [
     *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
 ]
-TUTORIALS = ("first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers")
+TUTORIALS = ("first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "how-small")
 NOT_RUN = "# not run by a test: "
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
