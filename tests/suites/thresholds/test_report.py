@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from snellen.analysis.changes import changes
 from snellen.analysis.section import ReportSection, Run
 from snellen.reports import write_report
+from snellen.reports.changes_page import render_changes
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
@@ -112,3 +114,23 @@ def test_a_whole_report_is_written(run: Run, tmp_path: Path) -> None:
 def test_pixels_of_an_angle() -> None:
     # One degree at 57.3 cm is 1 cm wide.
     assert pixels(60.0, 57.2958, 40.0) == pytest.approx(40.0, rel=1e-3)
+
+
+def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", ("acuity", "vernier"))
+    runs = []
+    for name, gap in (("before", 3.0), ("after", 9.0)):
+        subject = observer(items, f"py:{name}", thresholds={"acuity": gap, "vernier": 1e-6})
+        write_scores(tmp_path / name, score(asked_of(tmp_path / name, items, [subject]), items, SUITE), "strict")
+        runs.append(load_run(tmp_path / name))
+    compared = changes(*runs)
+    (row,) = compared.table.to_dict("records")
+    assert (row["name"], row["verdict"], row["kind"]) == ("acuity", "dropped", "task")
+    assert row["low"] > 0
+    # A ratio of three: after - before is twice the gap before.
+    assert row["difference"] / row["before"] == pytest.approx(2.0, abs=1.0)
+    assert compared.left_out == ("vernier",)
+    assert "acuity (lower is better)" in render_changes(compared)
+    same = changes(runs[0], runs[0])
+    assert same.table["verdict"].tolist() == ["no clear change"]
+    assert same.table["p"].tolist() == [1.0]
