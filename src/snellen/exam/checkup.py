@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from snellen.reports import Report
     from snellen.reports.writing import Companion
 
-CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
-"""In the order of asking: the slowest suite first, since the other sets are built meanwhile."""
+CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
+    "ava-bench": (), "combo": (), "vlm2-bench": (), "vfm-bench": (), "thresholds": ("acuity",),
+}  # fmt: skip
+"""Suites with their tasks (none: all), in the order of asking: the slowest first, since others are built meanwhile."""
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
@@ -76,12 +78,13 @@ def checkup(
     """
     start, examinations = time.monotonic(), {}
     batteries = []
-    for name in CHECKUP_SUITES:
+    for name, tasks in CHECKUP_SUITES.items():
         folder = out / "items" / name
         seed = int(time.time()) if fresh else _existing_seed(folder)
         options = BuildOptions(
             folder,
             seed=seed,
+            tasks=tasks,
             quick=quick,
             size=None if quick else CHECKUP_SIZE_PX,
             workers=workers,

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
+from snellen.compute import Progress, Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, Split
 from snellen.core.seeds import stream
@@ -28,11 +30,11 @@ SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
 """The side of the canvas in pixels; tasks that cannot be drawn on a larger one are left out."""
 EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
-EASY, TRAIN_EXEMPLARS = 6, 14
+EASY, TRAIN_EXEMPLARS = 6, 32
 """The number of easiest levels of which there are training items, and how many of each."""
 BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
 """For sets on which blind scores are measured."""
-SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.018, 12_000
+SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.013, 12_000
 """CPU time and disk space of an image, for plans."""
 
 
@@ -94,17 +96,19 @@ class Generated:
             "suite": SUITE,
             "images": images,
             "items": dict.fromkeys((measure.task for measure in measures), count),
-            "seconds": round(images * SECONDS_AN_IMAGE * share),
+            "seconds": round(images * SECONDS_AN_IMAGE * share / options.workers),
             "bytes": round(images * BYTES_AN_IMAGE * share),
-            "workers": 1,
+            "workers": options.workers,
         }
 
     def build(self, options: BuildOptions) -> ItemSet:
         """Draw the images and write the items."""
         refuse_existing(options.out)
-        media = MediaFolder(options.out / "media")
-        bank = Bank(options.seed, side_of(options), media, options.renderer == "blank")
-        items = [item for measure in measures_of(options) for item in bank.items(measure, count_of(options))]
+        bank = Bank(options.seed, side_of(options), options.out / "media", options.renderer == "blank")
+        shards = [Shard(measure.task, (bank, measure.task, count_of(options))) for measure in measures_of(options)]
+        with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
+            of_tasks = map_shards(_items_of, shards, workers=1 if bank.is_blank else options.workers, progress=progress)
+        items = [item for of_task in of_tasks for item in of_task]
         return write_itemset(
             options.out,
             items,
@@ -116,15 +120,16 @@ class Generated:
 
 @dataclass(frozen=True)
 class Bank:
-    """The items of one seed on a canvas of one side; without images (one grey pixel) if `is_blank`."""
+    """The items of one seed on a canvas of one side, with images in the media folder `root`; blank if `is_blank`."""
 
     seed: int
     side: int
-    media: MediaFolder
+    root: Path
     is_blank: bool = False
 
     def items(self, measure: Measure, count: int) -> Iterator[Item]:
         """The test items of a measure, then its training items."""
+        media = MediaFolder(self.root)
         easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(TRAIN_EXEMPLARS)]
         train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
         splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
@@ -134,15 +139,17 @@ class Bank:
             rng = stream(SUITE, self.seed, measure.task, split, "answers")
             answers = balanced([level for level, _ in chosen], len(measure.answers), rng)
             for number, ((level, variant), answer) in enumerate(zip(chosen, answers, strict=True)):
-                yield self._item(measure, split, number, level, variant, answer)
+                yield self._item(media, measure, split, number, level, variant, answer)
 
-    def _item(self, measure: Measure, split: Split, number: int, level: int, variant: str, answer: int) -> Item:
+    def _item(
+        self, media: MediaFolder, measure: Measure, split: Split, number: int, level: int, variant: str, answer: int
+    ) -> Item:
         is_control = level == LEVELS
         amount = measure.control_on(self.side) if is_control else measure.levels_on(self.side)[level]
         rng = stream(SUITE, self.seed, measure.task, split, number)
         stimulus = Stimulus(amount, answer, self.side, variant)
         drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
-        image, name = self.media.add_image(drawing.image, quick=True), measure.answers[answer]
+        image, name = media.add_image(drawing.image, quick=True), measure.answers[answer]
         factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
         handle = f"generated/{measure.task}-{split}-{number:04d}"
         return Item(
@@ -168,6 +175,12 @@ class Bank:
             },
             provenance={"source": "generated", "seed": self.seed},
         )
+
+
+def _items_of(work: tuple[Bank, str, int]) -> list[Item]:
+    """The items of a task, given by its name and the number of its test items; may run in another process."""
+    bank, task, count = work
+    return list(bank.items(MEASURES[task], count))
 
 
 def balanced(levels: Sequence[int], alternatives: int, rng: np.random.Generator) -> list[int]:
