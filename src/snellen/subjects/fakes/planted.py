@@ -44,9 +44,9 @@ class Planted(Base):
         hashes = {image.stored_sha256 for image in view.query}
         levels = self._levels[item.task]
         threshold = np.interp(self.threshold, np.arange(1, len(levels) + 1), levels)
-        sensed = 1 - 2.0 ** -(10.0 ** (SLOPE * (item.latent["level"] - threshold)))
-        seen = 1 - LAPSE if item.factors.get("control") == "yes" else (1 - LAPSE) * sensed
-        if {image.sha256 for image in item.query} <= hashes and rng.random() < seen:
+        detected = 1 - 2.0 ** -(10.0 ** (SLOPE * (item.latent["level"] - threshold)))
+        probability = 1 - LAPSE if item.factors.get("control") == "yes" else (1 - LAPSE) * detected
+        if {image.sha256 for image in item.query} <= hashes and rng.random() < probability:
             return view.reply.write(item.answer)
         return view.reply.name(str(rng.choice(offered)))
 

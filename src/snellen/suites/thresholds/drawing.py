@@ -155,8 +155,8 @@ def image_of(
     noisy-bit dithering (Allard and Faubert 2008, Behavior Research Methods 40).
     """
     levels = np.broadcast_to(encoded(plane[0, 0]), plane.shape).copy()
-    drawn = (plane != plane[0, 0]).any(2)
-    levels[drawn] = encoded(np.clip(plane[drawn], 0.0, 1.0))
+    is_drawn = (plane != plane[0, 0]).any(2)
+    levels[is_drawn] = encoded(np.clip(plane[is_drawn], 0.0, 1.0))
     if noisy is not None and rng is not None:
         noise = rng.random((int(noisy.sum()), plane.shape[2]), np.float32)
         values = np.floor(levels + 0.5)

@@ -86,8 +86,8 @@ def _chart(thresholds: list[ArmThreshold]) -> ReportSection:
         "credible intervals. Subjects that did not understand the question have none."
     )
     side = thresholds[0].result.side
-    shown = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
-    figure = partial(figures.chart, shown, MEASURES["acuity"].levels_on(side)) if shown else None
+    plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
+    figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
     rows = [[threshold.name, f"{side} px", _cell(threshold), _share(threshold, side)] for threshold in thresholds]
     table = pd.DataFrame(rows, columns=["subject", "canvas", "gap", "gap as a share of the canvas"])
     return ReportSection("Acuity chart", note, table, figure, "acuity-chart")
@@ -155,10 +155,10 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
     )
     panels = [
         figures.FunctionPanel(
-            task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in shown]
+            task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in plotted]
         )
         for task, thresholds in by_task.items()
-        if (shown := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
+        if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
     figure = partial(figures.functions, panels) if panels else None
     cells = {
@@ -219,18 +219,18 @@ def _places(run: Run) -> Iterator[ReportSection]:
     tasks = [task for task, measure in MEASURES.items() if measure.answers == PLACES]
     rows = []
     for arm in examined(main_arms(run)):
-        named = dict.fromkeys(PLACES, 0)
+        errors = dict.fromkeys(PLACES, 0)
         for task in tasks:
             scores = score_rows(run, task)
             part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
             for prediction in part.loc[part["value"] == 1.0, "prediction"]:
                 answer = json.loads(prediction)
-                if answer in named:
-                    named[answer] += 1
-        if total := sum(named.values()):
-            cells = [f"{100 * count / total:.0f} %" for count in named.values()]
+                if answer in errors:
+                    errors[answer] += 1
+        if total := sum(errors.values()):
+            cells = [f"{100 * count / total:.0f} %" for count in errors.values()]
             rows.append([arm_name(arm.subject, arm.condition), f"{total}", *cells])
     if rows:
-        note = "Which patch wrong answers named. A subject without a preferred place names each in 11 % of them."
+        note = "Which patch wrong answers errors. A subject without a preferred place names each in 11 % of them."
         table = pd.DataFrame(rows, columns=["subject", "wrong answers", *PLACES])
         yield ReportSection("Wrong answers by place", note, table, None, "places")
