@@ -68,5 +68,5 @@ def test_what_has_no_level_is_declined_and_no_number_refused(items: list[Item]) 
     plain = replace(items[0], latent={})
     subject = make_fake("threshold=1", {}, [plain])
     assert subject.declines(Prompt((), (plain.view(),))) == "these items have no levels"
-    with pytest.raises(SnellenError, match="write fake:threshold=8.5"):
+    with pytest.raises(SnellenError, match=r"write fake:threshold=8\.5"):
         make_fake("threshold=low", {}, items)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from PIL import Image
@@ -105,7 +105,9 @@ class Generated:
         """Draw the images and write the items."""
         refuse_existing(options.out)
         bank = Bank(options.seed, side_of(options), options.out / "media", options.renderer == "blank")
-        shards = [Shard(measure.task, (bank, measure.task, count_of(options))) for measure in measures_of(options)]
+        shards = [
+            Shard(measure.task, BankTask(bank, measure.task, count_of(options))) for measure in measures_of(options)
+        ]
         with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
             of_tasks = map_shards(_items_of, shards, workers=1 if bank.is_blank else options.workers, progress=progress)
         items = [item for of_task in of_tasks for item in of_task]
@@ -177,10 +179,17 @@ class Bank:
         )
 
 
-def _items_of(work: tuple[Bank, str, int]) -> list[Item]:
-    """The items of a task, given by its name and the number of its test items; may run in another process."""
-    bank, task, count = work
-    return list(bank.items(MEASURES[task], count))
+class BankTask(NamedTuple):
+    """A task of a bank, with the number of its test items."""
+
+    bank: Bank
+    task: str
+    count: int
+
+
+def _items_of(bank_task: BankTask) -> list[Item]:
+    """The items of a task; may run in another process."""
+    return list(bank_task.bank.items(MEASURES[bank_task.task], bank_task.count))
 
 
 def balanced(levels: Sequence[int], alternatives: int, rng: np.random.Generator) -> list[int]:
