@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -179,7 +179,8 @@ class Bank:
         )
 
 
-class BankTask(NamedTuple):
+@dataclass(frozen=True)
+class BankTask:
     """A task of a bank, with the number of its test items."""
 
     bank: Bank
