@@ -154,7 +154,9 @@ def results(
             }
             row = {**keys, **axes, **numbers, **facts}
             floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
-            if metric.estimate is None:
+            if metric.estimate is None and protocol.metrics[0].estimate is not None:
+                grading = asdict(Grading(state="cannot be graded", note="depends on the levels that were asked"))
+            elif metric.estimate is None:
                 grading = asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))
             else:
                 names = item_ids.reindex(units.index).tolist()

@@ -56,6 +56,9 @@ def items_of(items: ItemSet, task: str = "acuity") -> list[Any]:
 def rows_of(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], Any]:
     """The rows of results with thresholds, by subject and task."""
     table = results(score(responses, items, SUITE), items, SUITE, read_run_card(root).arms)
+    shares = table[table["metric"] == "accuracy"]
+    assert set(shares["grade"]) == {""}
+    assert set(shares["state"]) == {"cannot be graded"}
     return {(row.subject, row.task): row for row in lines_of(table) if row.metric == "threshold"}
 
 
