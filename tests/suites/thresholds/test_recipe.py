@@ -25,10 +25,10 @@ def test_levels_go_up_to_easy_controls(measure: Measure) -> None:
 
 
 def test_every_level_has_as_many_exemplars_and_balanced_answers(tmp_path: Path) -> None:
-    items = bank(tmp_path / "bank", tuple(MEASURES))
-    assert {task: len([i for i in items.task(task) if i.split == "test"]) for task in MEASURES} == dict.fromkeys(
-        MEASURES, 16 * 17
-    )
+    tasks = ("acuity", "contrast", "number")
+    items = bank(tmp_path / "bank", tasks)
+    tests = Counter(item.task for item in items.items if item.split == "test")
+    assert tests == dict.fromkeys(tasks, 16 * 17)
     by_level: dict[tuple[str, str, str], list[str]] = defaultdict(list)
     for item in items.items:
         level = "control" if item.factors["control"] == "yes" else item.factors["level"]
@@ -51,7 +51,7 @@ def test_the_first_items_are_a_smaller_bank(tmp_path: Path) -> None:
 
 def test_exemplars_differ_and_a_seed_fixes_them(tmp_path: Path) -> None:
     def draw(name: str, seed: int) -> list[str]:
-        options = BuildOptions(tmp_path / name, seed=seed, n=17, tasks=("length",))
+        options = BuildOptions(tmp_path / name, seed=seed, n=17, quick=True, tasks=("length",))
         return [item.query[0].sha256 for item in Generated().build(options).items]
 
     first, same, other = draw("first", 3), draw("same", 3), draw("other", 4)

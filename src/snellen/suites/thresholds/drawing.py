@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-Plane: TypeAlias = NDArray[np.float32]
+Plane: TypeAlias = NDArray[np.float64]
 Shape: TypeAlias = Callable[[Any, Any], Any]
 Window: TypeAlias = tuple[slice, slice]
 SAMPLES, MANY = 16, 400
@@ -26,7 +26,7 @@ HALF_DIAGONAL = 0.7072
 
 def canvas(side: int, light: float | NDArray[Any], channels: int = 1) -> Plane:
     """A uniform square canvas, (side, side, channels)."""
-    return np.broadcast_to(np.asarray(light, np.float32), (side, side, channels)).copy()
+    return np.broadcast_to(np.asarray(light, np.float64), (side, side, channels)).copy()
 
 
 def window(plane: Plane, x: float, y: float, reach: float) -> Window:
@@ -39,31 +39,31 @@ def window(plane: Plane, x: float, y: float, reach: float) -> Window:
 def centres(region: Window) -> tuple[Plane, Plane]:
     """x (1, w) and y (h, 1) of the pixel centres of a window."""
     rows, columns = region
-    y = np.arange(rows.start, rows.stop, dtype=np.float32)[:, None] + np.float32(0.5)
-    return np.arange(columns.start, columns.stop, dtype=np.float32)[None, :] + np.float32(0.5), y
+    y = np.arange(rows.start, rows.stop, dtype=np.float64)[:, None] + np.float64(0.5)
+    return np.arange(columns.start, columns.stop, dtype=np.float64)[None, :] + np.float64(0.5), y
 
 
 def _offsets(samples: int) -> Plane:
-    return np.asarray((np.arange(samples) + 0.5) / samples - 0.5, np.float32)
+    return np.asarray((np.arange(samples) + 0.5) / samples - 0.5, np.float64)
 
 
 def coverage(shape: Shape, region: Window) -> Plane:
     """The share of each pixel of a window that a shape covers."""
     x, y = centres(region)
     distance = shape(x, y)
-    covered = (distance < 0).astype(np.float32)
+    covered = (distance < 0).astype(np.float64)
     rows, columns = np.nonzero(np.abs(distance) < HALF_DIAGONAL)
     offsets = _offsets(SAMPLES if len(rows) <= MANY else SAMPLES // 2)
     across = x[0, columns][:, None, None] + offsets[None, None, :]
     down = y[rows, 0][:, None, None] + offsets[None, :, None]
     covered[rows, columns] = (shape(across, down) < 0).mean((1, 2))
-    return np.asarray(covered, np.float32)
+    return np.asarray(covered, np.float64)
 
 
 def paint(plane: Plane, region: Window, covered: Plane, light: float | NDArray[Any]) -> None:
     """Lay light over a window, as far as it is covered."""
     share = covered[..., None]
-    plane[region] = plane[region] * (1 - share) + share * np.asarray(light, np.float32)
+    plane[region] = plane[region] * (1 - share) + share * np.asarray(light, np.float64)
 
 
 def rectangle(plane: Plane, x0: float, y0: float, x1: float, y1: float, light: float | NDArray[Any]) -> None:
@@ -74,7 +74,7 @@ def rectangle(plane: Plane, x0: float, y0: float, x1: float, y1: float, light: f
         for edge, start, end in ((x, x0, x1), (y, y0, y1))
     )
     region = slice(int(max(0, np.floor(y0))), int(np.ceil(y1))), slice(int(max(0, np.floor(x0))), int(np.ceil(x1)))
-    paint(plane, region, (down[region[0], None] * across[None, region[1]]).astype(np.float32), light)
+    paint(plane, region, (down[region[0], None] * across[None, region[1]]).astype(np.float64), light)
 
 
 def bar(x: float, y: float, length: float, width: float, degrees: float) -> Shape:
@@ -117,9 +117,9 @@ def dots(plane: Plane, points: NDArray[np.float64], radii: NDArray[np.float64], 
     offsets = _offsets(SAMPLES // 2)
     dx = (columns + 0.5 - points[:, :1])[..., None] + offsets
     dy = (rows + 0.5 - points[:, 1:])[..., None] + offsets
-    squares = dy.astype(np.float32)[:, :, None, :, None] ** 2 + dx.astype(np.float32)[:, None, :, None, :] ** 2
-    covered = (squares < (radii**2)[:, None, None, None, None]).mean((3, 4), dtype=np.float32)
-    share = np.zeros(plane.shape[:2], np.float32)
+    squares = dy.astype(np.float64)[:, :, None, :, None] ** 2 + dx.astype(np.float64)[:, None, :, None, :] ** 2
+    covered = (squares < (radii**2)[:, None, None, None, None]).mean((3, 4), dtype=np.float64)
+    share = np.zeros(plane.shape[:2], np.float64)
     np.add.at(share, (rows[:, :, None], columns[:, None, :]), covered)
     paint(plane, (slice(None), slice(None)), np.minimum(share, 1.0), light)
 
@@ -130,7 +130,7 @@ def _numeral(text: str, size: int) -> Plane:
     left, top, right, bottom = font.getbbox(text)
     image = Image.new("L", (int(right - left), int(bottom - top)))
     ImageDraw.Draw(image).text((-left, -top), text, 255, font)
-    return np.asarray(image, np.float32) / np.float32(255)
+    return np.asarray(image, np.float64) / np.float64(255)
 
 
 def numeral(plane: Plane, text: str, x: float, y: float, size: int, light: float) -> None:
@@ -143,7 +143,7 @@ def numeral(plane: Plane, text: str, x: float, y: float, size: int, light: float
 def encoded(linear: Plane) -> Plane:
     """sRGB values, 0 to 255 and not rounded, of linear light (IEC 61966-2-1)."""
     curved = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 0.0031308) ** (1 / 2.4) - 0.055)
-    return np.asarray(255 * curved, np.float32)
+    return np.asarray(255 * curved, np.float64)
 
 
 def image_of(
@@ -154,15 +154,14 @@ def image_of(
     Pixels in `noisy` (side, side) are rounded up or down at random, so that their mean is exact below one grey level:
     noisy-bit dithering (Allard and Faubert 2008, Behavior Research Methods 40).
     """
-    levels = np.broadcast_to(encoded(plane[0, 0]), plane.shape).copy()
-    is_drawn = (plane != plane[0, 0]).any(2)
-    levels[is_drawn] = encoded(np.clip(plane[is_drawn], 0.0, 1.0))
+    ground = plane[0, 0]
+    pixels = np.broadcast_to(np.floor(encoded(ground) + 0.5).astype(np.uint8), plane.shape).copy()
+    is_drawn = (plane != ground).any(2)
+    if noisy is not None:
+        is_drawn |= noisy
+    levels = encoded(np.clip(plane[is_drawn], 0.0, 1.0))
+    rounding: Any = 0.5
     if noisy is not None and rng is not None:
-        noise = rng.random((int(noisy.sum()), plane.shape[2]), np.float32)
-        values = np.floor(levels + 0.5)
-        values[noisy] = np.floor(levels[noisy] + noise)
-        levels = values
-    else:
-        levels = np.floor(levels + 0.5)
-    pixels = np.clip(levels, 0, 255).astype(np.uint8)
+        rounding = np.where(noisy[is_drawn][:, None], rng.random(levels.shape), 0.5)
+    pixels[is_drawn] = np.clip(np.floor(levels + rounding), 0, 255)
     return Image.fromarray(pixels[..., 0] if plane.shape[2] == 1 else pixels)

@@ -7,6 +7,7 @@ Training items are of the easiest levels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +31,8 @@ SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
 """The side of the canvas in pixels; tasks that cannot be drawn on a larger one are left out."""
 EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
-EASY, TRAIN_EXEMPLARS = 6, 32
-"""The number of easiest levels of which there are training items, and how many of each."""
+EASY, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 32, 8
+"""The number of easiest levels of which there are training items, and how many of each by default and of `--quick`."""
 BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
 """For sets on which blind scores are measured."""
 SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.013, 12_000
@@ -73,6 +74,11 @@ def count_of(options: BuildOptions) -> int:
     return options.test_items(SUITE, EXEMPLARS * (LEVELS + 1), QUICK_EXEMPLARS * (LEVELS + 1))
 
 
+def train_exemplars(options: BuildOptions) -> int:
+    """The number of training items of each easy level."""
+    return QUICK_TRAIN_EXEMPLARS if options.quick else TRAIN_EXEMPLARS
+
+
 class Generated:
     """Draws a bank of items."""
 
@@ -83,7 +89,7 @@ class Generated:
         tasks = [measure.task for measure in measures_of(options)]
         return {
             "counts": dict.fromkeys(tasks, count_of(options)),
-            "train": EASY * TRAIN_EXEMPLARS,
+            "train": EASY * train_exemplars(options),
             "seed": options.seed,
             **options.changed(SETTINGS),
         }
@@ -91,7 +97,7 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Items, seconds and bytes."""
         count, measures = count_of(options), measures_of(options)
-        images, share = len(measures) * (count + EASY * TRAIN_EXEMPLARS), (side_of(options) / SIDE) ** 2
+        images, share = len(measures) * (count + EASY * train_exemplars(options)), (side_of(options) / SIDE) ** 2
         return {
             "suite": SUITE,
             "images": images,
@@ -104,12 +110,12 @@ class Generated:
     def build(self, options: BuildOptions) -> ItemSet:
         """Draw the images and write the items."""
         refuse_existing(options.out)
-        bank = Bank(options.seed, side_of(options), options.out / "media", options.renderer == "blank")
-        shards = [
-            Shard(measure.task, BankTask(bank, measure.task, count_of(options))) for measure in measures_of(options)
-        ]
+        root, is_blank = options.out / "media", options.renderer == "blank"
+        bank = Bank(options.seed, side_of(options), root, train_exemplars(options), is_blank)
+        tasks = [measure.task for measure in measures_of(options)]
+        shards = [Shard(task, BankTask(bank, task, count_of(options))) for task in tasks]
         with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
-            of_tasks = map_shards(_items_of, shards, workers=1 if bank.is_blank else options.workers, progress=progress)
+            of_tasks = map_shards(_items_of, shards, workers=1 if is_blank else options.workers, progress=progress)
         items = [item for of_task in of_tasks for item in of_task]
         return write_itemset(
             options.out,
@@ -127,12 +133,13 @@ class Bank:
     seed: int
     side: int
     root: Path
+    train_exemplars: int = TRAIN_EXEMPLARS
     is_blank: bool = False
 
     def items(self, measure: Measure, count: int) -> Iterator[Item]:
         """The test items of a measure, then its training items."""
         media = MediaFolder(self.root)
-        easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(TRAIN_EXEMPLARS)]
+        easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(self.train_exemplars)]
         train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
         splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
             ("test", conditions(measure, count)), ("train", train),
@@ -173,7 +180,7 @@ class Bank:
             latent={
                 "shows": {image.sha256: {"answer": name}},
                 "claims": {key: {"answer": [key]} for key in measure.answers},
-                "level": np.log10(amount).item(),
+                "level": round(math.log10(amount), 6),
             },
             provenance={"source": "generated", "seed": self.seed},
         )

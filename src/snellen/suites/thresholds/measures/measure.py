@@ -116,7 +116,7 @@ def shift_of(patches: Sequence[NumberedPatch]) -> dict[str, float]:
 
 def numbered(ground: float | Sequence[float], ink: float, patches: Sequence[NumberedPatch]) -> Plane:
     """A canvas with a numeral at the upper left of every patch."""
-    plane = canvas(SIDE, np.asarray(ground, np.float32), 1 if isinstance(ground, float) else 3)
+    plane = canvas(SIDE, np.asarray(ground, np.float64), 1 if isinstance(ground, float) else 3)
     for text, x, y in patches:
         numeral(plane, text, x - 52, y - 50, 22, ink)
     return plane
