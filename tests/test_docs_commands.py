@@ -22,7 +22,9 @@ PAGES = [
     *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
 ]
-TUTORIALS = ("first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "sealed-exams")
+TUTORIALS = (
+    "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "how-small", "sealed-exams",
+)  # fmt: skip
 NOT_RUN = "# not run by a test: "
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -27,12 +27,23 @@ html_extra_path = ["root"]
 html_copy_source = False
 
 CHAPTERS = {
-    "Tutorials": ("first-report", "gallery", "own-model", "own-images", "own-table", "own-suite", "ci-guard", "sealed-exams"),
+    "Tutorials": (
+        "first-report",
+        "gallery",
+        "own-model",
+        "own-images",
+        "own-table",
+        "own-suite",
+        "ci-guard",
+        "how-small",
+        "sealed-exams",
+    ),
     "How-to guides": (
         "installing",
         "building",
         "estimate",
         "deciding",
+        "thresholds",
         "towers",
         "training",
         "people",
@@ -57,6 +68,8 @@ CHAPTERS = {
         "measurements/intervals",
         "measurements/grades",
         "measurements/deciding",
+        "measurements/thresholds",
+        "measurements/circles",
         "measurements/guard",
         "measurements/speed",
         "measurements/rendering",
@@ -70,7 +83,7 @@ CHAPTERS = {
         "fidelity",
     ),
 }
-SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench", "questions")
+SUITES = ("combo", "vlm2_bench", "vfm_bench", "ava_bench", "thresholds", "questions")
 
 
 def chapters(app, page, source):

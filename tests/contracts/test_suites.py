@@ -160,15 +160,16 @@ def _automatic(suite: Suite) -> set[str]:
 def _whole(suite: Suite, rows: pd.DataFrame) -> pd.DataFrame:
     """Results of whole tasks, with the best possible value: 0 for errors.
 
-    Metrics that are remarks on the main one are left out: they describe a part of the units, or have no chance level.
+    Estimates, which have no best value, and metrics that are remarks on the main one are left out: the latter describe
+    a part of the units, or have no chance level.
     """
     metrics = {
         (task.id, metric.name): metric for task in suite.tasks.values() for metric in task.protocols["strict"].metrics
     }
     whole = rows[(rows.factor == "") & rows.task.isin(_automatic(suite))]
     by_row = [metrics[key] for key in zip(whole.task, whole.metric, strict=True)]
-    whole = whole[[not metric.remark for metric in by_row]].copy()
-    by_row = [metric for metric in by_row if not metric.remark]
+    whole = whole[[not metric.remark and metric.estimate is None for metric in by_row]].copy()
+    by_row = [metric for metric in by_row if not metric.remark and metric.estimate is None]
     whole["share"] = [metric.share for metric in by_row]
     whole["best"] = [float(metric.higher_is_better) for metric in by_row]
     return whole

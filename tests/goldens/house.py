@@ -26,8 +26,9 @@ BLIND_OBSERVERS = {
     "vlm2-bench": "fake:blind-to=colour",
     "vfm-bench": "fake:blind-to=colour",
     "ava-bench": "fake:blind-to=colour",
+    "thresholds": "fake:threshold=8.5",
 }
-"""The blind observer asked in each suite, in addition to the others."""
+"""The blind observer asked in each suite, or one with planted thresholds, in addition to the others."""
 
 
 class _Text(HTMLParser):

@@ -11,6 +11,7 @@ import numpy as np
 from snellen.core.score import Metric
 from snellen.scoring.crossed import PEOPLE_AND_CLUSTERS
 from snellen.scoring.power import units_for_interval
+from snellen.scoring.psychometric import CREDIBLE
 from snellen.scoring.uncertainty import UNTOLD, Bounds, cluster_wilson
 
 DASH = "–"
@@ -67,6 +68,8 @@ def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
     """
     if str(row.interval).startswith(UNTOLD):
         return UNTOLD.removesuffix(": ")
+    if row.interval == CREDIBLE:
+        return ""
     needed = units_for_interval(row.low, row.high, row.n, bounds)
     if not math.isnan(needed) and str(row.interval).endswith(PEOPLE_AND_CLUSTERS):
         return "too few people or items"

@@ -28,6 +28,7 @@ from snellen.analysis.run_view import (
     lines_of,
     main_metric,
     of_first_judge,
+    result_rows,
     score_rows,
     unit_bounds,
     units_by_condition,
@@ -35,7 +36,7 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.score import Metric
+from snellen.core.score import MEASURED, Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import same_items
 from snellen.datasets.own_images import CLASS, OWN
@@ -60,6 +61,8 @@ FLIP = 0.5
 LEAST_DROP = 0.2
 """Drop that must be detectable with own images, as a share of the metric's range."""
 ENDS = ("low", "high", "p")
+NORMAL_END = 1.959964
+"""The end of the central 95 % of a normal distribution, in standard deviations."""
 FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
@@ -195,13 +198,18 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
     least = least_drop or (LEAST_DROP if former.items.card.source == OWN else math.inf)
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())
-    if not pairs:
+    rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
+    measured = {row["name"] for row in rows}
+    unmeasured = [
+        task for task in former.suite.tasks
+        if main_metric(former, task).estimate is not None and task not in measured and len(result_rows(former, task))
+    ]  # fmt: skip
+    if not rows:
         raise SnellenError(
             f"{former.root} and {current.root}: no item has a score in both runs under the same condition; the "
             f"conditions are "
             f"{_conditions(former)} and {_conditions(current)}"
         )
-    rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
     table = pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"])
     for name, run in (("grade_before", former), ("grade_after", current)):
         grades = _grades(run)
@@ -215,7 +223,7 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
         pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
         pairs,
         {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
-        tuple(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty),
+        (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
         least,
     )
 
@@ -262,7 +270,7 @@ def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFr
 
 def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     """Mean value (NaN for none) and cluster of each item that was not declined, by condition."""
-    if task not in set(run.scores[protocol_of(run)]["task"]):
+    if task not in set(run.scores[protocol_of(run)]["task"]) or main_metric(run, task).estimate is not None:
         return {}
     scores = score_rows(run, task)
     scores = scores[scores["outcome"] != "not_applicable"]
@@ -284,6 +292,7 @@ def _unpaired(pair: pd.DataFrame) -> Unpaired:
 
 def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
     for task in former.suite.tasks:
+        yield from _threshold_rows(former, current, task)
         earlier, later = (units_by_condition(run, task) for run in (former, current))
         for condition, first in earlier.items():
             if (second := later.get(condition)) is None:
@@ -292,6 +301,32 @@ def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
             arms = {ReportArm("before", condition): first, ReportArm("after", condition): second}
             yield from _row(former, condition, "task", task, (task,), both.rename(columns={"value": "before"}),
                             unit_bounds(former, task, arms))  # fmt: skip
+
+
+def _threshold_rows(former: Run, current: Run, task: str) -> Iterator[dict[str, Any]]:
+    """The rows of a task with a threshold in both runs.
+
+    Their logarithms differ by a normal distribution whose variance is the sum of both, from the widths of the credible
+    intervals. The interval of the difference is that of the ratio times the former threshold.
+    """
+    metric = main_metric(former, task)
+    if metric.estimate is None:
+        return
+    sides = [{row.condition: row for row in lines_of(result_rows(run, task))} for run in (former, current)]
+    for condition, first in sides[0].items():
+        second = sides[1].get(condition)
+        if second is None or not first.state == second.state == MEASURED:
+            continue
+        step = math.log(second.value / first.value)
+        error = math.hypot(*(math.log(row.high / row.low) for row in (first, second))) / (2 * NORMAL_END)
+        low, high = (first.value * math.expm1(step + side * NORMAL_END * error) for side in (-1, 1))
+        count = min(first.n, second.n)
+        yield {
+            "condition": condition, "kind": "task", "name": task, "tasks": (task,), "family": False,
+            "metric": metric.name, "before": first.value, "after": second.value,
+            "difference": second.value - first.value, "low": low, "high": high, "n": count, "clusters": count,
+            "p": math.erfc(abs(step) / error / math.sqrt(2)), "gaps": np.zeros(0), "units": np.zeros(0, str),
+        }  # fmt: skip
 
 
 def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
@@ -377,7 +412,7 @@ def _with_verdicts(run: Run, table: pd.DataFrame, least_drop: float) -> pd.DataF
 
 def _power(row: Any, metric: Metric, level: float, least_drop: float) -> tuple[float, float]:
     """The columns `detectable_drop` and `items_needed`."""
-    if metric.bounds is None:
+    if metric.bounds is None or metric.estimate is not None:
         return math.nan, math.nan
     width = metric.bounds[1] - metric.bounds[0]
     room = abs(row.before - metric.bounds[1 - metric.higher_is_better]) / width + 1e-9

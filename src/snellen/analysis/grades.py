@@ -30,7 +30,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
-from snellen.core.score import Metric
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.scoring.sequential import paired_sequence
 from snellen.scoring.uncertainty import paired_difference
@@ -51,6 +51,10 @@ STATES = (
     "no more than a thumbnail gives",
     "no more than equal questions give",
     "cannot be graded",
+    MEASURED,
+    BELOW,
+    ABOVE,
+    NOT_UNDERSTOOD,
     *(f"boxes in {unit}" for unit in BOX_UNITS if unit != FRACTIONS),
     "cut off",
     "could not be read",

@@ -18,7 +18,7 @@ from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
-from snellen.core.score import OUTCOMES, Metric
+from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
@@ -143,6 +143,8 @@ def results(
             units, item_ids = scored_units(part), arm_scores["item_id"]
             if order is not None:
                 units = units.assign(turn=units["cluster_id"].map(order))
+            if metric.estimate is not None:
+                unseen = math.nan
             numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
             facts = {
                 "ceiling": ceiling_of_part(printed, keys["task"], keys["metric"], factor, level),
@@ -152,9 +154,24 @@ def results(
             }
             row = {**keys, **axes, **numbers, **facts}
             floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
-            grading = asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))
+            if metric.estimate is None and protocol.metrics[0].estimate is not None:
+                grading = asdict(Grading(state="cannot be graded", note="depends on the levels that were asked"))
+            elif metric.estimate is None:
+                grading = asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))
+            else:
+                names = item_ids.reindex(units.index).tolist()
+                estimate = metric.estimate([items.by_id[name] for name in names], units["value"].tolist())
+                row |= _of_estimate(estimate)
+                grading = asdict(Grading(state=estimate.state, decided_by="all answers", note=estimate.note))
             rows.append({**row, **grading, "note": "; ".join(filter(None, (grading["note"], reading)))})
     return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+def _of_estimate(estimate: Measurement) -> dict[str, Any]:
+    """The numbers of a row that are those of an estimate; those that follow from a mean of scores are not known."""
+    unknown = dict.fromkeys(("value_read", "detectable", "items_needed"), math.nan)
+    ends = {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
+    return {"value": estimate.value, **ends, **unknown}
 
 
 def _box_units(scores: pd.DataFrame, own: str) -> tuple[str, str]:

@@ -175,7 +175,7 @@ def row_of(rows: pd.DataFrame, arm: ReportArm | ArmCard) -> Any:
 
 
 def scored_tasks(run: Run, arms: Sequence[ReportArm | ArmCard], tasks: Iterable[str]) -> list[str]:
-    """The tasks in which any of the arms has a score."""
+    """The tasks in which any of the arms has a score, without those whose scores of items are not compared."""
     names = {ReportArm(arm.subject, arm.condition) for arm in arms}
     return [task for task in tasks if not names.isdisjoint(_scored_arms(run, task))]
 
@@ -187,6 +187,8 @@ def arms_with_all(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> li
 
 @once_a_run
 def _scored_arms(run: Run, task: str) -> frozenset[tuple[str, str]]:
+    if main_metric(run, task).estimate is not None:
+        return frozenset()
     rows = scored(result_rows(run, task))
     return frozenset(zip(rows["subject"], rows["condition"], strict=True))
 
@@ -250,8 +252,10 @@ def scored_units(run: Run, task: str) -> dict[ReportArm, pd.DataFrame]:
     """Scored units (items, or groups of items scored together) by arm, with columns value, right, cluster and weight.
 
     Repeats of a unit are averaged; `right` is the share of them with value 1. `weight` is the factor that the value is
-    multiplied by. Of several judges the first one's scores count.
+    multiplied by. Of several judges the first one's scores count. None for a metric that is estimated from all answers.
     """
+    if main_metric(run, task).estimate is not None:
+        return {}
     protocol, units_by_arm = protocol_in(run, task), dict[ReportArm, pd.DataFrame]()
     for (subject, condition), part in score_rows(run, task).groupby(["subject", "condition"], sort=False):
         rows, repeats = of_first_judge(part), []

@@ -22,3 +22,12 @@ def srgb_to_lab(srgb: ArrayLike) -> NDArray[np.float64]:
     shares = linear @ _XYZ_OF_RGB.T / _D65
     x, y, z = np.moveaxis(np.where(shares > 0.008856, np.cbrt(shares), 7.787 * shares + 16 / 116), -1, 0)
     return np.stack([116 * y - 16, 500 * (x - y), 200 * (y - z)], axis=-1)
+
+
+def lab_to_linear(lab: ArrayLike) -> NDArray[np.float64]:
+    """Linear sRGB (..., 3) of L*, a* and b* (..., 3), the inverse of `srgb_to_lab`; outside 0 to 1 if not in sRGB."""
+    lightness, a, b = np.moveaxis(np.asarray(lab, np.float64), -1, 0)
+    y = (lightness + 16) / 116
+    roots = np.stack([y + a / 500, y, y - b / 200], axis=-1)
+    shares = np.where(roots > 0.206893, roots**3, (roots - 16 / 116) / 7.787)
+    return np.asarray((shares * _D65) @ np.linalg.inv(_XYZ_OF_RGB).T, np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,6 +26,29 @@ def _always(item: Item) -> bool:
     return True
 
 
+MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = (
+    "threshold", "below the smallest level", "above the largest level", "did not understand the question",
+)  # fmt: skip
+"""States of an estimate: a number with an interval, a bound on either side, or none."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A number estimated from all answers of a subject to a task, such as a threshold, in the metric's unit.
+
+    `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `state` is one of
+    `MEASURED`, `BELOW`, `ABOVE` (the value is then the smallest or largest level) and `NOT_UNDERSTOOD` (NaN). `note` is
+    the number in words.
+    """
+
+    value: float
+    low: float
+    high: float
+    interval: str
+    state: str
+    note: str
+
+
 @dataclass(frozen=True)
 class Metric:
     """A pure function of an item and the answer read from the reply.
@@ -37,6 +60,8 @@ class Metric:
     `is_defined`: the item has a score at all (an error relative to a true value of 0 has none). `title` is the name in
     reports and on the terminal, if it is not `name` with spaces for underscores. `remark` shows the metric beneath the
     main one in the main table of a report, with `{value}` and `{n}` (scored units) filled in; empty: only in results.
+    `estimate` takes the place of `summary`: it gets items and their scores. Its value has another unit than the scores
+    of items, no chance and no grade, and arms are not compared by their scores of items, which differ in difficulty.
     """
 
     name: str
@@ -52,6 +77,7 @@ class Metric:
     is_defined: Callable[[Item], bool] = _always
     title: str = ""
     remark: str = ""
+    estimate: Callable[[Sequence[Item], Sequence[float]], Measurement] | None = None
 
     @property
     def best(self) -> float:
@@ -61,7 +87,7 @@ class Metric:
     @property
     def is_bounded_mean(self) -> bool:
         """True if the summary is the mean of scores within bounds, of which there are confidence sequences."""
-        return self.summary == "mean" and self.bounds is not None
+        return self.summary == "mean" and self.bounds is not None and self.estimate is None
 
     @property
     def sign(self) -> int:

@@ -112,7 +112,9 @@ class Task:
     `frames` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `frameless` is the
     axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
     ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
-    for people, without the form of the reply and the list of options; None: they get the prompt of models.
+    for people, without the form of the reply and the list of options; None: they get the prompt of models. `schedule`
+    gives, for the test items, the order in which they are asked as answers arrive (None: all are asked); it asks at
+    most `most_items`.
     """
 
     id: str
@@ -129,6 +131,12 @@ class Task:
     frameless: tuple[str, ...] = ()
     cheap_sight: str = ""
     question_for_people: Callable[[View], str] | None = None
+    schedule: Callable[[Sequence[Item]], Schedule] | None = None
+    most_items: int | None = None
+
+    def limited(self, count: int) -> int:
+        """How many of so many test items are asked at most."""
+        return count if self.most_items is None else min(count, self.most_items)
 
 
 class Ceiling(BaseModel):

@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from snellen.reports import Report
     from snellen.reports.writing import Companion
 
-CHECKUP_SUITES = ("ava-bench", "combo", "vlm2-bench", "vfm-bench")
-"""In the order of asking: the slowest suite first, since the other sets are built meanwhile."""
+CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
+    "ava-bench": (), "combo": (), "vlm2-bench": (), "vfm-bench": (), "thresholds": ("acuity",),
+}  # fmt: skip
+"""Suites with their tasks (none: all), in the order of asking: the slowest first, since others are built meanwhile."""
 PARTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 1, 8), "vfm-bench": (24, 1, 8)}
 """Test items per task in a part of a set, the parts that are drawn at most, and those at most with `more`."""
 MAX_ITEMS = 2000
@@ -99,14 +101,15 @@ def checkup(
     """
     start, examinations = time.monotonic(), {}
     batteries = []
-    for name in CHECKUP_SUITES:
+    for name, tasks in CHECKUP_SUITES.items():
         folder = out / "items" / name
         seed = int(time.time()) if fresh else _existing_seed(folder)
         options = BuildOptions(
             folder,
-            n=None if quick else PARTS[name][0],
-            parts=1 if quick else PARTS[name][2],
+            n=None if quick or name not in PARTS else PARTS[name][0],
+            parts=1 if quick or name not in PARTS else PARTS[name][2],
             seed=seed,
+            tasks=tasks,
             quick=quick,
             size=None if quick else CHECKUP_SIZE_PX,
             workers=workers,
@@ -130,7 +133,7 @@ def checkup(
                 battery.run_root,
                 decide="none",
                 max_items=MAX_ITEMS,
-                max_parts=PARTS[battery.suite][1],
+                max_parts=PARTS[battery.suite][1] if battery.suite in PARTS else None,
                 show_progress=show_progress,
                 announce=announce,
                 preflight=preflight,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,7 @@ from snellen.stimuli.render import RenderSettings
 from snellen.stimuli.render.costs import drawing_cost
 from snellen.stimuli.render.image_cache import wanted_specs
 from snellen.subjects.registry import make_subject, split_spec
+from snellen.suites import suite_of
 
 T = TypeVar("T")
 PILOT_ITEMS, FIRST_PILOT = 10, 2
@@ -167,9 +169,15 @@ def _home(folder: Path) -> Iterator[None]:
 
 
 def _part(items: ItemSet) -> tuple[ItemSet, float]:
-    """A pilot from an existing set, and the ratio of the set's items to the pilot's."""
+    """A pilot from an existing set, and the ratio of the set's items that are asked to the pilot's."""
     pilot = select_items(items, PILOT_ITEMS)
-    return pilot, _tests(items) / max(_tests(pilot), 1)
+    return pilot, _most_items(items) / max(_most_items(pilot), 1)
+
+
+def _most_items(items: ItemSet) -> int:
+    """The most test items that are asked of a set."""
+    counts = Counter(item.task for item in items.items if item.split == "test")
+    return sum(suite_of(items).tasks[task].limited(count) for task, count in counts.items())
 
 
 def _tests(items: ItemSet) -> int:
@@ -209,8 +217,9 @@ class _Build:
         return items
 
     def item_scale(self) -> float:
-        """The ratio of the study's test items to the pilot's."""
-        counts: list[int] = [sum(plan["items"].values()) for plan in (self._planned(), self._pilot_plan)]
+        """The ratio of the study's test items that are asked to the pilot's."""
+        tasks, plans = self.suite.tasks, (self._planned(), self._pilot_plan)
+        counts = [sum(tasks[task].limited(count) for task, count in plan["items"].items()) for plan in plans]
         return counts[0] / max(counts[1], 1)
 
     def stated(self) -> StudyStep:
@@ -326,8 +335,8 @@ class _Asking:
         first = select_items(self.pilot, 1)
         cold, cold_wall = self._ask(first, spec, f"{label}-first")
         warm, warm_wall = self._ask(self.pilot, spec, label)
-        items = _tests(self.pilot)
-        share = _tests(first) / max(items, 1)
+        items = _most_items(self.pilot)
+        share = _most_items(first) / max(items, 1)
         fixed = max(0.0, cold - warm * share)
         cpu = fixed + warm * self.scale
         wall = max(0.0, cold_wall - warm_wall * share) + warm_wall * self.scale

@@ -42,7 +42,9 @@ def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
 def not_scored_alone(question: ModelQuestion) -> str | None:
     """The reason why the exported scoring module cannot score a question as its protocol does, or None."""
     reason = "scored by rules that no export contains"
-    if not isinstance(question.method, OneByOne | Sheet) or question.protocol.metrics[0].summary != "mean":
+    metric = question.protocol.metrics[0]
+    is_mean = metric.summary == "mean" and metric.estimate is None
+    if not isinstance(question.method, OneByOne | Sheet) or not is_mean:
         return reason
     kind, answer = question.view.reply.kind, question.item.answer
     if kind == "choices" or (kind == "text" and isinstance(answer, tuple)):  # several options, or accepted texts

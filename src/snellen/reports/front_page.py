@@ -274,7 +274,7 @@ def front(parts: Sequence[ExamPart]) -> Front:
 
 def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
     place, metric = (part.title, str(row.task)), metric_in(part.run.suite, row)
-    if math.isnan(row.value):
+    if math.isnan(row.value) and not row.n:
         waits = unjudged(row, part.run.suite)
         note = "declined" if row.not_applicable else "waits for a judge" if waits else "calls failed"
         return GradedAbility(*place, note=note, row=row, about=part.ability(str(row.task)))

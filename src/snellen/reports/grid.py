@@ -26,7 +26,7 @@ from snellen.reports.rows import (
     whole_tasks_of,
 )
 from snellen.reports.turning import even_parts, turned
-from snellen.reports.words import DASH, amount, foreign, rate, span, unread_notes
+from snellen.reports.words import DASH, amount, foreign, rate, span, unread_notes, value_words
 
 SIDE_BY_SIDE = 6
 """Columns of numbers with bars that fit on a page of 1,200 pixels or a sheet of paper."""
@@ -265,13 +265,13 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
         notes.append(f"{row.not_applicable} declined")
     if math.isnan(row.value):
         why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged(row, run.suite) else tuple(notes)
-        return Cell(DASH, notes=why, marks=mark)
+        return Cell(DASH, grade=row.state if row.n else "", notes=why, marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
         f"{row.n} scored units in {row.clusters} clusters, which can detect a difference of {row.detectable:.4f}"
     )
-    text = amount(row.value, metric, row.n)
+    text = value_words(row, metric)
     around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
     remarks = () if row.factor else tuple(_remarks(run).get(_cell_key(row), ()))
     shade, grade = colour(row.grade, row.state), grade_words(row, metric)

@@ -15,7 +15,7 @@ from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
 from snellen.reports.task_tables import TaskTables
-from snellen.reports.words import DASH, amount, rate, span, unread_notes
+from snellen.reports.words import DASH, amount, rate, span, unread_notes, value_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -111,12 +111,14 @@ def _cell(row: Any, metric: Metric, with_n_and_chance: tuple[bool, bool], suite_
 
     if math.isnan(row.value) and unjudged(row, suite_of(row.suite)):
         return "[dim]unjudged[/]"
+    if math.isnan(row.value) and row.n:
+        return f"[dim]{row.state}[/]"
     if math.isnan(row.value):
         return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
     instead = in_place_of_interval(row, metric.bounds)
     around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
     around = around if not instead else "" if instead.startswith("wide") else instead
-    text = f"{amount(row.value, metric, row.n)} [dim]{around}[/]" if around else amount(row.value, metric, row.n)
+    text = f"{value_words(row, metric)} [dim]{around}[/]" if around else value_words(row, metric)
     with_n, with_chance = with_n_and_chance
     notes = [f"n {row.n}"] if with_n else []
     notes += [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []

@@ -9,7 +9,7 @@ from typing import Any
 
 from snellen.analysis.plots import without_middle
 from snellen.core.item import Item
-from snellen.core.score import Metric
+from snellen.core.score import ABOVE, BELOW, Metric
 
 DASH = "–"
 _HIDDEN = re.compile(
@@ -29,6 +29,12 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
 def marked_amount(value: float, metric: Metric, n: int = 0) -> str:
     """The `amount` of a score, with an arrow if lower is better."""
     return amount(value, metric, n) + ("" if metric.higher_is_better else " ↓")
+
+
+def value_words(row: Any, metric: Metric) -> str:
+    """The value of a row of results as text; an estimate beyond the levels as a bound."""
+    sign = {BELOW: "< ", ABOVE: "> "}.get(row.state, "")
+    return sign + amount(row.value, metric, row.n)
 
 
 def span(low: float, high: float, metric: Metric, n: int = 0) -> str:

@@ -325,17 +325,21 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     ]
     if isinstance(arm.subject, Prepares):
         prepare = arm.subject.prepare
-        images = [image for view in views.by_item.values() for image in view.media()]
+        # Of a task with its own schedule most test items are never asked.
+        prepared = train_items if task.schedule is not None else [*views.tested, *train_items]
+        images = [image for item in prepared for image in views.by_item[item.item_id].media()]
         await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
     subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
     trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
     if runner.plan.is_replay:  # recorded answers to a sheet are one trial each
         ids = runner.run.trial_ids(arm.key(subject.card.fingerprint(), ""))
         trials = [part for trial in trials for part in ([trial] if trial.trial_id in ids else singles(trial))]
-    schedule = arm.schedule(trials)
+    # A replay asks nobody: the record alone tells which trials were asked.
+    order = arm.schedule if runner.plan.is_replay else arm.schedule_of(task, views.tested)
+    schedule = order(trials)
     if arm.decide == "drop" and runner.plan.drop is not None:
         schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
-    elif arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
+    elif task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
         is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
         schedule = runner.plan.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
     batches = _TrialBatches(runner, task, subject, method, schedule)
@@ -411,7 +415,7 @@ class _TrialBatches:
             responses += new
             if self.runner.is_ended:
                 is_over = True  # a schedule that depends on scores would miss some
-            elif arm.is_adaptive:  # others need none
+            elif arm.is_adaptive(self.task):  # others need none
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
 
 

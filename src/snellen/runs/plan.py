@@ -43,10 +43,15 @@ class Arm:
         """True if the answers exist already."""
         return isinstance(self.subject, Recorded)
 
-    @property
-    def is_adaptive(self) -> bool:
-        """True if its schedule may depend on scores."""
-        return (self.schedule is not all_trials or bool(self.decide)) and not self.is_recorded
+    def is_adaptive(self, task: Task) -> bool:
+        """True if the order in which a task is asked may depend on scores."""
+        has_schedule = self.schedule is not all_trials or bool(self.decide) or task.schedule is not None
+        return has_schedule and not self.is_recorded
+
+    def schedule_of(self, task: Task, items: Sequence[Item]) -> Schedule:
+        """The order in which these test items of a task are asked: the arm's, or else the task's own."""
+        is_own = self.schedule is not all_trials or self.decide == "drop" or self.is_recorded
+        return self.schedule if is_own or task.schedule is None else task.schedule(items)
 
     def asks(self, task: Task) -> bool:
         """True if a task is asked: its axes include all that the condition changes, and recorded answers are to it."""
@@ -157,14 +162,12 @@ def run_card(plan: Plan) -> RunCard:
 
 
 def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
-    """The number of items of each task that an arm is asked; empty if its schedule is adaptive."""
-    if arm.is_adaptive:
-        return {}
+    """The number of items of each task that an arm is asked, without tasks whose schedule is adaptive."""
     condition = settle(arm.condition, plan.suite, arm.subject.card)
     counts = {
         task.id: len(select_test_items(plan.items.task(task.id), task, condition, plan.limit))
         for task in plan.suite.tasks.values()
-        if arm.asks(task)
+        if arm.asks(task) and not arm.is_adaptive(task)
     }
     return {task: count for task, count in counts.items() if count}
 

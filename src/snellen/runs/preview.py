@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import cycle
@@ -103,7 +103,7 @@ class Estimate:
 def estimates(plan: Plan, root: Path) -> list[Estimate]:
     """An estimate for each remote subject of a plan with calls left; `root` is the run's folder, existing or not."""
     by_subject: dict[str, Estimate] = {}
-    for arm, is_recorded, prompt, media in _remote_calls(plan, root):
+    for arm, is_most, is_recorded, prompt, media in _remote_calls(plan, root):
         card = arm.subject.card
         before = by_subject.get(card.name, Estimate(card.name, 0, 0, 0, None))
         if is_recorded:
@@ -115,7 +115,7 @@ def estimates(plan: Plan, root: Path) -> list[Estimate]:
         money = None if price is None else tokens * float(price) / 1e6
         by_subject[card.name] = replace(
             before, calls=before.calls + 1, tokens_in=tokens, money=money,
-            beyond=before.beyond + bool(fault), fault=before.fault or fault or "", is_most=bool(arm.decide),
+            beyond=before.beyond + bool(fault), fault=before.fault or fault or "", is_most=before.is_most or is_most,
         )  # fmt: skip
     return [estimate for estimate in by_subject.values() if estimate.calls]
 
@@ -186,8 +186,11 @@ def _sheet_size(montage: Montage) -> tuple[int, int]:
     return columns * (width + 8) + 8, -(-len(montage.images) // columns) * (height + 36) + 36
 
 
-def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, MediaFolder]]:
-    """The calls of remote subjects, with their media: of each dialogue the recorded ones, then the next ones."""
+def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Prompt, MediaFolder]]:
+    """The calls of remote subjects, with their media: of each dialogue the recorded ones, then the next ones.
+
+    (arm, True if the task may end with fewer, True if recorded, prompt, media).
+    """
     arms = [arm for arm in plan.arms if arm.subject.card.is_remote]
     if not arms:
         return
@@ -203,15 +206,17 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, Prompt, M
                 views = show_items(tested, context, task, plan.seed, media)
                 method = task.method(condition)
                 trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
-                if arm.decide and items:
+                if task.schedule is None and arm.decide and items:
                     order = turns(plan.items, task, plan.max_items)
                     trials = [t for batch in batches(plan.items, task, trials, order, plan.max_items) for t in batch]
+                elif task.schedule is not None:
+                    trials = scheduled(arm.schedule_of(task, tested)(trials))
                 for trial in trials:
                     key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)
                     for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
-                        yield arm, is_recorded, prompt, media
+                        yield arm, bool(arm.decide) or arm.is_adaptive(task), is_recorded, prompt, media
                 for trial in _not_drawn(plan, trials) if arm.decide else ():
-                    yield from ((arm, False, prompt, media) for prompt in next(method.run(trial.views)))
+                    yield from ((arm, True, False, prompt, media) for prompt in next(method.run(trial.views)))
 
 
 def _not_drawn(plan: Plan, trials: Sequence[Trial]) -> Iterator[Trial]:
@@ -223,6 +228,16 @@ def _not_drawn(plan: Plan, trials: Sequence[Trial]) -> Iterator[Trial]:
             return
         drawn += len(trial.views)
         yield trial
+
+
+def scheduled(schedule: Generator[tuple[Trial, ...], dict[str, float], None]) -> list[Trial]:
+    """The trials of a schedule that learns nothing: as many as it asks at most."""
+    trials = list(next(schedule, ()))
+    while True:
+        try:
+            trials += schedule.send({})
+        except StopIteration:
+            return trials
 
 
 def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) -> Iterator[tuple[bool, Prompt]]:

@@ -34,7 +34,12 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
         for task in plan.suite.tasks.values():
             of_task = by_task.get((arm.subject.card.name, str(arm.condition), arm.repeat, task.id), [])
             chosen = sampled(plan.items, task, plan.max_items)
-            if not of_task or len(chosen) >= plan.max_items or not chosen <= {one.item_id for one in of_task}:
+            if (
+                task.schedule is not None
+                or not of_task
+                or len(chosen) >= plan.max_items
+                or not chosen <= {one.item_id for one in of_task}
+            ):
                 continue
             strict, by_id = task.protocols["strict"], plan.items.by_id
             values = {one.item_id: primary_score(by_id[one.item_id], one, strict) for one in of_task}

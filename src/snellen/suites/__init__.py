@@ -11,6 +11,7 @@ SUITES: Registry[Suite] = Registry(
         "vlm2-bench": "snellen.suites.vlm2_bench:SUITE",
         "vfm-bench": "snellen.suites.vfm_bench:SUITE",
         "ava-bench": "snellen.suites.ava_bench:SUITE",
+        "thresholds": "snellen.suites.thresholds:SUITE",
         "questions": "snellen.suites.questions:SUITE",
         "curation-steps": "snellen.suites.curation_steps:SUITE",
     },

@@ -318,7 +318,7 @@ def _scores(items: Sequence[Item], replies: Mapping[Part, PartReplies], task: Ta
         answered = [by_id[item_id] for item_id in part.answers]
         for protocol in task.protocols.values():
             frame = score_frame(answered, part.answers, protocol)
-            for metric in protocol.metrics:
+            for metric in (metric for metric in protocol.metrics if metric.estimate is None):
                 value, chance, count = _summarised(frame, protocol, metric)
                 attack = part.attack
                 opposite = opposite_answers(frame[frame["metric"] == metric.name], protocol)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ FAKES = {
     "counts-to=NUMBER": "the oracle, but counts above NUMBER are answered with NUMBER",
     "misses-image=PLACE": "the oracle, but the image at that place (1 is the first) of a question is not seen",
     "prefers-option=NAME": "the oracle, but half of the time it takes the option shown as NAME (A) if there is one",
+    "threshold=LEVEL": "right as often as a psychometric function with its threshold at LEVEL (1 to 16) of a bank",
     "says-yes": "the oracle, but it replies true to every statement",
     "knows-names": "knows the names of objects without seeing them, and picks the option of that name",
     "compares-images": "the oracle without names: learns options only from their solved examples",
@@ -100,6 +102,18 @@ def _scripted(argument: str, items: Sequence[Item]) -> Subject:
     return Scripted(_card(f"scripted={path.name}", script=digest(script, 12)), script)
 
 
+def _planted(argument: str, items: Sequence[Item]) -> Subject:
+    from snellen.subjects.fakes.planted import Planted
+
+    try:
+        level = float(argument)
+    except ValueError:
+        level = math.nan
+    if math.isnan(level):
+        raise SnellenError(f"fake:threshold={argument}: {argument!r} is no number; write fake:threshold=8.5")
+    return Planted(_card(f"threshold={argument}"), _by_id(items), level)
+
+
 def _exact_boxes(argument: str, items: Sequence[Item]) -> Subject:
     from snellen.subjects.fakes.boxes import ExactBoxes, exact_boxes
 
@@ -117,6 +131,7 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "misses-image": _missing_image,
     "prefers-option": lambda argument, items: _biased(f"prefers-option={argument}", items, preferring(argument)),
     "says-yes": lambda argument, items: _biased("says-yes", items, says_yes),
+    "threshold": _planted,
     "knows-names": lambda argument, items: KnowsNames(_card("knows-names"), true_names(items)),
     "compares-images": lambda argument, items: IdealObserver(
         _card("compares-images"), _by_id(items), appearances_by_image(items), names=False

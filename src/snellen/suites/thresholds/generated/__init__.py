@@ -1,0 +1,1 @@
+"""The recipe `generated` of thresholds."""

@@ -1,0 +1,211 @@
+"""The `generated` recipe: a bank of fresh exemplars at every level of every task.
+
+A bank has sixteen levels of a task and easy controls, and equally many exemplars of each, all of which differ: in
+sub-pixel position, place on the grid of a vision tower, polarity, background. Answers are balanced within a level.
+Training items are of the easiest levels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from snellen.compute import Progress, Shard, map_shards
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Option, Split
+from snellen.core.seeds import stream
+from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.media import MediaFolder
+from snellen.core.suite import BuildOptions, Settings
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
+
+SUITE, VERSION = "thresholds", "1"
+SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
+"""The side of the canvas in pixels; tasks that cannot be drawn on a larger one are left out."""
+EXEMPLARS, QUICK_EXEMPLARS = 16, 4
+"""Exemplars of each level by default and of `--quick`."""
+EASY, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 32, 8
+"""The number of easiest levels of which there are training items, and how many of each by default and of `--quick`."""
+BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
+"""For sets on which blind scores are measured."""
+SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.013, 12_000
+"""CPU time and disk space of an image, for plans."""
+
+
+def side_of(options: BuildOptions) -> int:
+    """The side of the canvas."""
+    return int(options.setting("canvas", SETTINGS))
+
+
+def measures_of(options: BuildOptions) -> list[Measure]:
+    """The measures that are built. Raises SnellenError for unknown ones, and for those without such a canvas."""
+    side = side_of(options)
+    fitting = [measure for measure in MEASURES.values() if side in measure.canvases]
+    options.refuse_others(SUITE, MEASURES, ())
+    for name in options.tasks:
+        if side not in MEASURES[name].canvases:
+            sizes = ", ".join(map(str, MEASURES[name].canvases))
+            raise SnellenError(f"{SUITE}: {name} has no canvas of {side} px; --set canvas= takes {sizes} for it")
+    return [measure for measure in fitting if not options.tasks or measure.task in options.tasks]
+
+
+def conditions(measure: Measure, count: int) -> list[tuple[int, str]]:
+    """(index of the level, variant) of `count` test items; the index of controls is the number of levels.
+
+    They come in rounds of all levels and a control, so that the first items of a bank are a smaller bank. With fewer
+    items than a round has, levels are spread.
+    """
+    rounds = [LEVELS, *reversed(range(LEVELS))]
+    if count < len(rounds):
+        rounds = [rounds[number * len(rounds) // count] for number in range(count)]
+    chosen = [(rounds[number % len(rounds)], number // len(rounds)) for number in range(count)]
+    return [(level, measure.variants[turn % len(measure.variants)]) for level, turn in chosen]
+
+
+def count_of(options: BuildOptions) -> int:
+    """The number of test items of a task."""
+    return options.test_items(SUITE, EXEMPLARS * (LEVELS + 1), QUICK_EXEMPLARS * (LEVELS + 1))
+
+
+def train_exemplars(options: BuildOptions) -> int:
+    """The number of training items of each easy level."""
+    return QUICK_TRAIN_EXEMPLARS if options.quick else TRAIN_EXEMPLARS
+
+
+class Generated:
+    """Draws a bank of items."""
+
+    settings = SETTINGS
+
+    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Count, seed, canvas."""
+        tasks = [measure.task for measure in measures_of(options)]
+        return {
+            "counts": dict.fromkeys(tasks, count_of(options)),
+            "train": EASY * train_exemplars(options),
+            "seed": options.seed,
+            **options.changed(SETTINGS),
+        }
+
+    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
+        """Items, seconds and bytes."""
+        count, measures = count_of(options), measures_of(options)
+        images, share = len(measures) * (count + EASY * train_exemplars(options)), (side_of(options) / SIDE) ** 2
+        return {
+            "suite": SUITE,
+            "images": images,
+            "items": dict.fromkeys((measure.task for measure in measures), count),
+            "seconds": round(images * SECONDS_AN_IMAGE * share / options.workers),
+            "bytes": round(images * BYTES_AN_IMAGE * share),
+            "workers": options.workers,
+        }
+
+    def build(self, options: BuildOptions) -> ItemSet:
+        """Draw the images and write the items."""
+        refuse_existing(options.out)
+        root, is_blank = options.out / "media", options.renderer == "blank"
+        bank = Bank(options.seed, side_of(options), root, train_exemplars(options), is_blank)
+        tasks = [measure.task for measure in measures_of(options)]
+        shards = [Shard(task, BankTask(bank, task, count_of(options))) for task in tasks]
+        with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
+            of_tasks = map_shards(_items_of, shards, workers=1 if is_blank else options.workers, progress=progress)
+        items = [item for of_task in of_tasks for item in of_task]
+        return write_itemset(
+            options.out,
+            items,
+            source="generated",
+            recipe=self.parameters(options),
+            notes=["not covered of the paper: there is no paper; the measures are those of design/thresholds.md"],
+        )
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The items of one seed on a canvas of one side, with images in the media folder `root`; blank if `is_blank`."""
+
+    seed: int
+    side: int
+    root: Path
+    train_exemplars: int = TRAIN_EXEMPLARS
+    is_blank: bool = False
+
+    def items(self, measure: Measure, count: int) -> Iterator[Item]:
+        """The test items of a measure, then its training items."""
+        media = MediaFolder(self.root)
+        easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(self.train_exemplars)]
+        train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
+        splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
+            ("test", conditions(measure, count)), ("train", train),
+        )  # fmt: skip
+        for split, chosen in splits:
+            rng = stream(SUITE, self.seed, measure.task, split, "answers")
+            answers = balanced([level for level, _ in chosen], len(measure.answers), rng)
+            for number, ((level, variant), answer) in enumerate(zip(chosen, answers, strict=True)):
+                yield self._item(media, measure, split, number, level, variant, answer)
+
+    def _item(
+        self, media: MediaFolder, measure: Measure, split: Split, number: int, level: int, variant: str, answer: int
+    ) -> Item:
+        is_control = level == LEVELS
+        amount = measure.control_on(self.side) if is_control else measure.levels_on(self.side)[level]
+        rng = stream(SUITE, self.seed, measure.task, split, number)
+        stimulus = Stimulus(amount, answer, self.side, variant)
+        drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
+        image, name = media.add_image(drawing.image, quick=True), measure.answers[answer]
+        factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
+        handle = f"generated/{measure.task}-{split}-{number:04d}"
+        return Item(
+            item_id=handle,
+            suite=SUITE,
+            task=measure.task,
+            version=VERSION,
+            split=split,
+            question=measure.question,
+            query=(image,),
+            options=tuple(Option(key, key) for key in measure.answers),
+            answer=name,
+            answer_kind="choice",
+            stimulus_id=handle,
+            group_id=handle,
+            cluster_id=handle,
+            factors={**factors, **drawing.factors},
+            measures={measure.quantity: amount, "canvas_px": float(self.side), **drawing.measures},
+            latent={
+                "shows": {image.sha256: {"answer": name}},
+                "claims": {key: {"answer": [key]} for key in measure.answers},
+                "level": round(math.log10(amount), 6),
+            },
+            provenance={"source": "generated", "seed": self.seed},
+        )
+
+
+@dataclass(frozen=True)
+class BankTask:
+    """A task of a bank, with the number of its test items."""
+
+    bank: Bank
+    task: str
+    count: int
+
+
+def _items_of(bank_task: BankTask) -> list[Item]:
+    """The items of a task; may run in another process."""
+    return list(bank_task.bank.items(MEASURES[bank_task.task], bank_task.count))
+
+
+def balanced(levels: Sequence[int], alternatives: int, rng: np.random.Generator) -> list[int]:
+    """An answer for each item, by their levels: within a level all are equally frequent, or differ by one."""
+    pools: dict[int, list[int]] = {}
+    answers = []
+    for level in levels:
+        if not pools.get(level):
+            pools[level] = rng.permutation(alternatives).tolist()
+        answers.append(pools[level].pop())
+    return answers

@@ -1,0 +1,236 @@
+"""The report's sections of thresholds: the acuity chart, thresholds in words, functions, contrast, errors by place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.cells import DASH
+from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.run_view import (
+    ReportArm,
+    arm_name,
+    examined,
+    main_arms,
+    of_first_judge,
+    result_rows,
+    row_by_arm,
+    score_rows,
+)
+from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.seeds import stream
+from snellen.scoring.psychometric import credible_ends, deviance_p, posterior
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
+from snellen.suites.thresholds.measures.measure import PLACES
+from snellen.suites.thresholds.report import figures
+from snellen.suites.thresholds.scoring import Fitted, amount, fitted, with_ends
+
+
+class ArmThreshold(NamedTuple):
+    """The threshold of one arm in one task: its state, its bounds in the task's unit, and the fit behind them."""
+
+    task: str
+    name: str
+    state: str
+    value: float
+    low: float
+    high: float
+    result: Fitted
+
+
+@once_a_run
+def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
+    """The thresholds of examined subjects under the main condition by task, in the order of tasks and arms."""
+    arms, by_task = [ReportArm(arm.subject, arm.condition) for arm in examined(main_arms(run))], {}
+    if protocol_of(run) != "strict":
+        return {}
+    for task in MEASURES:
+        rows, scores = row_by_arm(result_rows(run, task)), score_rows(run, task)
+        thresholds = []
+        for arm in arms:
+            part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
+            part = of_first_judge(part).dropna(subset="value")
+            if len(part) and arm in rows:
+                items = [run.items.by_id[name] for name in part["item_id"]]
+                row, result = rows[arm], fitted(items, part["value"].tolist())
+                thresholds.append(ArmThreshold(task, arm_name(*arm), row.state, row.value, row.low, row.high, result))
+        if thresholds:
+            by_task[task] = thresholds
+    return by_task
+
+
+def sections(run: Run) -> Iterator[ReportSection]:
+    """The sections for which the run has answers."""
+    by_task = thresholds_of(run)
+    if not by_task:
+        return
+    if "acuity" in by_task:
+        yield _chart(by_task["acuity"])
+    yield _in_words(by_task)
+    yield _functions(by_task)
+    yield from _sensitivity(by_task.get("contrast", []))
+    yield from _places(run)
+
+
+def _chart(thresholds: list[ArmThreshold]) -> ReportSection:
+    note = (
+        "The smallest gap of a Landolt ring whose direction a subject reads half of the time, beyond guessing. Rings "
+        "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
+        "credible intervals. Subjects that did not understand the question have none."
+    )
+    side = thresholds[0].result.side
+    plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
+    figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
+    rows = [[threshold.name, f"{side} px", _cell(threshold), _share(threshold, side)] for threshold in thresholds]
+    table = pd.DataFrame(rows, columns=["subject", "canvas", "gap", "gap as a share of the canvas"])
+    return ReportSection("Acuity chart", note, table, figure, "acuity-chart")
+
+
+def _share(threshold: ArmThreshold, side: int) -> str:
+    return f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+
+
+def _cell(threshold: ArmThreshold) -> str:
+    """The threshold as a text, or the state in its place."""
+    measure = MEASURES[threshold.task]
+    if threshold.state == MEASURED:
+        return with_ends(threshold.value, threshold.low, threshold.high, measure)
+    sign = {BELOW: "less than ", ABOVE: "more than "}.get(threshold.state)
+    return f"{sign}{amount(threshold.value, measure)}" if sign else threshold.state
+
+
+def in_words(threshold: ArmThreshold) -> str:
+    """What a threshold says, as a sentence without its subject."""
+    if threshold.state in (MEASURED, BELOW, ABOVE):
+        return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
+    right, controls = int(threshold.result.answers.right[-1]), int(threshold.result.answers.counts[-1])
+    return f"did not understand the question: {right} of {controls} easy questions right"
+
+
+def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
+    note = (
+        "A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Slope is "
+        "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the "
+        "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong."
+    )
+    rows = []
+    for task, thresholds in by_task.items():
+        for threshold in thresholds:
+            answers, fit = threshold.result.answers, threshold.result.fit
+            is_fitted = threshold.state == MEASURED
+            p = (
+                deviance_p(threshold.result.functions, answers, stream("goodness of fit", task))
+                if is_fitted
+                else float("nan")
+            )
+            rows.append(
+                [
+                    task,
+                    threshold.name,
+                    in_words(threshold),
+                    f"{int(answers.counts[:-1].sum())}",
+                    f"{int(answers.right[-1])} of {int(answers.counts[-1])}",
+                    f"{fit.slope:.1f}" if is_fitted else DASH,
+                    f"{100 * fit.lapse:.0f} %" if is_fitted else DASH,
+                    f"{p:.2f}" if is_fitted else DASH,
+                ]
+            )
+    names = ["task", "subject", "in words", "answers", "easy questions right", "slope", "lapses", "fit"]
+    return ReportSection("Thresholds in words", note, pd.DataFrame(rows, columns=names), None, "in-words")
+
+
+def _functions(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
+    note = (
+        "Share of right answers by level, easy levels on the right. The area of a dot is the number of answers; the "
+        "dashed line is the guess rate. The bar at the foot is the threshold with its 95 % credible interval. Levels "
+        "were chosen by the answers before, so most answers are near the threshold. Of contrast the function is that "
+        "of the spatial frequency that is seen best, and dots are answers at it."
+    )
+    panels = [
+        figures.FunctionPanel(
+            task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in plotted]
+        )
+        for task, thresholds in by_task.items()
+        if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
+    ]
+    figure = partial(figures.functions, panels) if panels else None
+    cells = {
+        (task, threshold.name): _cell(threshold) for task, thresholds in by_task.items() for threshold in thresholds
+    }
+    names = list(dict.fromkeys(name for _, name in cells))
+    rows = [[task, *(cells.get((task, name), DASH) for name in names)] for task in by_task]
+    table = pd.DataFrame(rows, columns=["task", *names])
+    return ReportSection("Psychometric functions", note, table, figure, "functions")
+
+
+def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
+    """Levels in log10 units, and at each the answers, the share right and the fitted probability.
+
+    Of contrast they are those at the frequency that is seen best.
+    """
+    grid, answers = threshold.result.functions, threshold.result.answers
+    weights = posterior(grid, answers)
+    count = len(CONTRAST.levels)
+    variant = 0 if grid.by_frequency is None else int(np.argmin(grid.by_frequency @ weights))
+    part = slice(variant * count, (variant + 1) * count)
+    counts, right = answers.counts[part], answers.right[part]
+    return (
+        np.log10(MEASURES[threshold.task].levels_on(threshold.result.side)),
+        counts,
+        right / np.maximum(counts, 1),
+        grid.right[part] @ weights,
+    )
+
+
+def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
+    note = (
+        "The smallest Michelson contrast of stripes that is noticed, by their spatial frequency in cycles per pixel, "
+        "with 95 % credible intervals. One function of three parameters is fitted to all answers, so thresholds at "
+        "neighbouring frequencies support each other."
+    )
+    rows = []
+    for threshold in thresholds:
+        if threshold.state == NOT_UNDERSTOOD or threshold.result.functions.by_frequency is None:
+            continue
+        weights = posterior(threshold.result.functions, threshold.result.answers)
+        cells = []
+        for values in threshold.result.functions.by_frequency:
+            ends = (float(values @ weights), *credible_ends(np.round(values, 6), weights))
+            value, low, high = (float(10**end) for end in ends)
+            least, most = CONTRAST.levels[0], CONTRAST.levels[-1]
+            state = BELOW if value < least else ABOVE if value > most else MEASURED
+            bound = {BELOW: least, ABOVE: most}.get(state, value)
+            cells.append(_cell(ArmThreshold(CONTRAST.task, threshold.name, state, bound, low, high, threshold.result)))
+        rows.append([threshold.name, *cells])
+    table = pd.DataFrame(rows, columns=["subject", *(f"{name} cycles/px" for name in FREQUENCIES)])
+    if rows:
+        yield ReportSection("Contrast by spatial frequency", note, table, None, "contrast")
+
+
+def _places(run: Run) -> Iterator[ReportSection]:
+    """Wrong answers by place, over all tasks that ask which patch is odd."""
+    tasks = [task for task, measure in MEASURES.items() if measure.answers == PLACES]
+    rows = []
+    for arm in examined(main_arms(run)):
+        errors = dict.fromkeys(PLACES, 0)
+        for task in tasks:
+            scores = score_rows(run, task)
+            part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
+            for prediction in part.loc[part["value"] == 1.0, "prediction"]:
+                answer = json.loads(prediction)
+                if answer in errors:
+                    errors[answer] += 1
+        if total := sum(errors.values()):
+            cells = [f"{100 * count / total:.0f} %" for count in errors.values()]
+            rows.append([arm_name(arm.subject, arm.condition), f"{total}", *cells])
+    if rows:
+        note = "Which patch wrong answers errors. A subject without a preferred place names each in 11 % of them."
+        table = pd.DataFrame(rows, columns=["subject", "wrong answers", *PLACES])
+        yield ReportSection("Wrong answers by place", note, table, None, "places")

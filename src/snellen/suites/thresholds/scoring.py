@@ -1,0 +1,190 @@
+"""Thresholds of a subject's answers: the metric of every task, and the order in which its items are asked.
+
+A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Half of the
+controls or fewer right: the subject did not understand the question, and has no threshold.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Mapping, Sequence
+from functools import cache, partial
+from typing import NamedTuple
+
+import numpy as np
+
+from snellen.core.hashing import digest
+from snellen.core.item import Item
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric, Protocol
+from snellen.core.seeds import stream
+from snellen.core.suite import Schedule, Trial
+from snellen.scoring.protocols import ACCURACY, correct, strict
+from snellen.scoring.psychometric import (
+    CREDIBLE,
+    Answers,
+    Fit,
+    FunctionGrid,
+    deviance_p,
+    fit,
+    next_conditions,
+    posterior,
+    sensitivity_grid,
+    weibull_grid,
+)
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.contrast import FREQUENCIES
+from snellen.suites.thresholds.measures.measure import Measure
+
+BATCH, ANSWERS = 8, 40
+"""Answers between two choices of levels, and answers to a task besides its controls."""
+FIRST_CONTROLS, LATER_CONTROLS = 4, 1
+"""Controls in the first batch and in each later one."""
+MOST_ITEMS = ANSWERS + FIRST_CONTROLS + LATER_CONTROLS * (ANSWERS // BATCH - 1)
+"""Items that are asked of a task."""
+NO_FIT = 0.01
+"""The share of simulated data sets below which a note says that the answers fit no psychometric function."""
+
+
+def error(item: Item, prediction: object) -> float:
+    """0.0 if the prediction is the item's answer, else 1.0."""
+    return 1.0 - correct(item, prediction)
+
+
+@cache
+def grid_of(task: str, side: int) -> FunctionGrid:
+    """The psychometric functions of a task on a canvas of this side."""
+    measure = MEASURES[task]
+    levels = np.log10(measure.levels_on(side)).tolist()
+    if len(measure.variants) > 1:
+        return sensitivity_grid(levels, list(FREQUENCIES.values()), len(measure.answers))
+    return weibull_grid(levels, len(measure.answers))
+
+
+def side_of(items: Sequence[Item]) -> int:
+    """The side of the canvas of items of one set, in pixels."""
+    return round(items[0].measures["canvas_px"])
+
+
+def condition_of(item: Item) -> int:
+    """The index of an item's condition in the grid of its task."""
+    measure = MEASURES[item.task]
+    count = len(measure.levels)
+    if item.factors["control"] == "yes":
+        return count * len(measure.variants)
+    return measure.variants.index(item.factors["variant"]) * count + int(item.factors["level"]) - 1
+
+
+class Fitted(NamedTuple):
+    """The fit to the answers of a subject to a task, with the grid and the answers themselves."""
+
+    fit: Fit
+    functions: FunctionGrid
+    answers: Answers
+    side: int
+
+    @property
+    def is_understood(self) -> bool:
+        """True unless half of the controls or fewer were answered right."""
+        controls, right = int(self.answers.counts[-1]), int(self.answers.right[-1])
+        return not controls or 2 * right > controls
+
+
+def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
+    """The answers by condition; those without a score are left out. Several answers to an item all count."""
+    counts, right = np.zeros((2, len(grid_of(items[0].task, side_of(items)).right)), np.int64)
+    for item, value in zip(items, errors, strict=True):
+        if not math.isnan(value):
+            condition = condition_of(item)
+            counts[condition] += 1
+            right[condition] += value == 0.0
+    return Answers(counts, right)
+
+
+def fitted(items: Sequence[Item], errors: Sequence[float]) -> Fitted:
+    """The fit to the answers to items of one task."""
+    side = side_of(items)
+    grid, answers = grid_of(items[0].task, side), answers_of(items, errors)
+    return Fitted(fit(grid, answers), grid, answers, side)
+
+
+def digits(value: float) -> str:
+    """A level without its unit, three significant digits."""
+    return f"{value:#.{3 if value >= 1 else 2}g}".rstrip(".")
+
+
+def amount(value: float, measure: Measure) -> str:
+    """A level with its unit."""
+    return f"{digits(value)}{'' if measure.unit == '°' else ' '}{measure.unit}"
+
+
+def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
+    """A threshold with its unit and interval: `6.10 px [5.20, 7.00]`."""
+    return f"{amount(value, measure)} [{digits(low)}, {digits(high)}]"
+
+
+def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) -> Measurement:
+    """The threshold of a subject, with its 95 % credible interval."""
+    if not items:
+        return Measurement(math.nan, math.nan, math.nan, "", "not asked", "")
+    result = fitted(items, errors)
+    if not result.is_understood:
+        right, controls = int(result.answers.right[-1]), int(result.answers.counts[-1])
+        return Measurement(
+            math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, f"{right} of {controls} easy questions right"
+        )
+    levels = measure.levels_on(result.side)
+    value, low, high = (float(10**end) for end in result.fit[:3])
+    for is_beyond, bound, state in ((value < levels[0], levels[0], BELOW), (value > levels[-1], levels[-1], ABOVE)):
+        if is_beyond:
+            return Measurement(bound, math.nan, math.nan, "", state, "")
+    notes = [with_ends(value, low, high, measure)]
+    if deviance_p(result.functions, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
+        notes.append("the answers fit no psychometric function")
+    return Measurement(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
+
+
+def protocols(measure: Measure) -> Mapping[str, Protocol]:
+    """The protocols of a task: `strict`, whose main metric is the threshold."""
+    metric = Metric(
+        "threshold",
+        error,
+        worst=1.0,
+        higher_is_better=False,
+        share=False,
+        estimate=partial(threshold, measure),
+        title=f"threshold, {measure.unit}",
+    )
+    return {"strict": strict(metric, ACCURACY)}
+
+
+def schedule(items: Sequence[Item]) -> Schedule:
+    """The order in which test items of a task are asked: batches of eight at the levels that tell most.
+
+    Each batch has easy controls besides, of the first four at least two must be right for others to follow. The
+    exemplars of a level come in an order that depends on their ids alone. Decisions depend on whole batches, never on
+    which answer arrives first. An item without an answer counts as asked, not as wrong.
+    """
+    by_id = {item.item_id: item for item in items}
+
+    def order(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        if not trials:
+            return
+        grid, errors = grid_of(items[0].task, side_of(items)), dict[str, float]()
+        queues: list[list[Trial]] = [[] for _ in range(len(grid.right))]
+        for trial in sorted(trials, key=lambda trial: digest([trial.views[0].item_id]), reverse=True):
+            queues[condition_of(by_id[trial.views[0].item_id])].append(trial)
+        controls, count = queues[-1], FIRST_CONTROLS
+        for _ in range(ANSWERS // BATCH):
+            answers = answers_of([by_id[name] for name in errors] or items[:1], list(errors.values()) or [math.nan])
+            if errors and 2 * answers.right[-1] < min(answers.counts[-1], FIRST_CONTROLS):
+                return
+            available = np.array([len(queue) for queue in queues[:-1]] + [0])
+            conditions = next_conditions(grid, posterior(grid, answers), available, BATCH)
+            batch = [queues[condition].pop() for condition in conditions]
+            batch += [controls.pop() for _ in range(min(count, len(controls)))]
+            if not batch:
+                return
+            count = LATER_CONTROLS
+            errors |= yield tuple(batch)
+
+    return order

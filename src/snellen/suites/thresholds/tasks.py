@@ -1,0 +1,48 @@
+"""The tasks of thresholds: one per measure, all asked in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from snellen.core.condition import Condition
+from snellen.core.item import Item, Part, View
+from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.presentation.controls import IMAGES, PROMPT, control
+from snellen.presentation.methods import OneByOne
+from snellen.suites.thresholds import prompts
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.measure import Measure
+from snellen.suites.thresholds.scoring import MOST_ITEMS, protocols, schedule
+
+AXES = (PROMPT, IMAGES)
+
+
+def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
+    return control(context.condition["images"], context)
+
+
+def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
+    """The image, then the question."""
+    return lambda view: (*view.query, prompts.words(view, condition))
+
+
+def _method(condition: Condition) -> Method:
+    return OneByOne(presenter(condition))
+
+
+def _task(measure: Measure) -> Task:
+    return Task(
+        id=measure.task,
+        kind="choice",
+        axes=tuple(axis.name for axis in AXES),
+        transforms=_transforms,
+        method=_method,
+        protocols=protocols(measure),
+        train_split="train",
+        question_for_people=lambda view: measure.question_for_people,
+        schedule=schedule,
+        most_items=MOST_ITEMS,
+    )
+
+
+TASKS = {task: _task(measure) for task, measure in MEASURES.items()}

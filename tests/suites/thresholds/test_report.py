@@ -1,0 +1,136 @@
+"""The report's sections of thresholds, on planted observers, with what they say in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from snellen.analysis.changes import changes
+from snellen.analysis.section import ReportSection, Run
+from snellen.reports import write_report
+from snellen.reports.changes_page import render_changes
+from snellen.reports.front_page import ExamPart, front
+from snellen.reports.grid import main_grid
+from snellen.reports.loading import load_run
+from snellen.runs.score import score, write_scores
+from snellen.suites.thresholds import SUITE
+from snellen.suites.thresholds.published import pixels
+from snellen.suites.thresholds.report.sections import sections
+from tests.helpers.sections import by_name
+from tests.suites.thresholds.banks import asked_of, bank, observer
+
+PLANTED = {
+    "py:sharp": {"acuity": 2.0, "contrast": 4.0, "number": 30.0},
+    "py:dull": {"acuity": 9.0, "contrast": 500.0, "number": 1e9},
+    "py:perfect": {"acuity": 1e-6, "contrast": 1e-6, "number": 1e-6},
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("report")
+    items = bank(folder / "bank", ("acuity", "contrast", "number"))
+    subjects = [observer(items, name, thresholds=thresholds) for name, thresholds in PLANTED.items()]
+    responses = asked_of(folder / "run", items, subjects)
+    write_scores(folder / "run", score(responses, items, SUITE), "strict")
+    return load_run(folder / "run")
+
+
+@pytest.fixture(scope="module")
+def listed(run: Run) -> dict[str, ReportSection]:
+    return by_name(sections(run))
+
+
+def cells(section: ReportSection, column: str) -> dict[tuple[str, str], str]:
+    """The cells of a column by task and subject."""
+    table = section.table
+    return dict(zip(zip(table["task"], table["subject"], strict=True), table[column], strict=True))
+
+
+def test_thresholds_are_told_in_words(listed: dict[str, ReportSection]) -> None:
+    words = cells(listed["in-words"], "in words")
+    assert words["acuity", "py:perfect"] == "needs a gap of less than 0.50 px"
+    assert words["acuity", "py:sharp"].startswith("needs a gap of ")
+    assert words["acuity", "py:sharp"].endswith("]")
+    assert words["contrast", "py:dull"].startswith("needs a contrast of more than 60.0 %")
+    assert words["number", "py:dull"].startswith("did not understand the question: ")
+    fits = cells(listed["in-words"], "fit")
+    assert fits["number", "py:dull"] == fits["acuity", "py:perfect"] == "–"
+    assert 0.0 <= float(fits["acuity", "py:sharp"]) <= 1.0
+    assert cells(listed["in-words"], "answers")["acuity", "py:dull"] == "40"
+
+
+def test_the_chart_gives_shares_of_the_canvas(listed: dict[str, ReportSection]) -> None:
+    table = listed["acuity-chart"].table.set_index("subject")
+    gap = float(table.loc["py:dull", "gap"].split()[0])
+    assert table.loc["py:dull", "gap as a share of the canvas"] == f"1/{448 / gap:.0f}"
+    assert table.loc["py:perfect", "gap"] == "less than 0.50 px"
+
+
+def test_contrast_is_reported_at_every_frequency(listed: dict[str, ReportSection]) -> None:
+    table = listed["contrast"].table.set_index("subject")
+    assert list(table.columns) == [f"{name} cycles/px" for name in ("1/32", "1/16", "1/8", "1/4")]
+    assert (table.loc["py:perfect"] == "less than 0.20 %").all()
+    for cell in table.loc["py:sharp"]:
+        assert float(cell.split()[0]) == pytest.approx(4.0, rel=0.6)
+
+
+def test_wrong_answers_are_counted_by_place(listed: dict[str, ReportSection]) -> None:
+    table = listed["places"].table.set_index("subject")
+    assert "py:perfect" not in table.index
+    shares = [float(table.loc["py:dull", patch].split()[0]) for patch in "123456789"]
+    assert sum(shares) == pytest.approx(100, abs=5)
+
+
+def test_tables_show_bounds_and_states_and_no_accuracy(run: Run) -> None:
+    grid = main_grid(run)
+    assert [column.metric for column in grid.columns] == ["threshold, px", "threshold, %", "threshold, %"]
+    assert all(column.lower_is_better and not column.chance and not column.blind for column in grid.columns)
+    by_arm = {line.arm: line.cells for line in grid.lines}
+    perfect, dull = by_arm["py:perfect"][0], by_arm["py:dull"][2]
+    assert perfect is not None
+    assert dull is not None
+    assert (perfect.text, perfect.grade, perfect.span) == ("< 0.50", "below the smallest level", "")
+    assert dull.text == "–"
+    assert dull.grade == "did not understand the question"
+
+
+def test_the_front_page_grades_no_threshold(run: Run) -> None:
+    page = front([ExamPart(run, "Thresholds", "thresholds.html")])
+    for line in page.lines:
+        assert {graded.group for graded in line.grades} == {"no grade"}
+        assert not line.partial
+
+
+@pytest.mark.slow
+def test_a_whole_report_is_written(run: Run, tmp_path: Path) -> None:
+    report = write_report([run.root], tmp_path / "report")
+    page = (report.root / "thresholds.html").read_text("utf-8")
+    assert "needs a gap of less than 0.50 px" in page
+    assert "Partial" not in page
+
+
+def test_pixels_of_an_angle() -> None:
+    # One degree at 57.3 cm is 1 cm wide.
+    assert pixels(60.0, 57.2958, 40.0) == pytest.approx(40.0, rel=1e-3)
+
+
+def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", ("acuity", "vernier"))
+    runs = []
+    for name, gap in (("before", 3.0), ("after", 9.0)):
+        subject = observer(items, f"py:{name}", thresholds={"acuity": gap, "vernier": 1e-6})
+        write_scores(tmp_path / name, score(asked_of(tmp_path / name, items, [subject]), items, SUITE), "strict")
+        runs.append(load_run(tmp_path / name))
+    compared = changes(*runs)
+    (row,) = compared.table.to_dict("records")
+    assert (row["name"], row["verdict"], row["kind"]) == ("acuity", "dropped", "task")
+    assert row["low"] > 0
+    # A ratio of three: after - before is twice the gap before.
+    assert row["difference"] / row["before"] == pytest.approx(2.0, abs=1.0)
+    assert compared.left_out == ("vernier",)
+    assert "acuity (lower is better)" in render_changes(compared)
+    same = changes(runs[0], runs[0])
+    assert same.table["verdict"].tolist() == ["no clear change"]
+    assert same.table["p"].tolist() == [1.0]

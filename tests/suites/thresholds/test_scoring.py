@@ -1,0 +1,187 @@
+"""Thresholds from answers: states, recovery of planted ones, and an order of asking that only replies change."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.analysis.coverage import gaps
+from snellen.analysis.results import results
+from snellen.analysis.run_view import lines_of
+from snellen.core.response import Response
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import read_run_card
+from snellen.core.suite import BuildOptions, Trial
+from snellen.exam.estimate import Machines, RemoteService, estimate_study
+from snellen.exam.run import run
+from snellen.runs.preview import scheduled
+from snellen.runs.replay import replay
+from snellen.runs.score import score
+from snellen.suites.thresholds import SUITE
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.scoring import (
+    ANSWERS,
+    BATCH,
+    FIRST_CONTROLS,
+    MOST_ITEMS,
+    condition_of,
+    schedule,
+    threshold,
+    with_ends,
+)
+from tests.suites.thresholds.banks import asked_of, bank, observer
+
+CONTROLS = MOST_ITEMS - ANSWERS
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return bank(tmp_path_factory.mktemp("thresholds") / "bank", ("acuity", "vernier"))
+
+
+def items_of(items: ItemSet, task: str = "acuity") -> list[Any]:
+    """The test items of a task."""
+    chosen = [item for item in items.task(task) if item.split == "test"]
+    assert len(chosen) == 272
+    return chosen
+
+
+def rows_of(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], Any]:
+    """The rows of results with thresholds, by subject and task."""
+    table = results(score(responses, items, SUITE), items, SUITE, read_run_card(root).arms)
+    shares = table[table["metric"] == "accuracy"]
+    assert set(shares["grade"]) == {""}
+    assert set(shares["state"]) == {"cannot be graded"}
+    return {(row.subject, row.task): row for row in lines_of(table) if row.metric == "threshold"}
+
+
+def test_states_of_estimates(items: ItemSet) -> None:
+    of_task, measure = items_of(items), MEASURES["acuity"]
+
+    def estimate(is_wrong: Any) -> Any:
+        return threshold(measure, of_task, [float(is_wrong(item)) for item in of_task])
+
+    assert estimate(lambda item: False).state == BELOW
+    assert estimate(lambda item: False).value == 0.5
+    assert estimate(lambda item: item.factors["control"] == "no").state == ABOVE
+    blind = estimate(lambda item: True)
+    assert blind.state == NOT_UNDERSTOOD
+    assert math.isnan(blind.value)
+    assert blind.note == "0 of 16 easy questions right"
+    middle = estimate(lambda item: item.measures["gap_px"] < 4)
+    assert middle.state == MEASURED
+    # Half of what is not guessed is right between 3.48 px, always wrong, and 4.59 px, always right.
+    assert 3.48 < middle.low < middle.value < middle.high < 4.62
+    numbers = with_ends(middle.value, middle.low, middle.high, measure)
+    # An observer that guesses is right in one of eight, this one never.
+    assert middle.note == f"{numbers}; the answers fit no psychometric function"
+    assert with_ends(6.1, 5.2, 7.0, measure) == "6.10 px [5.20, 7.00]"
+
+
+def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:
+    controls = [item for item in items_of(items) if item.factors["control"] == "yes"][:4]
+    measure = MEASURES["acuity"]
+    assert threshold(measure, controls, [0.0, 0.0, 1.0, 1.0]).state == NOT_UNDERSTOOD
+    assert threshold(measure, controls, [0.0, 0.0, 0.0, 1.0]).state != NOT_UNDERSTOOD
+
+
+def test_conditions_are_levels_frequencies_and_controls(tmp_path: Path) -> None:
+    contrast = bank(tmp_path / "bank", ("contrast",))
+    conditions = Counter(condition_of(item) for item in contrast.items if item.split == "test")
+    assert conditions == {**dict.fromkeys(range(64), 4), 64: 16}
+
+
+def test_planted_thresholds_come_back_and_tasks_are_complete(tmp_path: Path, items: ItemSet) -> None:
+    planted = {"acuity": 4.0, "vernier": 0.7}
+    subjects = [observer(items, f"py:{n}", thresholds=planted) for n in range(3)]
+    responses = asked_of(tmp_path, items, subjects)
+    rows = rows_of(tmp_path, items, responses)
+    assert set(rows) == {(f"py:{n}", task) for n in range(3) for task in planted}
+    for (_, task), row in rows.items():
+        assert row.state == MEASURED
+        assert row.grade == ""
+        assert math.isnan(row.chance)
+        assert row.n == ANSWERS + CONTROLS
+        assert row.low < row.value < row.high
+        assert abs(math.log10(row.value / planted[task])) < 0.25
+    assert not gaps(read_run_card(tmp_path).arms, responses)
+
+
+def test_a_subject_that_fails_the_controls_is_asked_one_batch(tmp_path: Path, items: ItemSet) -> None:
+    responses = asked_of(tmp_path, items, [observer(items, thresholds={"acuity": 1e6, "vernier": 1e6})])
+    assert Counter(response.task for response in responses) == dict.fromkeys(
+        ("acuity", "vernier"), BATCH + FIRST_CONTROLS
+    )
+    assert {row.state for row in rows_of(tmp_path, items, responses).values()} == {NOT_UNDERSTOOD}
+
+
+def test_the_end_does_not_depend_on_which_answer_arrives_first(tmp_path: Path, items: ItemSet) -> None:
+    planted = {"acuity": 6.0, "vernier": 0.3}
+    ends = []
+    for n in (1, 3, 16):
+        subject = observer(items, concurrency=n, thresholds=planted)
+        ends.append(sorted(response.response_id for response in asked_of(tmp_path / str(n), items, [subject])))
+    assert ends[0] == ends[1] == ends[2]
+
+
+class Killed(Exception):
+    """The end of a run at any moment."""
+
+
+def test_a_killed_run_ends_like_an_undisturbed_one(tmp_path: Path, items: ItemSet) -> None:
+    subjects = [observer(items, thresholds={"acuity": 6.0, "vernier": 0.3}, lapse=0.1)]
+    undisturbed = asked_of(tmp_path / "undisturbed", items, subjects)
+    rng, calls = np.random.default_rng(3), 0
+
+    def tick() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == moment:
+            raise Killed
+
+    for _ in range(4):
+        calls, moment = 0, int(rng.integers(5, len(undisturbed)))
+        with pytest.raises(Killed):
+            asked_of(tmp_path / "killed", items, subjects, tick=tick)
+    assert sorted(map(repr, asked_of(tmp_path / "killed", items, subjects))) == sorted(map(repr, undisturbed))
+    replayed = replay(tmp_path / "killed", items, SUITE, {})
+    assert sorted(map(repr, replayed)) == sorted(map(repr, undisturbed))
+
+
+def test_a_schedule_asks_new_exemplars_and_all_controls(items: ItemSet) -> None:
+    of_task = items_of(items)
+    trials = [Trial((item.view(),)) for item in of_task]
+    asked_trials = scheduled(schedule(of_task)(trials))
+    ids = [trial.views[0].item_id for trial in asked_trials]
+    assert len(set(ids)) == len(ids) == ANSWERS + CONTROLS
+    assert sum(items.by_id[name].factors["control"] == "yes" for name in ids) == CONTROLS
+    assert scheduled(schedule(of_task)(trials[::-1])) == asked_trials
+
+
+def test_estimates_count_what_is_asked_of_a_bank(items: ItemSet) -> None:
+    machines, options = Machines(1, 2, 2), BuildOptions(Path("unused"))
+    subjects, service = ["chat:openai/gpt-4o"], RemoteService()
+    estimate = estimate_study([str(items.root)], subjects, ["vanilla"], options, machines, service, stated=True)
+    assert [step.count for step in estimate.steps if step.kind == "ask"] == [2 * MOST_ITEMS]
+
+
+def test_recorded_answers_to_the_whole_bank_are_scored(tmp_path: Path, items: ItemSet) -> None:
+    with (tmp_path / "answers.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "reply"])
+        for item in items_of(items):
+            reads = item.measures["gap_px"] > 5
+            writer.writerow([item.item_id, item.answer if reads else "right"])
+    examination = run(items, [f"recorded:{tmp_path / 'answers.csv'}"], tmp_path / "run", show_progress=False)
+    (row,) = [r for r in lines_of(examination.all_results()) if r.metric == "threshold" and r.factor == ""]
+    assert row.state == MEASURED
+    assert row.n == 272
+    assert 4.5 < row.value < 6.1
