@@ -267,3 +267,10 @@ def test_runs_killed_at_any_moment_end_like_an_undisturbed_one(first_part: ItemS
             sorted((response.response_id, response.text, response.status) for response in examination.responses)
         )
     assert ends[0] == ends[1]
+
+
+def test_a_finished_run_grows_when_more_parts_are_allowed(items: ItemSet, tmp_path: Path) -> None:
+    for most in (1, 2, 3):
+        examination = decided(read_itemset(items.root), tmp_path / "run", SUBJECTS[1], max_parts=most)
+        assert examination.grades().n.tolist() == [N * most]
+        assert len(examination.items.card.parts) == most

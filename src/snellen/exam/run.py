@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -262,7 +263,10 @@ def run(
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole and decide != "drop" else ""
     if read_stamp(root, key) and not damaged_scores(root):
-        return Examination(root, suite, items, responses_of(root, arms))
+        responses = responses_of(root, arms)
+        may_grow = decide and len(items.card.parts) < (max_parts or math.inf)
+        if not may_grow or not is_undecided(Plan(items, suite, arms, seed, limit, max_items), responses):
+            return Examination(root, suite, items, responses)
     refuse_unpriced(examined, budget)
     tables = read_tables(inputs or {}, items)
     plan = Plan(
@@ -281,7 +285,7 @@ def run(
     first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
     plan = replace(plan, preflight=first_replies)
     stop: BudgetSpent | Interrupted | None = None
-    responses: list[Response] = []
+    responses = []
     with Progress("asking", unit="items", visible=show_progress) as progress:
         progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
         plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
