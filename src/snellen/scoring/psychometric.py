@@ -95,9 +95,9 @@ def _entropy(p: Floats) -> Floats:
     return -p * np.log(np.maximum(p, 1e-300))
 
 
-def _combined(*parameters: Floats) -> list[Floats]:
+def _combined(*values: Floats) -> list[Floats]:
     """All combinations of the values of parameters, one array per parameter."""
-    return [np.asarray(part.ravel(), np.float64) for part in np.meshgrid(*parameters, indexing="ij")]
+    return [np.asarray(part.ravel(), np.float64) for part in np.meshgrid(*values, indexing="ij")]
 
 
 def weibull_grid(levels: Sequence[float], alternatives: int, has_control: bool = True) -> FunctionGrid:

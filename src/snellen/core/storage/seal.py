@@ -64,13 +64,13 @@ class Seal(Card):
     commitment: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-def new_seal(suite: str, version: str, recipe: str, options: SealParameters) -> Seal:
-    """A seal of these options with a new seed and salt from the operating system's secure source."""
+def new_seal(suite: str, version: str, recipe: str, parameters: SealParameters) -> Seal:
+    """A seal of these parameters with a new seed and salt from the operating system's secure source."""
     facts: dict[str, Any] = {
         "suite": suite,
         "version": version,
         "recipe": recipe,
-        "parameters": options.model_dump(),
+        "parameters": parameters.model_dump(),
         "seed": str(secrets.randbits(SEED_BITS)),
         "salt": secrets.token_hex(SALT_BYTES),
     }
