@@ -172,7 +172,7 @@ class _Side:
         if (task, condition) not in self._rows:
             scores = score_rows(self.run, task)
             scores = of_first_judge(scores[scores["condition"] == condition]).drop_duplicates("item_id")
-            rows = lines_of(scores.assign(mark=marks(scores)))
+            rows = lines_of(scores.assign(mark=marks(scores, main_metric(self.run, task).best)))
             self._rows[task, condition] = {row.item_id: row for row in rows}
         response, item = self.responses[condition, item_id], self.run.items.by_id[item_id]
         row, metric = self._rows[task, condition][item_id], main_metric(self.run, task)

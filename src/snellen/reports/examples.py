@@ -151,7 +151,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
         scores = scores[(scores["task"] == task) & (scores["metric"] == metric)]
         scores = scores.drop_duplicates(["subject", "condition", "item_id"])
         arm_names = [arm_name(s, c) for s, c in zip(scores["subject"], scores["condition"], strict=True)]
-        scores = scores.assign(arm=arm_names, mark=marks(scores))
+        scores = scores.assign(arm=arm_names, mark=marks(scores, metric_scores.best))
         scores = scores[scores["arm"].isin(order)]
         chosen = draw(scores, [run.card.suite, run.card.recipe_hash, str(task)], each, limit)
         task_examples = []
@@ -200,8 +200,8 @@ def task_images(run: Run, thumbs: Thumbs) -> dict[str, Thumbnail]:
     return images
 
 
-def marks(scores: pd.DataFrame) -> list[str]:
-    """The mark of each score of a task: right or wrong if all values are 0 or 1.
+def marks(scores: pd.DataFrame, best: float) -> list[str]:
+    """The mark of each score of a task: right (the `best` score of the metric) or wrong if all values are 0 or 1.
 
     Other values are partly right, and distinguished by their median.
     """
@@ -214,7 +214,7 @@ def marks(scores: pd.DataFrame) -> list[str]:
         if outcome != "answered":
             marks.append(names[outcome])
         elif binary:
-            marks.append("right" if value == 1.0 else "wrong")
+            marks.append("right" if value == best else "wrong")
         else:
             marks.append("partly, high" if value > middle else "partly, low")
     return marks

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from snellen.analysis.changes import changes
 from snellen.analysis.section import ReportSection, Run
 from snellen.reports import write_report
 from snellen.reports.changes_page import render_changes
+from snellen.reports.examples import marks
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
@@ -134,3 +136,9 @@ def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
     same = changes(runs[0], runs[0])
     assert same.table["verdict"].tolist() == ["no clear change"]
     assert same.table["p"].tolist() == [1.0]
+
+
+def test_a_right_answer_is_marked_as_right_although_its_score_is_an_error() -> None:
+    scores = pd.DataFrame({"value": [0.0, 1.0], "outcome": "answered"})
+    assert marks(scores, 0.0) == ["right", "wrong"]
+    assert marks(scores, 1.0) == ["wrong", "right"]

@@ -224,7 +224,7 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
         scores = scores.sort_values("judge", ascending=False, kind="stable")
         scores = scores.drop_duplicates(["subject", "condition", "item_id"]).sort_index()
         metric = metric_of(run.suite.tasks[key.task].protocols[key.protocol], key.metric)
-        for row in lines_of(scores.assign(mark=marks(scores))):
+        for row in lines_of(scores.assign(mark=marks(scores, metric.best))):
             response = responses[row.item_id, row.subject, row.condition]
             arm, item = arm_name(row.subject, row.condition), run.items.by_id[row.item_id]
             answer = prediction(item, arm, row, metric, replies[response.response_id], response.reason)
