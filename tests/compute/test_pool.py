@@ -176,3 +176,12 @@ def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     wait_for_ends(tmp_path)
     assert process.returncode != 0
     assert b"KeyboardInterrupt" in errors
+
+
+def test_the_script_is_hidden_only_while_processes_start() -> None:
+    """torch looks for the file of every module when it is imported."""
+    script = sys.modules["__main__"]
+    before = dict(vars(script))
+    with map_ahead(math.sqrt, [Shard("number", 4.0)]) as results:
+        assert {name: vars(script).get(name) for name in before} == before
+        assert next(results) == 2.0

@@ -199,10 +199,10 @@ def _pickled(function: Callable[[Work], object], work: Work) -> bytes | None:
 
 
 @contextmanager
-def _hidden_script(is_hidden: bool) -> Iterator[None]:
+def _hidden_script() -> Iterator[None]:
     """Processes that start meanwhile do not import the script, which would run it again if it is not guarded."""
     script = sys.modules["__main__"].__dict__
-    names: dict[str, Any] = {name: script[name] for name in ("__file__", "__spec__") if is_hidden and name in script}
+    names: dict[str, Any] = {name: script[name] for name in ("__file__", "__spec__") if name in script}
     try:
         script.update(dict.fromkeys(names))
         yield
@@ -210,13 +210,22 @@ def _hidden_script(is_hidden: bool) -> Iterator[None]:
         script.update(names)
 
 
+class _ScriptlessPool(ProcessPoolExecutor):
+    """A pool whose processes, which start when work is submitted, do not import the script."""
+
+    def submit(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Submit a call; the script is hidden only meanwhile, since other modules may look for its file."""
+        with _hidden_script():
+            return super().submit(function, *args, **kwargs)
+
+
 @contextmanager
 def _pool(workers: int, initializer: Callable[[], None], imports_script: bool) -> Iterator[ProcessPoolExecutor]:
     """A pool whose processes, with running shards, are ended if its block is left by an error or Ctrl-C."""
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=initializer)
+    kind = ProcessPoolExecutor if imports_script else _ScriptlessPool
+    pool = kind(workers, mp_context=get_context("spawn"), initializer=initializer)
     try:
-        with _hidden_script(not imports_script):
-            yield pool
+        yield pool
     except BaseException:
         processes = list((pool._processes or {}).values())
         pool.shutdown(wait=False, cancel_futures=True)
