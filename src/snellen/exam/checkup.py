@@ -36,8 +36,10 @@ CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
     "ava-bench": (), "combo": (), "vlm2-bench": (), "vfm-bench": (), "thresholds": ("acuity",),
 }  # fmt: skip
 """Suites with their tasks (none: all), in the order of asking: the slowest first, since others are built meanwhile."""
-PARTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 1, 8), "vfm-bench": (24, 1, 8)}
+PARTS = {"ava-bench": (36, 2, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 3, 10), "vfm-bench": (24, 3, 10)}
 """Test items per task in a part of a set, the parts that are drawn at most, and those at most with `more`."""
+PART_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
+"""Tasks of further parts (otherwise all): those that the packaged subjects can be asked."""
 MAX_ITEMS = 2000
 """More than the parts have: their number is the limit."""
 MORE_SECONDS = 180
@@ -110,6 +112,7 @@ def checkup(
             parts=1 if quick or name not in PARTS else PARTS[name][2],
             seed=seed,
             tasks=tasks,
+            part_tasks=() if quick else PART_TASKS.get(name, ()),
             quick=quick,
             size=None if quick else CHECKUP_SIZE_PX,
             workers=workers,
@@ -216,8 +219,9 @@ def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations
 
 def _part_seconds(options: BuildOptions) -> float:
     """The planned seconds of drawing a further part of a set."""
-    suite = SUITES.get(options.out.name)
-    return float(max(1, suite.recipes["generated"].plan(replace(options, test_only=True, workers=1))["seconds"]))
+    part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks, workers=1)
+    planned = SUITES.get(options.out.name).recipes["generated"].plan(part)
+    return float(max(1, planned["seconds"]))
 
 
 def _existing_seed(folder: Path) -> int:

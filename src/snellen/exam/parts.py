@@ -54,7 +54,8 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
 def _plain(options: BuildOptions) -> dict[str, Any]:
     """The options that decide about the items, as plain data."""
     return {
-        "seed": options.seed, "n": options.n, "tasks": list(options.tasks), "renderer": options.renderer,
+        "seed": options.seed, "n": options.n, "tasks": list(options.part_tasks or options.tasks),
+        "renderer": options.renderer,
         "quality": options.quality, "quick": options.quick, "size": list(options.size) if options.size else None,
         "balance": options.balance, "settings": dict(options.settings),
     }  # fmt: skip
