@@ -222,8 +222,8 @@ class BuildOptions:
     None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
     have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
     items that differ in classes and ranges where the recipe matches them. With more than one of `parts`, each has `n`
-    test items per task, and only the first is drawn at once (`exam.parts`); the others have `part_tasks` alone, if any are
-    named. `test_only` is for these others: a recipe may leave out what is not for testing.
+    test items per task, and only the first is drawn at once (`exam.parts`); the others have only `part_tasks`, if there
+    are any, and are `test_only`: a recipe may leave out what is not for testing.
     """
 
     out: Path
