@@ -36,7 +36,7 @@ CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
     "ava-bench": (), "combo": (), "vlm2-bench": (), "vfm-bench": (), "thresholds": ("acuity",),
 }  # fmt: skip
 """Suites with their tasks (none: all), in the order of asking: the slowest first, since others are built meanwhile."""
-PARTS = {"ava-bench": (36, 2, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 3, 10), "vfm-bench": (24, 3, 10)}
+PARTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
 """Test items per task in a part of a set, the parts that are drawn at most, and those at most with `more`."""
 PART_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
 """Tasks of further parts (otherwise all): those that the packaged subjects can be asked."""
