@@ -459,6 +459,16 @@ def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan
         pairs(read_folder([tmp_path / "empty"]))
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_compressions_than_jatos_s_are_refused_unread(tmp_path: Path, method: int) -> None:
+    """Of them, no part of a member can be read alone: a kilobyte may be a gigabyte."""
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("study_result_1/comp_result_1/data.txt", b"x" * 10_000_000)
+    with pytest.raises(SnellenError, match="compressed as JATOS does not"):
+        pairs(read_archive(path))
+
+
 def test_an_empty_file_in_a_folder_stops_nobody(
     tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -7,10 +7,12 @@ import json
 import logging
 import resource
 import socket
+import sqlite3
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,11 +24,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
-from snellen.web.limits import Connections, Rate, VisitorLimits, allow_open_files, limit_logs
+from snellen.web.limits import Brakes, Connections, Rate, VisitorLimits, allow_open_files, limit_logs
 from snellen.web.plan import RecordRow
 from snellen.web.server import app_of, open_service
 from snellen.web.site import StudySite
-from snellen.web.store import read_results
+from snellen.web.store import Refusal, read_results
 from tests.helpers.certificates import NAME, write_certificate
 from tests.helpers.studies import CONSENT, rows_of_form, write_study
 from tests.helpers.study_load import server_process
@@ -340,6 +342,41 @@ def test_what_is_stored_is_returned_a_few_times_and_others_go_on(tmp_path: Path)
         refused(opened(client, link, secret=secret), 429, "too often")
         assert sent(client, link, rows[-1], secret).status_code == 200, "answers are still kept"
         assert opened(client, link).json()["participant"] == "p02"
+
+
+def test_an_unknown_address_has_no_limit_of_its_own(tmp_path: Path) -> None:
+    """Behind a proxy on another machine all visitors have it."""
+    brakes = Brakes(VisitorLimits(returned_bytes=10, returned_bytes_per_second=0.001))
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE rows (participant INTEGER, record TEXT)")
+        connection.executemany("INSERT INTO rows VALUES (?, ?)", [(number, "x" * 9) for number in range(9)])
+        for number in range(9):
+            brakes.count_return(connection, number, "")
+        for number in range(4):
+            brakes.count_return(connection, 10 + number, "192.0.2.1")
+        with pytest.raises(Refusal, match="too often"):
+            brakes.count_return(connection, 0, "")
+
+
+def test_large_records_slow_down_their_own_participant_and_address(tmp_path: Path) -> None:
+    """Each request reads what is stored: of 10 bytes, one participant has 2 requests, and the address 16."""
+    brakes = Brakes(VisitorLimits(requests=100, read_bytes=20, read_bytes_per_second=0.001))
+    brakes._sizes |= dict.fromkeys(range(20), 10)
+    allowed = [True, True, False]
+    for expected in allowed:
+        assert is_allowed(lambda: brakes.count_request(0, "192.0.2.1")) == expected
+    others = [is_allowed(partial(brakes.count_request, number, "192.0.2.1")) for number in range(1, 20)]
+    assert others == [True] * 14 + [False] * 5
+    assert is_allowed(lambda: brakes.count_request(19, "192.0.2.2")), "another address"
+    assert is_allowed(lambda: brakes.count_request(99, "192.0.2.1")), "nothing is stored of a new one"
+
+
+def is_allowed(count: Callable[[], None]) -> bool:
+    try:
+        count()
+    except Refusal:
+        return False
+    return True
 
 
 # Hosts and heads

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from snellen.core.subject import SubjectCard
 from snellen.runs.preview import first_calls
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
+from snellen.web.admission import MAX_TEXT
 from snellen.web.pages import as_page, as_recorded, media_path, page_trials, without_sets, written
 from snellen.web.plan import Page, TextPart
 from tests.helpers.sets import small_set
@@ -285,3 +287,8 @@ def test_statements_are_true_or_false_in_words(sets_folder: Path, tmp_path: Path
     cue = pages["gc-trk"].parts[-1].model_dump()["text"]
     assert cue.startswith("What key visual difference can be observed from the first image to the second image?")
     assert cue.endswith("Is it true or false?")
+
+
+def test_the_page_has_the_limit_of_texts() -> None:
+    script = (Path(str(files("snellen.web"))) / "page" / "fields.js").read_text("utf-8")
+    assert f"const MAX_TEXT = {MAX_TEXT};" in script

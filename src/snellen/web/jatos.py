@@ -56,7 +56,7 @@ MAX_LINE = 2**20
 """Characters of a row."""
 MAX_ROWS = 100_000
 """Lines of a study result, or of a text export."""
-MAX_BAD_LINES = 1000
+MAX_BAD_LINES = 100
 """Unreadable lines of a file, or missing results of an archive, after which no more are named."""
 
 _IN_ZIP64 = 0xFFFF
@@ -249,6 +249,8 @@ def _members(archive: zipfile.ZipFile, path: Path) -> dict[tuple[int, int], zipf
             raise SnellenError(
                 f"{path}: the name {entry.filename!r} leaves the archive; JATOS does not write such names"
             )
+        if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # of others no part can be read alone
+            raise SnellenError(f"{path}: {entry.filename!r:.80} is compressed as JATOS does not; export it again")
         if match := RESULT.fullmatch(entry.filename):
             key = int(match[1]), int(match[2])
             if key in members:
@@ -268,7 +270,8 @@ def _listed(archive: zipfile.ZipFile) -> set[int]:
     if "metadata.json" not in archive.namelist() or archive.getinfo("metadata.json").file_size > MAX_METADATA_BYTES:
         return set()
     try:
-        metadata = json.loads(archive.read("metadata.json"))
+        with archive.open("metadata.json") as file:
+            metadata = json.loads(file.read(MAX_METADATA_BYTES))
         return {
             int(study_result["id"])
             for study in metadata["data"]

@@ -12,7 +12,7 @@ import socket
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
@@ -41,7 +41,8 @@ class VisitorLimits:
     A study has at most so many `participants` (reviewers are not counted); one address adds `begins` of them at once
     and in a minute. A participant sends `requests` at once, then `requests_per_second`, and `stored_bytes` in all. What
     is stored is returned to one participant up to `returned_bytes` at once, then `returned_bytes_per_second`; to one
-    address up to four times as much.
+    address up to four times as much. It is also read again at each request: up to `read_bytes` of one participant at
+    once, then `read_bytes_per_second`, and eight times as much of one address, unless it is unknown.
     """
 
     connections: int = 400
@@ -55,6 +56,8 @@ class VisitorLimits:
     stored_bytes: int = 10 * 2**20
     returned_bytes: int = 24 * 2**20
     returned_bytes_per_second: float = 2.0**17
+    read_bytes: int = 64 * 2**20
+    read_bytes_per_second: float = 2.0**22
 
 
 DEFAULT_LIMITS = VisitorLimits()
@@ -91,6 +94,8 @@ class Brakes:
         self._returned = [
             Rate(times * limits.returned_bytes, times * limits.returned_bytes_per_second) for times in (1, 4)
         ]
+        self._read = [Rate(times * limits.read_bytes, times * limits.read_bytes_per_second) for times in (1, 8)]
+        self._sizes: dict[int, int] = {}  # as far as they are known, so that a refusal reads nothing
 
     @contextmanager
     def count_begin(self, connection: sqlite3.Connection, address: str) -> Iterator[None]:
@@ -107,22 +112,29 @@ class Brakes:
         if after > before and address and not self._begins.allows(_network(address)):
             raise Refusal(429, "Too many people begin from this address; wait a minute.")
 
-    def count_request(self, participant: int) -> None:
-        """Count a request of a participant. Raises Refusal (429) if it is one too many."""
-        if not self._requests.allows(participant):
+    def count_request(self, participant: int, address: str) -> None:
+        """Count a request of a participant from an address. Raises Refusal (429) if it is one too many."""
+        size = self._sizes.get(participant, 0)
+        if not self._requests.allows(participant) or (size and not _allow(self._read, participant, address, size)):
             raise Refusal(429, "Too many requests of one participant; wait a moment.")
 
     def count_return(self, connection: sqlite3.Connection, participant: int, address: str) -> None:
         """Count the return of everything stored of a participant. Raises Refusal (429) if it is too much."""
-        senders = participant, _network(address)
-        size = max(1, _stored_bytes(connection, participant))
-        if not all(rate.allows(sender, size) for rate, sender in zip(self._returned, senders, strict=True)):
+        size = self._sizes[participant] = max(1, _stored_bytes(connection, participant))
+        if not _allow(self._returned, participant, address, size):
             raise Refusal(429, "The answers were loaded too often; wait a minute.")
 
     def check_size(self, connection: sqlite3.Connection, participant: int) -> None:
         """Raises Refusal (413) if too much is stored of a participant."""
-        if _stored_bytes(connection, participant) > self._limits.stored_bytes:
+        size = self._sizes[participant] = _stored_bytes(connection, participant)
+        if size > self._limits.stored_bytes:
             raise Refusal(413, "No more is stored of one participant; tell the people who do the study.")
+
+
+def _allow(rates: Sequence[Rate], participant: int, address: str, size: int) -> bool:
+    """True if rates of participants and of addresses both allow this size; an unknown address has no rate."""
+    of_participants, of_addresses = rates
+    return of_participants.allows(participant, size) and (not address or of_addresses.allows(_network(address), size))
 
 
 def _stored_bytes(connection: sqlite3.Connection, participant: int) -> int:

@@ -113,12 +113,19 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
         folder = run_folder(run)
         for arm in read_run_card(folder).arms:
             path = folder.parent / RECORDS / f"{arm.subject.rpartition('/')[2]}.jsonl"
-            for line in path.read_text("utf-8").splitlines() if path.is_file() else ():
+            for line in _record_lines(path) if path.is_file() else ():
                 row = parse_line(line)
                 if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers):
                     for item_id in row.record.answers:
                         times.setdefault((arm.subject, item_id), row.record.time)
     return times
+
+
+def _record_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").split("\n")  # answers may contain other line separators
+    except (OSError, UnicodeDecodeError) as error:
+        raise SnellenError(f"{path}: not readable ({error}); import the study again") from error
 
 
 def third_study(

@@ -143,6 +143,11 @@ class StudyService:
                 return link
         raise Refusal(404, NO_PAGE)
 
+    def address(self, request: Request) -> str:
+        """The network address of a visitor; empty if it is unknown."""
+        peer = request.client.host if request.client else ""
+        return self.site.visitor(peer, request.headers.get("x-forwarded-for", "")) if self.site else peer
+
     def refuse_strangers(self, path: str) -> None:
         """Raise Refusal (404) for a path that is under no link of the study."""
         _, prefix, token, *_ = [*path.split("/", 3), "", "", ""]
@@ -178,7 +183,7 @@ class StudyService:
         number = reviewers.index(link.reviewer) if link.reviewer else 0
         with self.brakes.count_begin(connection, "" if link.reviewer else address):
             slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
-        self.brakes.count_request(slot.number)
+        self.brakes.count_request(slot.number, address)
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         self.brakes.count_return(connection, slot.number, "" if link.reviewer else address)
@@ -186,14 +191,16 @@ class StudyService:
         opened = Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=[], completion=completion)
         return slot.number, opened.model_dump_json(exclude={"records"})
 
-    async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
-        """Store a row of the participant with the secret."""
-        completion = await self.run(partial(self._keep, link, secret, record_row))
+    async def keep(self, link: Link, secret: str, record_row: RecordRow, address: str = "") -> Receipt:
+        """Store a row of the participant with the secret, from a network address (empty if it is unknown)."""
+        completion = await self.run(partial(self._keep, link, secret, record_row, address))
         return Receipt(sequence=record_row.sequence, completion=completion)
 
-    def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> Completion:
+    def _keep(
+        self, link: Link, secret: str, record_row: RecordRow, address: str, connection: sqlite3.Connection
+    ) -> Completion:
         slot = store.slot_of(connection, link, secret)
-        self.brakes.count_request(slot.number)
+        self.brakes.count_request(slot.number, "" if link.reviewer else address)
         if isinstance(record_row.record, Start):  # the parameters are those with which the study was opened
             start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
             record_row = record_row.model_copy(update={"record": start})
@@ -272,17 +279,14 @@ def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool)
 
     @app.post(f"{start}/api/open", response_model=Opened, responses=REFUSALS)
     async def open_study(token: str, opening: Opening, request: Request) -> Response:
-        peer = request.client.host if request.client else ""
-        forwarded = request.headers.get("x-forwarded-for", "")
-        address = service.site.visitor(peer, forwarded) if service.site else peer
-        opened = await service.open(service.link(token, reviews), opening, address)
+        opened = await service.open(service.link(token, reviews), opening, service.address(request))
         return Response(opened, media_type="application/json")
 
     @app.post(f"{start}/api/records", responses=REFUSALS)
     async def keep_record(
-        token: str, record_row: RecordRow, secret: Annotated[Word, Header(alias=SECRET_HEADER)]
+        token: str, record_row: RecordRow, secret: Annotated[Word, Header(alias=SECRET_HEADER)], request: Request
     ) -> Receipt:
-        return await service.keep(service.link(token, reviews), secret, record_row)
+        return await service.keep(service.link(token, reviews), secret, record_row, service.address(request))
 
     @app.get(start, include_in_schema=False)
     async def redirect(token: str, request: Request) -> Response:

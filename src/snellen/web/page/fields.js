@@ -9,6 +9,8 @@
 
 (() => {
   const { element, typed } = Snellen;
+  /** The greatest length of a text, as in snellen.web.admission. */
+  const MAX_TEXT = 20000;
   const INTEGER = /^[+-]?\d+$/;
   const NUMBER = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)$/;
 
@@ -48,7 +50,7 @@
 
   function textWidget(question, label) {
     const attributes = { "data-field": "answer", "aria-label": label };
-    const field = question.kind === "description" ? element("textarea", { rows: 5, ...attributes }) : element("input", { type: "text", autocomplete: "off", enterkeyhint: "next", ...attributes });
+    const field = question.kind === "description" ? element("textarea", { rows: 5, maxlength: MAX_TEXT, ...attributes }) : element("input", { type: "text", maxlength: MAX_TEXT, autocomplete: "off", enterkeyhint: "next", ...attributes });
     return {
       element: field,
       read: () => typed(field) || undefined,
