@@ -49,7 +49,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], parts_
 
     def examination(name: str, count: int) -> Any:
         card = SimpleNamespace(parts=(None,) * count, parts_left=parts_left + 1 - count)
-        return SimpleNamespace(name=name, items=SimpleNamespace(card=card))
+        return SimpleNamespace(name=name, items=SimpleNamespace(card=card), suite=None)
 
     def scores(exam: Any, *_: Any) -> list[tuple[str, str]]:
         return [("chat:model", str(number)) for number in range(counts[exam.name])] + [("fake:chance", "task")]
@@ -87,17 +87,19 @@ def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypat
 
 
 def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """180 seconds are enough for three parts of ComBo and three of VFM Bench, or for eighteen of VLM2-Bench."""
+    """Half of 180 seconds is enough to draw two parts of VLM2-Bench and two of ComBo."""
     names = {"combo": 3, "vlm2-bench": 2}
     setting = simulated(monkeypatch, names, parts_left=4)
+    monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
+    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.needed)
     rows = [
         ("combo", 24, 30),
         ("combo", 24, 90),
-        ("combo", 24, math.nan),
+        ("combo", 24, math.inf),
         ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
     ]
-    too_few = pd.DataFrame(rows, columns=["suite", "n", "items_needed"])
+    too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
     # vlm2-bench: 30 of 12 items are two more parts; 90 are seven, of which only four are left. combo: one and three.
-    assert checkup._expected(too_few, batteries(names), setting["examinations"]) == 3
+    assert checkup._expected(too_few, batteries(names), setting["examinations"]) == 2
     assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"]) == 0

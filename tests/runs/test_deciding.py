@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from snellen.analysis.deciding import Question, sampled, turns
+from snellen.analysis.deciding import Question, sampled, turns, units_to_decide
 from snellen.analysis.grades import ABOUT, AT_LEAST, AT_MOST, TOO_FEW
 from snellen.analysis.results import SEQUENTIAL, results
 from snellen.analysis.run_view import lines_of
@@ -210,3 +212,21 @@ def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: I
     assert estimate.is_most
     assert estimate.calls == 2 * MAX_ITEMS, "of two tasks"
     assert len(ask(tmp_path / "run", plan)) < estimate.calls
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "floor", "needed"),
+    [
+        (0.9, 0.6, 1.0, 0.25, 40 * (0.3 / 0.4625) ** 2),
+        (0.3, 0.1, 0.5, 0.25, 40 * (0.2 / 0.1375) ** 2),
+        (0.5, 0.3, 0.7, 0.6, math.inf),
+        (0.9, math.nan, math.nan, 0.25, math.inf),
+    ],
+)
+def test_units_to_decide_by_hand(value: float, low: float, high: float, floor: float, needed: float) -> None:
+    """A quarter of the way from .25 is .4375, from .6 it is .7."""
+    metric = SUITE.tasks["naming"].protocols["strict"].metrics[0]
+    row = SimpleNamespace(
+        value=value, low=low, high=high, floor=floor, n=40, chance=0.25, blind=math.nan, ceiling=math.nan
+    )
+    assert units_to_decide(row, metric) == pytest.approx(needed)

@@ -7,13 +7,15 @@ run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading
+from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading, baseline, ceiling_of
 from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Task
 from snellen.scoring.sequential import asking_order
@@ -73,6 +75,26 @@ def _levels(item: Item, task: Task) -> list[str]:
     factors = [f"{factor}={item.factors.get(factor, '')}" for factor in task.split_by]
     is_chosen = bool(item.options) or item.answer_kind == "true_false"
     return [*factors, f"answer={json.dumps(item.answer)}"] if is_chosen else factors
+
+
+def units_to_decide(row: Any, metric: Metric) -> float:
+    """About the number of units after which a score is proven to be on its side of a quarter of the way.
+
+    Its interval is taken to narrow with the square root of their number. Infinite for a score that is above the quarter
+    of the way from the blind baseline and below that from its floor, or on a boundary.
+    """
+    ceiling = ceiling_of(row, metric)
+    from_floor, from_blind = (start + QUARTER * (ceiling - start) for start in (row.floor, baseline(row, metric)))
+    ends = sorted((metric.sign * row.low, metric.sign * row.high))
+    score, above, below = (metric.sign * value for value in (row.value, from_floor, from_blind))
+    if score > max(above, below):
+        width, distance = score - ends[0], score - max(above, below)
+    elif score < below:
+        width, distance = ends[1] - score, below - score
+    else:
+        return math.inf
+    needed = float(row.n * (width / distance) ** 2)
+    return needed if math.isfinite(needed) else math.inf
 
 
 def is_settled(question: Question, grading: Grading) -> bool:

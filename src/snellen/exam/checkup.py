@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import time
 from collections import Counter
@@ -12,9 +11,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from snellen.analysis.deciding import units_to_decide
 from snellen.analysis.grades import TOO_FEW
+from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.subject import Subject, is_simulated
@@ -200,15 +199,19 @@ def _grow(
 
 
 def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination]) -> int:
-    """About the number of these scores that `more` would decide, by the items that they need (`scoring.power`)."""
+    """About the number of these scores that `more` would decide, by the units that they need (`units_to_decide`)."""
+    from snellen.reports.rows import metric_in
+
     parts_needed: dict[str, list[float]] = {}
     seconds = {battery.suite: _part_seconds(battery.options) for battery in batteries}
     for name, rows in too_few.groupby("suite"):
         card = examinations[str(name)].items.card
-        missing = rows["items_needed"].fillna(math.inf) / rows["n"] - 1
-        needed = np.maximum(1, np.ceil(missing.to_numpy() * len(card.parts)))
-        parts_needed[str(name)] = [float(parts) for parts in needed if parts <= card.parts_left]
-    undecided_before, left, added = sum(map(len, parts_needed.values())), float(MORE_SECONDS), Counter[str]()
+        suite = examinations[str(name)].suite
+        times = [units_to_decide(row, metric_in(suite, row)) / row.n for row in lines_of(rows)]
+        needed = [max(1.0, (time - 1) * len(card.parts)) for time in times]
+        parts_needed[str(name)] = [parts for parts in needed if parts <= card.parts_left]
+    # Asking takes about as long as drawing.
+    undecided_before, left, added = sum(map(len, parts_needed.values())), MORE_SECONDS / 2, Counter[str]()
     while left > 0 and any(parts_needed.values()):
         name = max(parts_needed, key=lambda name: len(parts_needed[name]) / seconds[name])
         added[name] += 1
