@@ -175,6 +175,8 @@ def _renamed(run: Run, twice: set[str], mark: str) -> Run:
 def of_subject(run: Run, name: str) -> Run:
     """The arms, responses, scores and results of one subject of a run."""
     arms = [arm for arm in run.card.arms if arm.subject == name]
+    if len(arms) == len(run.card.arms):
+        return run
     return replace(
         run,
         card=run.card.model_copy(update={"arms": arms}),

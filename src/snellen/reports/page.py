@@ -50,6 +50,11 @@ def render_suite(content: dict[str, Any], pages: Sequence[tuple[str, str]], expl
     )
 
 
+def render_page(template: str, **content: Any) -> str:
+    """The text of a page with the style and the policy of reports."""
+    return _environment().get_template(template).render(**content)
+
+
 @cache
 def _environment() -> Environment:
     """The environment of the templates, which are compiled once."""
