@@ -11,18 +11,19 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.analysis.changes import DROPPED, ROSE, changes, row_name
 from snellen.analysis.people import has_people, pooled
-from snellen.analysis.run_view import arm_name, lines_of, main_arms, score_rows
+from snellen.analysis.run_view import arm_name, lines_of, main_arms, response_key, response_keys, score_rows
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
@@ -39,8 +40,6 @@ from snellen.remote import is_url
 from snellen.reports.changes_page import LOWER, ChangeLine, change_lines, detection
 from snellen.reports.examples import marks, reply_texts
 from snellen.reports.front_page import (
-    MANY,
-    AbilityName,
     ExamPart,
     GradedAbility,
     SubjectLine,
@@ -98,7 +97,7 @@ class RunFacts(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     stamp: str
-    page: str
+    page: str = ""
     title: str
     seal: str
     digest: str
@@ -189,13 +188,14 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
     roots, sets = _find(folder, out)
     if not roots:
         raise SnellenError(f"{folder}: contains no run (no run.json at any depth); give the folder that holds the runs")
+    files.write_text(out / ArchiveCard.file, earlier.model_dump_json())
     reader = _Reader(folder, sets, suite_of)
     runs = []
     for root in roots:
         try:
             runs.append(reader.describe(root))
-        except SnellenError as error:
-            unreadable[_path(root, folder)] = reader.reason(error)
+        except (SnellenError, OSError) as error:
+            unreadable[root.relative_to(folder).as_posix()] = reader.reason(error)
     # Neighbours in most histories follow each other, so that both are in memory when they are compared.
     runs.sort(key=lambda run: (run.group, sorted(arm.subject for arm in run.card.arms)[:1], run.date, run.name))
     facts_by_run, known_changes = dict[str, RunFacts](), dict(earlier.changes)
@@ -203,7 +203,7 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
     for run in runs:
         try:
             facts = facts_by_run[run.name] = _facts(run, earlier.runs.get(run.name), out, reader)
-        except SnellenError as error:
+        except (SnellenError, OSError) as error:
             unreadable[run.name] = reader.reason(error)
             continue
         for line in facts.lines:
@@ -275,16 +275,10 @@ def _find(folder: Path, out: Path) -> tuple[list[Path], dict[str, Path]]:
             runs.append(path)
             names.clear()
         elif ItemSetCard.file in file_names:
-            try:
+            with suppress(SnellenError):  # the runs about this set say that it is missing
                 sets.setdefault(read_card(path).content_hash, path)
-            except SnellenError:
-                pass  # the runs about this set say that it is missing
         names[:] = sorted(name for name in names if name not in SKIPPED)
     return runs, sets
-
-
-def _path(root: Path, folder: Path) -> str:
-    return root.relative_to(folder).as_posix()
 
 
 class _Reader:
@@ -296,7 +290,7 @@ class _Reader:
         self._items = lru_cache(2)(self._read_items)
         self._items_digest = lru_cache(None)(tree_digest)
 
-    def reason(self, error: SnellenError) -> str:
+    def reason(self, error: Exception) -> str:
         """The error for the page, without the place of the archive on this machine."""
         return str(error).replace(f"{self.folder}{os.sep}", "").replace(str(self.folder), "the archive")
 
@@ -305,8 +299,9 @@ class _Reader:
         from snellen.suites import SUITES
 
         card = read_run_card(root)
-        items_root = self.sets.get(card.content_hash) or Path(card.itemset)
-        if is_url(card.itemset) and card.content_hash not in self.sets or not (items_root / ItemSetCard.file).is_file():
+        # A URL in a stranger's card is not opened.
+        items_root = self.sets.get(card.content_hash) or Path("" if is_url(card.itemset) else card.itemset)
+        if not (items_root / ItemSetCard.file).is_file():
             raise SnellenError(
                 f"{root}: its item set ({card.suite}, content_hash {card.content_hash[:16]}) is neither in the archive "
                 f"nor at {card.itemset}; put the set into the archive"
@@ -316,7 +311,7 @@ class _Reader:
             parts = [sha256(path.read_bytes()) for path in part_files(root)]
             revealed = [(place / "revealed.json").is_file() for place in (root, items_root)]
             stamp = digest([code_digest(), date, tree_digest(root), parts, self._items_digest(items_root), revealed])
-        return ArchivedRun(_path(root, self.folder), root, items_root, card, date, stamp)
+        return ArchivedRun(root.relative_to(self.folder).as_posix(), root, items_root, card, date, stamp)
 
     def _run(self, archived: ArchivedRun) -> Run:
         if tables_are_behind(archived.root):
@@ -331,122 +326,84 @@ class _Reader:
 
 
 def _date(root: Path) -> str:
-    """The date of a run's digest, otherwise of its newest file, in UTC to the minute."""
+    """The date of a run's digest, otherwise of its newest file, in UTC."""
     try:
         date = datetime.fromisoformat(read_digest(root).date)
     except (SnellenError, ValueError):
         date = datetime.fromtimestamp(max((path.stat().st_mtime for path in tree_files(root)), default=0), UTC)
-    return date.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
+    return date.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _facts(archived: ArchivedRun, known: RunFacts | None, out: Path, reader: _Reader) -> RunFacts:
-    """The facts about a run, whose page is written unless it is known and unchanged."""
+    """The facts about a run, whose page is written unless it is there and unchanged."""
     page = out / archived.page
-    if known and archived.stamp and known.stamp == archived.stamp and page.is_file():
-        if sha256(page.read_bytes()) == known.page:
-            return known
-    run = reader.run(archived)
-    title, secret = run.suite.card.title, ""
+    if known and known.stamp == archived.stamp and page.is_file() and sha256(page.read_bytes()) == known.page:
+        return known
+    run, seal, total, fault = reader.run(archived), "", "", ""
     if SEALED in run.items.card.recipe:
         is_revealed = read_revealed(archived.root) or read_revealed(archived.items_root)
-        secret = "revealed" if is_revealed else "sealed"
-    total, fault = "", ""
+        seal = "revealed" if is_revealed else "sealed"
     if (archived.root / RunDigest.file).is_file():
         try:
             total = read_digest(archived.root).total
             check_digest(archived.root, archived.items_root, total)
         except SnellenError as error:
             total, fault = "", reader.reason(error)
-    pooled_run = pooled(run) if has_people(run.card.arms) else run
-    conditions = {arm.subject: arm.condition for arm in main_arms(pooled_run)}
+    study_run = pooled(run) if has_people(run.card.arms) else run
+    title, conditions = run.suite.card.title, {arm.subject: arm.condition for arm in main_arms(study_run)}
     lines = [
         Line(
-            subject=line.subject, condition=conditions.get(line.subject, "vanilla"), simulated=line.simulated,
+            subject=line.subject,
+            condition=conditions.get(line.subject, "vanilla"),
+            simulated=line.simulated,
             partial=line.partial,
-            abilities=tuple(
-                (replace(g, row=None), line.tracks.get((g.suite, g.ability))) for g in line.grades
-            ),
+            abilities=tuple((replace(g, row=None), line.tracks.get((g.suite, g.ability))) for g in line.grades),
         )
-        for line in front([ExamPart(pooled_run, title, "")]).lines
-    ]  # fmt: skip
-    facts = RunFacts(
-        stamp=archived.stamp, page="", title=title, seal=secret, digest=total, fault=fault, lines=tuple(lines)
-    )
+        for line in front([ExamPart(study_run, title, "")]).lines
+    ]
+    facts = RunFacts(stamp=archived.stamp, title=title, seal=seal, digest=total, fault=fault, lines=tuple(lines))
+    replies, names = list(_replies(run, is_secret=seal == "sealed")), run.suite.card.tasks
     text = render_page(
-        "archive_run.html.j2",
-        home="../index.html",
-        run=archived,
-        facts=facts,
-        lines=[line.on_page("") for line in lines],
-        items=run.items.card,
-        results=_results(pooled_run),
-        tasks=list(_replies(run, is_secret=secret == "sealed")),
-        is_secret=secret == "sealed",
-    )
+        "archive_run.html.j2", run=archived, facts=facts, items=run.items.card, results=_results(study_run),
+        replies=replies, names={task: names[task].name if task in names else task for task in run.suite.tasks},
+    )  # fmt: skip
     files.write_text(page, text)
     return facts.model_copy(update={"page": sha256(text.encode("utf-8"))})
 
 
-def _results(run: Run) -> list[tuple[str, ...]]:
-    """Rows of the table of results: arm, task, link, score, interval, number of units, grade."""
-    rows = []
-    for row in lines_of(whole_tasks_of(run)):
-        metric = metric_in(run.suite, row)
-        score = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
-        about = run.suite.card.tasks.get(row.task)
-        rows.append(
-            (row.arm, about.name if about else row.task, f"#{slug(row.task)}", *score, f"{row.n:.0f}", grade_words(row, metric))
-        )
-    return rows
+def _results(run: Run) -> list[tuple[str, str, str, str, int, str]]:
+    """Rows of the table of results: arm, task, score, interval, number of units, grade."""
+    rows = [(row, metric_in(run.suite, row)) for row in lines_of(whole_tasks_of(run))]
+    return [
+        (row.arm, row.task, marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n),
+         int(row.n), grade_words(row, metric))
+        for row, metric in rows
+    ]  # fmt: skip
 
 
-@dataclass(frozen=True)
-class TaskReplies:
-    """The items of a task on a run's page. `items` are id, question, right answer, and the replies of all arms.
+def _replies(run: Run, *, is_secret: bool) -> Iterator[tuple[str, int, list[list[tuple[str, ...]]]]]:
+    """Tasks, each with the number of replies left out, and the rows of its items.
 
-    A reply is arm, mark, answer read, and text if that says more.
+    A row is a reply: item, question, right answer, arm, mark, answer as read, and its text if that says more. Secret
+    items have their id and marks only.
     """
-
-    task: str
-    name: str
-    anchor: str
-    omitted: int
-    items: Sequence[tuple[str, str, str, Sequence[tuple[str, str, str, str]]]]
-
-
-def _replies(run: Run, *, is_secret: bool) -> Iterator[TaskReplies]:
-    texts = {} if is_secret else dict(reply_texts(run))
-    by_row = {(r.subject, r.condition, r.repeat, r.item_id): r for r in run.responses}
+    texts = reply_texts(run)
+    by_key = {response_key(response): response for response in run.responses}
     for task in run.suite.tasks:
         if task not in set(run.scores[protocol_of(run)]["task"]):
             continue
         scores = score_rows(run, task)
-        by_item: dict[str, list[tuple[str, str, str, str]]] = {}
-        for row, mark in zip(lines_of(scores[:MAX_REPLIES]), marks(scores), strict=False):
-            response, item = by_row[row.subject, row.condition, row.repeat, row.item_id], run.items.by_id[row.item_id]
-            read = "" if is_secret else answer_words(item, json.loads(row.prediction))
-            text = "" if is_secret else foreign(texts[response.response_id] or response.reason, 200)
-            reply = foreign(arm_name(row.subject, row.condition), 120), mark.partition(",")[0], read
-            by_item.setdefault(row.item_id, []).append((*reply, "" if text == read else text))
-        shown = []
-        for item_id, replies in by_item.items():
-            item = run.items.by_id[item_id]
-            question = "" if is_secret else foreign(item.question, 300)
-            truth = "" if is_secret else answer_words(item, item.answer)
-            shown.append((foreign(item_id, 60), question, truth, replies))
-        about = run.suite.card.tasks.get(task)
-        omitted = max(0, len(scores) - MAX_REPLIES)
-        yield TaskReplies(task, about.name if about else task, slug(task), omitted, shown)
-
-
-@dataclass(frozen=True)
-class ItemTable:
-    """Subjects by abilities on one item set: the latest run of each, with the address and a note for each row."""
-
-    items: str
-    lines: Sequence[SubjectLine]
-    columns: Sequence[tuple[str, Sequence[tuple[str, str, AbilityName]]]]
-    links: Mapping[str, tuple[str, str]]
+        by_item: dict[str, list[tuple[str, ...]]] = {}
+        keys = zip(lines_of(scores[:MAX_REPLIES]), response_keys(scores), marks(scores), strict=False)
+        for row, key, mark in keys:
+            response, item = by_key[key], run.items.by_id[row.item_id]
+            read, text = answer_words(item, json.loads(row.prediction)), texts[response.response_id] or response.reason
+            arm = arm_name(row.subject, row.condition)
+            words = [foreign(item.question, 300), answer_words(item, item.answer), read, text if text != read else ""]
+            question, truth, read, text = [""] * 4 if is_secret else words
+            cells = (item.item_id, question, truth, arm, mark.partition(",")[0], read, foreign(text, 200))
+            by_item.setdefault(row.item_id, []).append(cells)
+        yield task, max(0, len(scores) - MAX_REPLIES), list(by_item.values())
 
 
 def _write_pages(
@@ -454,26 +411,21 @@ def _write_pages(
 ) -> set[str]:
     """Write the first page and those of subjects; returns the addresses of the latter."""
     by_subject: dict[str, list[Sequence[Visit]]] = {}
-    by_version: dict[tuple[str, str], dict[str, list[Sequence[Visit]]]] = {}
-    for (group, _), history in sorted(histories.items(), key=lambda pair: _order(pair[0][0])):
+    by_group: dict[Group, list[Sequence[Visit]]] = {}
+    for (group, _), history in sorted(histories.items(), key=lambda entry: _order(entry[0][0])):
         by_subject.setdefault(history[0].line.subject, []).append(history)
-        by_version.setdefault(group[:2], {}).setdefault(group[2], []).append(history)
+        by_group.setdefault(group, []).append(history)
     pages = {subject: f"subjects/{slug(subject)[:60]}-{digest(subject, 6)}.html" for subject in by_subject}
-    for subject, subject_histories in by_subject.items():
+    for subject, of_subject_ in by_subject.items():
+        latest = [history[-1].line.on_page(f"../{history[-1].run.page}") for history in of_subject_]
         text = render_page(
-            "archive_subject.html.j2", home="../index.html", subject=subject,
-            histories=[(history, history[-1].line.on_page(f"../{history[-1].run.page}")) for history in subject_histories],
-        )  # fmt: skip
+            "archive_subject.html.j2", subject=subject, histories=list(zip(of_subject_, latest, strict=True))
+        )
         files.write_text(out / pages[subject], text)
-    versions = [
-        (of_items[next(iter(of_items))][0][0].facts.title, version, [_table(*pair, pages) for pair in of_items.items()])
-        for (_, version), of_items in by_version.items()
-    ]
-    runs = {visit.run.name: visit for history in histories.values() for visit in history}
-    text = render_page(
-        "archive.html.j2", home="", versions=versions, runs=sorted(runs.values(), key=lambda v: v.run.date, reverse=True),
-        subjects=len(pages), unreadable=unreadable, most_strips=MANY,
-    )  # fmt: skip
+    visits = {visit.run.name: visit for history in histories.values() for visit in history}
+    runs = sorted(visits.values(), key=lambda visit: visit.run.date, reverse=True)
+    tables = [(of_group[0][-1], *_table(of_group, pages)) for of_group in by_group.values()]
+    text = render_page("archive.html.j2", tables=tables, runs=runs, subjects=len(pages), unreadable=unreadable)
     files.write_text(out / "index.html", text)
     return set(pages.values())
 
@@ -484,23 +436,23 @@ def _order(group: Group) -> tuple[str, list[int], str]:
     return suite, [-int(number) for number in re.findall(r"\d+", version)], items
 
 
-def _table(items: str, histories: Sequence[Sequence[Visit]], pages: Mapping[str, str]) -> ItemTable:
+def _table(
+    histories: Sequence[Sequence[Visit]], pages: Mapping[str, str]
+) -> tuple[Any, Any, dict[str, tuple[str, str]]]:
+    """The latest lines, worst first, the columns of their table, and the page and a note of each line."""
     latest = [history[-1] for history in histories]
     lines = [visit.line.on_page(visit.run.page) for visit in latest]
     abilities = {(g.suite, g.ability): g.about for line in lines for g in line.grades}
-    lines = [
-        replace(
-            line,
-            grades=tuple(
-                next((g for g in line.grades if (g.suite, g.ability) == place), GradedAbility(*place, about=about))
-                for place, about in abilities.items()
-            ),
-        )
-        for line in lines
-    ]
-    links = {
-        visit.line.name: (pages[visit.line.subject], f"{visit.run.date[:10]}" + f", {len(history)} runs" * (len(history) > 1))
-        for visit, history in zip(latest, histories, strict=True)
-    }
+    for number, line in enumerate(lines):
+        grades = {place: GradedAbility(*place, about=about) for place, about in abilities.items()}
+        grades |= {(g.suite, g.ability): g for g in line.grades}
+        lines[number] = replace(line, grades=tuple(grades.values()))
     columns = by_need(((*place, about) for place, about in abilities.items()), lambda ability: ability[2])
-    return ItemTable(items, sorted(lines, key=worst_first), columns, links)
+    links = {
+        history[-1].line.name: (
+            pages[history[-1].line.subject],
+            history[-1].run.date[:10] + (f", {len(history)} runs" if len(history) > 1 else ""),
+        )
+        for history in histories
+    }
+    return sorted(lines, key=worst_first), columns, links

@@ -71,9 +71,7 @@ def load_run(
         floors = Floors(items, suite)
         table = pd.concat(
             [
-                results(
-                    rows if with_results else rows[:0], items, suite, card.arms, floors=floors, subgroups=subgroups
-                )
+                results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors, subgroups=subgroups)
                 for rows in scores.values()
             ],
             ignore_index=True,
