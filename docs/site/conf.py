@@ -41,6 +41,7 @@ CHAPTERS = {
         "judging",
         "exports",
         "recorded-answers",
+        "archive",
         "remote",
         "cluster",
         "attention",

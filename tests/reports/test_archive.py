@@ -12,6 +12,7 @@ import pytest
 
 from snellen.analysis.changes import changes
 from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import read_itemset
 from snellen.core.storage.run_digest import read_digest, write_digest
 from snellen.exam.run import run
 from snellen.reports import archive, load_run
@@ -33,7 +34,7 @@ def _add_run(folder: Path, name: str, subject: str, skill: dict[str, float], dat
     tasks, suite = ("naming", "finding"), make_suite(version)
     if not items_root.exists():
         write_items(items_root, 24, seed, version, tasks=tasks)
-    items = archive.read_same_itemset(items_root, archive.read_card(items_root).content_hash, "a test uses")
+    items = read_itemset(items_root)
     root = write_run(
         folder / name, items, [able(subject, items, skill)], suite=suite, protocols=("strict",), tasks=tasks
     )
@@ -74,7 +75,7 @@ def test_subjects_are_in_tables_by_version(site: Archive) -> None:
     text = site.page.read_text("utf-8")
     newer, older = text.index("Shapes, version 2"), text.index("Shapes, version 1")
     assert newer < older
-    rows = [text[text.index("<tbody>", place) :].partition("</tbody>")[0] for place in (newer, older)]
+    rows = [text[text.index("<tbody>", place) :].partition("</tbody>")[0] for start in (newer, older)]
     assert [row.count('<th scope="row">') for row in rows] == [1, 2]
     assert "2026-03-03" in rows[0]
     assert "2026-03-02, 2 runs" in rows[1], "the latest run is shown"
@@ -164,11 +165,10 @@ def test_items_of_a_sealed_exam_stay_secret(folder: Path, tmp_path: Path, monkey
 def test_only_changed_runs_are_read_again(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runs, out, reads = tmp_path / "runs", tmp_path / "site", list[str]()
     shutil.copytree(folder, runs)
-    load = archive.load_run
 
     def counted(root: Path, *arguments: object, **options: object) -> object:
         reads.append(root.name)
-        return load(root, *arguments, **options)  # type: ignore[arg-type]
+        return load_run(root, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(archive, "load_run", counted)
     monkeypatch.setattr(archive, "registered", suite_of)  # as if the suite came with the package
@@ -204,7 +204,7 @@ def test_other_folders_are_refused(folder: Path, tmp_path: Path) -> None:
 FAKES = (
     "oracle", "chance", "first-option", "always-true", "says-yes", "knows-names", "compares-images",
     *(f"counts-to={number}" for number in range(1, 7)),
-    *(f"misses-image={place}" for place in (1, 2, 3)),
+    *(f"misses-image={number}" for number in (1, 2, 3)),
     *(f"prefers-option={name}" for name in "ABCD"),
 )  # fmt: skip
 MEASURED = """

@@ -268,8 +268,7 @@ def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     scores = score_rows(run, task)
     scores = scores[scores["outcome"] != "not_applicable"]
     return {
-        str(condition): item_means(of_first_judge(part))
-        for condition, part in scores.groupby("condition", sort=False)
+        str(condition): item_means(of_first_judge(part)) for condition, part in scores.groupby("condition", sort=False)
     }
 
 

@@ -63,7 +63,7 @@ Group: TypeAlias = tuple[str, str, str]
 """Suite, version and items: scores of different groups are in different tables."""
 
 
-class Line(BaseModel):
+class ArchivedLine(BaseModel):
     """A subject's row of a run: its abilities, each with its track if it has a score."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, ser_json_inf_nan="constants")
@@ -102,7 +102,7 @@ class RunFacts(BaseModel):
     seal: str
     digest: str
     fault: str
-    lines: tuple[Line, ...]
+    lines: tuple[ArchivedLine, ...]
 
 
 class ChangeFacts(BaseModel):
@@ -161,8 +161,8 @@ class Visit:
 
     run: ArchivedRun
     facts: RunFacts
-    line: Line
-    former: ArchivedRun | None = None
+    line: ArchivedLine
+    previous: ArchivedRun | None = None
     change: ChangeFacts | None = None
     key: str = ""
 
@@ -213,7 +213,7 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
                 _compare(history[-2], history[-1], known_changes, reader)
     for history in histories.values():
         history.sort(key=lambda visit: (visit.run.date, visit.run.name))
-        history[1:] = [_compare(former, visit, known_changes, reader) for former, visit in pairwise(history)]
+        history[1:] = [_compare(previous, visit, known_changes, reader) for previous, visit in pairwise(history)]
     pages = {run.page for run in runs if run.name in facts_by_run} | _write_pages(histories, unreadable, out)
     for path in {*out.glob("runs/*.html"), *out.glob("subjects/*.html")}:
         if path.relative_to(out).as_posix() not in pages:
@@ -227,20 +227,20 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
     return Archive(out / "index.html", tuple(sorted(facts_by_run)), unreadable)
 
 
-def _compare(former: Visit, visit: Visit, known_changes: dict[str, ChangeFacts], reader: _Reader) -> Visit:
-    """The visit with the change since the former one, which is added to those known."""
-    sides = [each.run.stamp or each.run.name for each in (former, visit)]
+def _compare(previous: Visit, visit: Visit, known_changes: dict[str, ChangeFacts], reader: _Reader) -> Visit:
+    """The visit with the change since the previous one, which is added to those known."""
+    sides = [each.run.stamp or each.run.name for each in (previous, visit)]
     key = digest([*sides, visit.line.name])
     if key not in known_changes:
-        known_changes[key] = _change(former.run, visit.run, visit.line, reader)
-    return replace(visit, former=former.run, change=known_changes[key], key=key)
+        known_changes[key] = _change((previous.run, visit.run), visit.line, reader)
+    return replace(visit, previous=previous.run, change=known_changes[key], key=key)
 
 
-def _change(former: ArchivedRun, current: ArchivedRun, line: Line, reader: _Reader) -> ChangeFacts:
-    if not all(line.subject in {arm.subject for arm in run.card.arms} for run in (former, current)):
+def _change(neighbours: Sequence[ArchivedRun], line: ArchivedLine, reader: _Reader) -> ChangeFacts:
+    if not all(line.subject in {arm.subject for arm in run.card.arms} for run in neighbours):
         return ChangeFacts(fault="People of studies are not compared.")
     try:
-        compared = changes(*(of_subject(reader.run(run), line.subject) for run in (former, current)))
+        compared = changes(*(of_subject(reader.run(run), line.subject) for run in neighbours))
     except SnellenError as error:
         return ChangeFacts(fault=reader.reason(error))
     anchors = {foreign(row_name(row), 120): slug(row.tasks[0]) for row in lines_of(compared.table)}
@@ -352,7 +352,7 @@ def _facts(archived: ArchivedRun, known: RunFacts | None, out: Path, reader: _Re
     study_run = pooled(run) if has_people(run.card.arms) else run
     title, conditions = run.suite.card.title, {arm.subject: arm.condition for arm in main_arms(study_run)}
     lines = [
-        Line(
+        ArchivedLine(
             subject=line.subject,
             condition=conditions.get(line.subject, "vanilla"),
             simulated=line.simulated,
@@ -416,10 +416,10 @@ def _write_pages(
         by_subject.setdefault(history[0].line.subject, []).append(history)
         by_group.setdefault(group, []).append(history)
     pages = {subject: f"subjects/{slug(subject)[:60]}-{digest(subject, 6)}.html" for subject in by_subject}
-    for subject, of_subject_ in by_subject.items():
-        latest = [history[-1].line.on_page(f"../{history[-1].run.page}") for history in of_subject_]
+    for subject, subject_histories in by_subject.items():
+        latest = [history[-1].line.on_page(f"../{history[-1].run.page}") for history in subject_histories]
         text = render_page(
-            "archive_subject.html.j2", subject=subject, histories=list(zip(of_subject_, latest, strict=True))
+            "archive_subject.html.j2", subject=subject, histories=list(zip(subject_histories, latest, strict=True))
         )
         files.write_text(out / pages[subject], text)
     visits = {visit.run.name: visit for history in histories.values() for visit in history}
