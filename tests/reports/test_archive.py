@@ -75,7 +75,7 @@ def test_subjects_are_in_tables_by_version(site: Archive) -> None:
     text = site.page.read_text("utf-8")
     newer, older = text.index("Shapes, version 2"), text.index("Shapes, version 1")
     assert newer < older
-    rows = [text[text.index("<tbody>", place) :].partition("</tbody>")[0] for start in (newer, older)]
+    rows = [text[text.index("<tbody>", start) :].partition("</tbody>")[0] for start in (newer, older)]
     assert [row.count('<th scope="row">') for row in rows] == [1, 2]
     assert "2026-03-03" in rows[0]
     assert "2026-03-02, 2 runs" in rows[1], "the latest run is shown"
