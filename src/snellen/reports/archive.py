@@ -22,13 +22,14 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.analysis.changes import DROPPED, ROSE, changes, row_name
+from snellen.analysis.floors import Floors
 from snellen.analysis.people import has_people, pooled
 from snellen.analysis.run_view import arm_name, lines_of, main_arms, response_key, response_keys, score_rows
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSet, ItemSetCard, read_card, read_same_itemset
+from snellen.core.storage.itemset import ItemSetCard, read_card, read_same_itemset
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.run_digest import RunDigest, check_digest, read_digest
 from snellen.core.storage.runfolder import RunCard, read_run_card, tables_are_behind
@@ -48,7 +49,7 @@ from snellen.reports.front_page import (
     front,
     worst_first,
 )
-from snellen.reports.loading import SuiteOf, load_run, of_subject, registered
+from snellen.reports.loading import SuiteOf, floors_of, load_run, of_subject, registered
 from snellen.reports.page import render_page
 from snellen.reports.rows import grade_words, metric_in, whole_tasks_of
 from snellen.reports.words import answer_words, foreign, marked_amount, slug, span
@@ -287,7 +288,7 @@ class _Reader:
     def __init__(self, folder: Path, sets: Mapping[str, Path], suite_of: SuiteOf) -> None:
         self.folder, self.sets, self.suite_of = folder, sets, suite_of
         self.run = lru_cache(LOADED)(self._run)
-        self._items = lru_cache(2)(self._read_items)
+        self._floors = lru_cache(2)(self._read_floors)
         self._items_digest = lru_cache(None)(tree_digest)
 
     def reason(self, error: Exception) -> str:
@@ -316,13 +317,13 @@ class _Reader:
     def _run(self, archived: ArchivedRun) -> Run:
         if tables_are_behind(archived.root):
             raise SnellenError(f"{archived.root}: the run was interrupted; run the same `snellen run` command again")
-        items = self._items(archived.items_root, archived.card.content_hash, archived.card.suite)
-        return load_run(archived.root, self.suite_of, subgroups=False, items=items)
+        floors = self._floors(archived.items_root, archived.card.content_hash)
+        return load_run(archived.root, self.suite_of, subgroups=False, floors=floors)
 
-    def _read_items(self, root: Path, content_hash: str, suite: str) -> ItemSet:
+    def _read_floors(self, root: Path, content_hash: str) -> Floors:
         items = read_same_itemset(root, content_hash, "runs of the archive were run on", verify=False)
-        check_items(items, self.suite_of(suite))
-        return items
+        check_items(items, self.suite_of(items.card.suite))
+        return floors_of(items, self.suite_of)
 
 
 def _date(root: Path) -> str:

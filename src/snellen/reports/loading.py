@@ -52,23 +52,24 @@ def load_run(
     with_results: bool = True,
     subgroups: bool = True,
     table: pd.DataFrame | None = None,
-    items: ItemSet | None = None,
+    floors: Floors | None = None,
 ) -> Run:
     """Read a finished run (a folder or a URL) with scores and items; its results are empty without `with_results`.
 
-    Without `subgroups` they are those of whole tasks. `table` are its results and `items` its checked item set, if they
-    are known. Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.
+    Without `subgroups` they are those of whole tasks. `table` are its results, if they are known, and `floors` those of
+    its checked item set. Raises SnellenError if the run was interrupted or never scored, or its item set is missing or
+    changed.
     """
     root = fetched(root)
     card = read_run_card(root)
-    suite = suite_of(card.suite)
-    items = items or open_asked_items(root, card, suite)
-    suite = with_judged_reading(suite.of_items(items))
+    if floors is None:
+        items = open_asked_items(root, card, suite_of(card.suite))
+        floors = floors_of(items, suite_of)
+    items, suite = floors.items, floors.suite
     responses = own_responses(root, items)
     scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     if table is None:
-        floors = Floors(items, suite)
         table = pd.concat(
             [
                 results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors, subgroups=subgroups)
@@ -78,6 +79,11 @@ def load_run(
         )
     table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
+
+
+def floors_of(items: ItemSet, suite_of: SuiteOf) -> Floors:
+    """The floors of an item set, with its suite as runs on it have it."""
+    return Floors(items, with_judged_reading(suite_of(items.card.suite).of_items(items)))
 
 
 def load_runs(roots: Sequence[Path], suite_of: SuiteOf = registered, workers: int = 1) -> list[Run]:
