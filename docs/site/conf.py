@@ -52,6 +52,7 @@ CHAPTERS = {
         "judging",
         "exports",
         "recorded-answers",
+        "archive",
         "remote",
         "cluster",
         "attention",

@@ -21,7 +21,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.contrasts import contrast, with_holm
+from snellen.analysis.contrasts import contrast, item_means, with_holm
 from snellen.analysis.grades import words
 from snellen.analysis.run_view import (
     ReportArm,
@@ -33,7 +33,7 @@ from snellen.analysis.run_view import (
     unit_bounds,
     units_by_condition,
 )
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.section import Run, once_a_run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.score import MEASURED, Metric
@@ -268,6 +268,7 @@ def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFr
             yield task, condition, pair.assign(cluster=first["cluster"].combine_first(second["cluster"]))
 
 
+@once_a_run
 def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     """Mean value (NaN for none) and cluster of each item that was not declined, by condition."""
     if task not in set(run.scores[protocol_of(run)]["task"]) or main_metric(run, task).estimate is not None:
@@ -275,10 +276,7 @@ def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     scores = score_rows(run, task)
     scores = scores[scores["outcome"] != "not_applicable"]
     return {
-        str(condition): of_first_judge(part)
-        .groupby("item_id", sort=False)
-        .agg(value=("value", "mean"), cluster=("cluster_id", "first"))
-        for condition, part in scores.groupby("condition", sort=False)
+        str(condition): item_means(of_first_judge(part)) for condition, part in scores.groupby("condition", sort=False)
     }
 
 

@@ -35,7 +35,7 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
     for key, part in scored.groupby(list(KEYS), sort=False):
         keys = dict(zip(KEYS, map(str, key), strict=True))
         arms = {
-            (str(subject), str(condition)): _items_of(rows_of)
+            (str(subject), str(condition)): item_means(rows_of)
             for (subject, condition), rows_of in part.groupby(["subject", "condition"], sort=False)
         }
         for arm, other in combinations(arms, 2):
@@ -51,7 +51,7 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
 
 
-def _items_of(scores: pd.DataFrame) -> pd.DataFrame:
+def item_means(scores: pd.DataFrame) -> pd.DataFrame:
     """Mean value and cluster by item."""
     if scores["item_id"].is_unique:  # grouping would take most of the time of a report
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.analysis.changes import Changes, changes
@@ -16,7 +16,7 @@ from snellen.core.storage.runfolder import same_items
 from snellen.core.subject import is_simulated
 from snellen.exam.run import Examination, recover, run, run_folder
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
-from snellen.reports.loading import load_run
+from snellen.reports.loading import load_run, of_subject
 from snellen.runs.deciding import DropDecider
 
 
@@ -117,7 +117,7 @@ def run_of_subject(text: str) -> Run:
         raise SnellenError(
             f"{root}: contains several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT"
         )
-    return _of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
+    return of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
 
 
 def _root_and_subject(text: str) -> tuple[Path, str]:
@@ -130,14 +130,3 @@ def _root_and_subject(text: str) -> tuple[Path, str]:
             return fetched(text[:end]), text[end + 1 :]
     address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
     raise SnellenError(f"{address}: contains no run; give a run folder, or RUN:SUBJECT")
-
-
-def _of_subject(run: Run, name: str) -> Run:
-    arms = [arm for arm in run.card.arms if arm.subject == name]
-    return replace(
-        run,
-        card=run.card.model_copy(update={"arms": arms}),
-        responses=tuple(response for response in run.responses if response.subject == name),
-        scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
-        results=run.results[run.results["subject"] == name],
-    )

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 MAX_FLIPS = 100
 """Greatest number of items on the page; the table counts all."""
+LOWER = " (lower is better)"
+"""End of the name of a row whose metric is an error."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
     if row.classes > 1 and row.classes < row.clusters:
         interval = span(row.class_low, row.class_high, metric, row.n)
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
-    direction = "" if metric.higher_is_better else " (lower is better)"
+    direction = "" if metric.higher_is_better else LOWER
     return ChangeLine(
         foreign(row_name(row), 120) + direction, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),

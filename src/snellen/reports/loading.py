@@ -15,6 +15,7 @@ from snellen.analysis.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
@@ -45,31 +46,44 @@ def registered(name: str) -> Suite:
 
 
 def load_run(
-    root: str | Path, suite_of: SuiteOf = registered, *, with_results: bool = True, table: pd.DataFrame | None = None
+    root: str | Path,
+    suite_of: SuiteOf = registered,
+    *,
+    with_results: bool = True,
+    subgroups: bool = True,
+    table: pd.DataFrame | None = None,
+    floors: Floors | None = None,
 ) -> Run:
     """Read a finished run (a folder or a URL) with scores and items; its results are empty without `with_results`.
 
-    `table` are its results, if they are known. Raises SnellenError if the run was interrupted or never scored, or its
-    item set is missing or changed.
+    Without `subgroups` they are those of whole tasks. `table` are its results, if they are known, and `floors` those of
+    its checked item set. Raises SnellenError if the run was interrupted or never scored, or its item set is missing or
+    changed.
     """
     root = fetched(root)
     card = read_run_card(root)
-    items = open_asked_items(root, card, suite := suite_of(card.suite))
-    suite = with_judged_reading(suite.of_items(items))
+    if floors is None:
+        items = open_asked_items(root, card, suite_of(card.suite))
+        floors = floors_of(items, suite_of)
+    items, suite = floors.items, floors.suite
     responses = own_responses(root, items)
     scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     if table is None:
-        floors = Floors(items, suite)
         table = pd.concat(
             [
-                results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors)
+                results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors, subgroups=subgroups)
                 for rows in scores.values()
             ],
             ignore_index=True,
         )
     table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
+
+
+def floors_of(items: ItemSet, suite_of: SuiteOf) -> Floors:
+    """The floors of an item set, with its suite as runs on it have it."""
+    return Floors(items, with_judged_reading(suite_of(items.card.suite).of_items(items)))
 
 
 def load_runs(roots: Sequence[Path], suite_of: SuiteOf = registered, workers: int = 1) -> list[Run]:
@@ -159,6 +173,20 @@ def _renamed(run: Run, twice: set[str], mark: str) -> Run:
         responses=tuple(replace(r, subject=names.get(r.subject, r.subject)) for r in run.responses),
         scores={name: table(rows) for name, rows in run.scores.items()},
         results=table(run.results),
+    )
+
+
+def of_subject(run: Run, name: str) -> Run:
+    """The arms, responses, scores and results of one subject of a run."""
+    arms = [arm for arm in run.card.arms if arm.subject == name]
+    if len(arms) == len(run.card.arms):
+        return run
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(response for response in run.responses if response.subject == name),
+        scores={protocol: rows[rows["subject"] == name] for protocol, rows in run.scores.items()},
+        results=run.results[run.results["subject"] == name],
     )
 
 

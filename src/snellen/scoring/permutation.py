@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ def noise_flips(gaps: Floats, clusters: npt.NDArray[Any]) -> tuple[int, float]:
     return int(len(gaps) ** 2 / mass + 1e-9), flips  # Kish 1965, as for intervals
 
 
+@lru_cache(maxsize=10_000)  # counts of flips are few, and comparisons of many runs ask again
 def sign_test_power(count: int, drop: float, noise: float, level: float) -> float:
     """The power of a one-sided sign test of `count` clusters at `level`, from 0 to 1.
 
