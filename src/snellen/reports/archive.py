@@ -24,7 +24,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from snellen.analysis.changes import DROPPED, ROSE, changes, row_name
 from snellen.analysis.floors import Floors
 from snellen.analysis.people import has_people, pooled
-from snellen.analysis.run_view import arm_name, lines_of, main_arms, response_key, response_keys, score_rows
+from snellen.analysis.run_view import (
+    arm_name,
+    lines_of,
+    main_arms,
+    main_metric,
+    response_key,
+    response_keys,
+    score_rows,
+)
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
@@ -395,8 +403,8 @@ def _replies(run: Run, *, is_secret: bool) -> Iterator[tuple[str, int, list[list
             continue
         scores = score_rows(run, task)
         by_item: dict[str, list[tuple[str, ...]]] = {}
-        keys = zip(lines_of(scores[:MAX_REPLIES]), response_keys(scores), marks(scores), strict=False)
-        for row, key, mark in keys:
+        marked = zip(response_keys(scores), marks(scores, main_metric(run, task).best), strict=True)
+        for row, (key, mark) in zip(lines_of(scores[:MAX_REPLIES]), marked, strict=False):
             response, item = by_key[key], run.items.by_id[row.item_id]
             read, text = answer_words(item, json.loads(row.prediction)), texts[response.response_id] or response.reason
             arm = arm_name(row.subject, row.condition)
