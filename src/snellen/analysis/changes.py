@@ -205,11 +205,9 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
         if main_metric(former, task).estimate is not None and task not in measured and len(result_rows(former, task))
     ]  # fmt: skip
     if not rows:
-        raise SnellenError(
-            f"{former.root} and {current.root}: no item has a score in both runs under the same condition; the "
-            f"conditions are "
-            f"{_conditions(former)} and {_conditions(current)}"
-        )
+        before, after = _conditions(former), _conditions(current)
+        reason = "" if before == after else f" under the same condition; the conditions are {before} and {after}"
+        raise SnellenError(f"{former.root} and {current.root}: no item has a score in both runs{reason}")
     table = pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"])
     for name, run in (("grade_before", former), ("grade_after", current)):
         grades = _grades(run)
