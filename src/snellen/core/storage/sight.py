@@ -1,0 +1,99 @@
+"""The result of `snellen sight`: what of an image reaches a subject, with every question and reply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.storage import files
+from snellen.core.storage.home import home
+from snellen.core.storage.schemas import Card, read_card_file
+
+Verdict: TypeAlias = Literal["fine", "not so", "cannot tell"]
+FOLDER = "sight"
+"""In a run's folder and in the home folder: one file per subject, named by its fingerprint."""
+
+
+class SightLine(BaseModel):
+    """The outcome of one check. `text` says what reaches the subject, or why that is not known."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    check: str
+    verdict: Verdict
+    text: str
+
+
+class SightCall(BaseModel):
+    """One call: the group of questions that it belongs to, the right answer, and the reply (None: the call failed)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    group: str
+    question: str
+    images: tuple[str, ...]
+    right: str
+    reply: str | None
+    tokens_in: int = 0
+
+
+class SightCard(Card):
+    """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px."""
+
+    file = "sight.json"
+
+    subject: str
+    fingerprint: str
+    seed: int
+    date: str
+    lines: tuple[SightLine, ...]
+    scales: dict[int, tuple[float, float, float]] = Field(default_factory=dict)
+    calls: tuple[SightCall, ...] = ()
+
+    def faults(self) -> list[str]:
+        """The texts of the checks that found a fault."""
+        return [line.text for line in self.lines if line.verdict == "not so"]
+
+
+def read_sight(path: Path) -> SightCard:
+    """The result in a file, or in the `sight.json` of a folder. Raises SnellenError if it cannot be read."""
+    file = path / SightCard.file if path.is_dir() else path
+    if not file.is_file():
+        raise SnellenError(f"{path}: no such file; `snellen sight SUBJECT --out {path}` writes it")
+    return read_card_file(SightCard, file, "no result of snellen sight", "write it again with `snellen sight`")
+
+
+def is_sight(path: Path) -> bool:
+    """True for a result file of `snellen sight`, or a folder with one."""
+    return (path / SightCard.file).is_file() or (path.suffix == ".json" and path.is_file())
+
+
+def keep_sight(card: SightCard) -> None:
+    """Keep a result in the home folder, from where runs of the subject copy it."""
+    files.write_text(_kept(home(), card.fingerprint), card.model_dump_json(indent=1) + "\n")
+
+
+def copy_sight(root: Path, fingerprints: list[str]) -> None:
+    """Copy the latest results on these subjects into the folder of a run. Damaged ones are left out."""
+    for fingerprint in fingerprints:
+        try:
+            card = read_sight(_kept(home(), fingerprint))
+        except SnellenError:
+            continue
+        files.write_text(_kept(root, fingerprint), card.model_dump_json(indent=1) + "\n")
+
+
+def sight_of(root: Path, fingerprint: str) -> SightCard | None:
+    """The result on a subject in the folder of a run, or None if there is none that can be read."""
+    try:
+        return read_sight(_kept(root, fingerprint))
+    except SnellenError:
+        return None
+
+
+def _kept(root: Path, fingerprint: str) -> Path:
+    return root / FOLDER / f"{digest(fingerprint, 12)}.json"

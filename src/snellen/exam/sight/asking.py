@@ -1,0 +1,185 @@
+"""`sight`: asks the questions of the checks, at most `MOST_CALLS`, and draws the conclusions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from snellen.compute.event_loop import run_to_end
+from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.prompt import Prompt
+from snellen.core.seeds import stream
+from snellen.core.storage import files
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight
+from snellen.core.subject import Subject
+from snellen.exam.sight.checks import GROUPS, LINES, image_line, token_line
+from snellen.exam.sight.encoders import encoder_lines
+from snellen.exam.sight.likelihood import Question, log_likelihoods
+from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
+from snellen.subjects.encoders.subject import EncoderSubject
+
+MOST_CALLS = 60
+CHARTS = 15
+"""Charts that are kept for resolution; calls that are not needed elsewhere are added."""
+BATCH = 4
+"""Charts that are asked before the next ones are chosen."""
+AT_ONCE = 8
+
+
+def sight(
+    subject: Subject, out: Path, *, seed: int = 0, after_call: Callable[[int], None] = lambda count: None
+) -> SightCard:
+    """Check what of an image reaches a subject, and write `sight.json` and the images into the folder `out`.
+
+    Chat models and callables are asked at most `MOST_CALLS` questions; of encoders, features of images are compared.
+    `after_call` is called with the number of calls so far. Raises SnellenError if the subject cannot be asked.
+    """
+    media = MediaFolder(out / "media")
+    if isinstance(subject, EncoderSubject):
+        lines, scales = encoder_lines(subject.encoder)
+        examination = None
+    else:
+        examination = _Examination(subject, media, seed, after_call)
+        run_to_end(examination.ask_all())
+        lines, scales = examination.lines(), examination.charts.estimates() if examination.charts.is_readable else {}
+    card = SightCard(
+        subject=subject.card.name,
+        fingerprint=subject.card.fingerprint(),
+        seed=seed,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        lines=tuple(lines),
+        scales=scales,
+        calls=tuple(call for _, call in examination.calls) if examination else (),
+    )
+    files.write_text(out / SightCard.file, card.model_dump_json(indent=1) + "\n")
+    keep_sight(card)
+    return card
+
+
+@dataclass
+class _Examination:
+    """The questions asked of one subject so far, and the replies."""
+
+    subject: Subject
+    media: MediaFolder
+    seed: int
+    after_call: Callable[[int], None]
+    calls: list[tuple[Question, SightCall]] = field(default_factory=list)
+    charts: Charts = field(default_factory=Charts)
+    declined: dict[str, str] = field(default_factory=dict)
+
+    async def ask_all(self) -> None:
+        """Ask the base questions, then more of the groups that decide nothing, then charts."""
+        groups = [name for name in GROUPS if name != "video" or "video" in self.subject.card.accepts]
+        colours = GROUPS["colours"]
+        await self._ask([self._draw("colours", number) for number in range(colours.base)])
+        while image_line(self.logs()).verdict == "cannot tell" and self._count("colours") < colours.most:
+            await self._ask([self._draw("colours", self._count("colours"))])
+        if image_line(self.logs()).verdict == "not so":
+            return
+        await self._ask([self._draw(name, n) for name in groups if name != "colours" for n in range(GROUPS[name].base)])
+        while (more := self._undecided(groups)) and len(self.calls) + len(more) <= MOST_CALLS - CHARTS:
+            await self._ask([self._draw(name, self._count(name)) for name in more])
+        for side in SIDES:
+            await self._ask([self._chart(side)])
+        while (rest := MOST_CALLS - len(self.calls)) > 0 and self.charts.is_readable:
+            sides = [self._next_side(number) for number in range(min(BATCH, rest))]
+            await self._ask([self._chart(side) for side in sides])
+
+    def logs(self) -> Mapping[str, Mapping[str, float]]:
+        """The log likelihoods of explanations by group."""
+        return {
+            name: log_likelihoods(
+                [
+                    (question, call.reply)
+                    for question, call in self.calls
+                    if question.group == name and call.reply is not None
+                ],
+                group.explanations,
+            )
+            for name, group in GROUPS.items()
+        }
+
+    def lines(self) -> list[SightLine]:
+        """The conclusions."""
+        logs = self.logs()
+        lines = [image_line(logs)]
+        if lines[0].verdict == "not so":
+            return lines
+        for names, conclude in LINES[1:]:
+            if names == ("video",) and "video" not in self.subject.card.accepts:
+                continue
+            reasons = [self.declined[name] for name in names if name in self.declined]
+            line = conclude(logs)
+            if reasons:
+                line = line.model_copy(
+                    update={"verdict": "cannot tell", "text": f"{line.check}: the subject {reasons[0]}"}
+                )
+            lines.append(line)
+        sides = {f"chart {side}": side for side in SIDES}
+        return [*lines, resolution_line(self.charts), token_line([call for _, call in self.calls], sides)]
+
+    def _undecided(self, groups: Iterable[str]) -> list[str]:
+        """The groups behind lines without a verdict that may still get more questions."""
+        logs, names = self.logs(), list[str]()
+        for group_names, conclude in LINES:
+            if conclude(logs).verdict == "cannot tell":
+                names += group_names
+        return [
+            name for name in dict.fromkeys(names)
+            if name in groups and name not in self.declined and self._count(name) < GROUPS[name].most
+        ]  # fmt: skip
+
+    def _count(self, group: str) -> int:
+        return sum(question.group == group for question, _ in self.calls)
+
+    def _draw(self, group: str, number: int) -> Question:
+        return GROUPS[group].draw(self.media, stream("sight", self.seed, group, number), number)
+
+    def _chart(self, side: int) -> Question:
+        return self.charts.draw(
+            side, self.media, stream("sight", self.seed, "chart", side, self._count(f"chart {side}"))
+        )
+
+    def _next_side(self, ahead: int) -> int:
+        """The canvas that has fewest charts for its share, with those of this batch."""
+        order = [side for side, share in zip(SIDES, SHARES, strict=True) for _ in range(share)]
+        total = sum(self._count(f"chart {side}") for side in SIDES) + ahead
+        return order[(total * 5 + 1) % len(order)]
+
+    async def _ask(self, questions: Sequence[Question]) -> None:
+        """Ask these questions, at most as many at once as the subject takes."""
+        gate = asyncio.Semaphore(min(AT_ONCE, self.subject.card.max_concurrency))
+        numbered = [(len(self.calls) + number, question) for number, question in enumerate(questions)]
+        for question, call in zip(
+            questions, await asyncio.gather(*(self._call(*n, gate) for n in numbered)), strict=True
+        ):
+            self.calls.append((question, call))
+            if question.side and call.reply is not None:
+                self.charts.add(question, call.reply)
+
+    async def _call(self, number: int, question: Question, gate: asyncio.Semaphore) -> SightCall:
+        prompt = Prompt((*question.images, question.text), ())
+        right = ", ".join(question.right)
+        call = SightCall(
+            group=question.group, question=question.text, images=tuple(image.path for image in question.images),
+            right=right, reply=None,
+        )  # fmt: skip
+        if reason := self.subject.declines(prompt):
+            self.declined[question.group] = reason
+            return call
+        async with gate:
+            try:
+                reply = await self.subject.answer(prompt, self.media, stream("sight call", self.seed, number))
+            except CallFailed as failure:
+                if failure.is_lasting or not self.calls:
+                    raise SnellenError(f"{self.subject.card.name}: {short_reason(str(failure))}") from failure
+                return call
+            finally:
+                self.after_call(number + 1)
+        return call.model_copy(update={"reply": reply.text, "tokens_in": reply.tokens_in})

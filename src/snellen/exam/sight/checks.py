@@ -1,0 +1,355 @@
+"""The checks: groups of questions, and the lines that follow from the replies to them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from PIL import Image
+
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.sight import SightCall, SightLine
+from snellen.exam.sight import drawing
+from snellen.exam.sight.drawing import RGB, SIDE, STABLE
+from snellen.exam.sight.likelihood import FINE, UNABLE, Question, best
+
+LETTERS = tuple("CEFHKLPRTUXZ")
+DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
+QUARTERS = ("upper left", "upper right", "lower left", "lower right")
+COLOUR_ALONE = "Reply with the colour alone."
+EDGES = ("top", "right", "bottom", "left")
+RING_QUESTION = (
+    "The image shows a ring with a gap. In which direction from the middle of the ring is the gap: "
+    f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}? Reply with the direction alone."
+)
+VIDEO_SECONDS, VIDEO_FPS = 12, 8
+STRIPES = {"strong stripes": 52.0, "clear stripes": 12.4, "faint stripes": 8.7}
+"""Amplitudes in levels of Cr. JPEG at quality 30 (step 20.6) keeps the clear stripes and removes the faint ones."""
+
+SAMPLERS = {
+    FINE: range(VIDEO_SECONDS),
+    **{
+        f"{count} frames, {where}": [min(VIDEO_SECONDS - 1, int(VIDEO_SECONDS * share)) for share in shares]
+        for count in range(1, VIDEO_SECONDS - 1)
+        for where, shares in (
+            ("middles of parts", (np.arange(count) + 0.5) / count),
+            ("starts of parts", np.arange(count) / count),
+            ("with both ends", np.linspace(0, 1, count)),
+        )
+    },
+}
+"""By explanation, the seconds from which frames are taken. Letters follow each other every second."""
+
+Draw = Callable[[MediaFolder, np.random.Generator, int], Question]
+Logs = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Group:
+    """Questions of one kind: `draw` makes the n-th one. `base` are asked, and up to `most` if that decides nothing."""
+
+    name: str
+    draw: Draw
+    base: int
+    most: int
+    explanations: tuple[str, ...]
+
+
+def _choice(
+    group: str, image: Image.Image, text: str, answers: Sequence[str], media: MediaFolder, **expected: str
+) -> Question:
+    places = {name.replace("_", " "): (frozenset({answer}),) for name, answer in expected.items()}
+    return Question(group, (media.add_image(image, quick=True),), text, tuple(answers), places)
+
+
+_EXCHANGED = {"red": "blue", "blue": "red", "yellow": "cyan", "cyan": "yellow"}
+_INVERTED = {"red": "cyan", "cyan": "red", "blue": "yellow", "yellow": "blue", "green": "magenta", "magenta": "green"}
+
+
+def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    colour = ("red", "yellow", "green", "blue", "cyan", "magenta")[number % 6]
+    names = ", ".join(list(RGB)[:-1])
+    text = f"Which colour fills the whole image: {names} or grey? Reply with the colour alone."
+    question = _choice(
+        "colours", drawing.filled(colour), text, tuple(RGB), media,
+        fine=colour, exchanged=_EXCHANGED.get(colour, colour), inverted=_INVERTED[colour], grey="grey",
+    )  # fmt: skip
+    return replace(question, expected={**question.expected, "grey": (frozenset({"grey", "black", "white"}),)})
+
+
+def _letters(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    count = 2 + number % 3
+    shown = [str(letter) for letter in rng.permutation(LETTERS)[:count]]
+    sequences = {
+        FINE: shown, "reversed": shown[::-1], "first": shown[:1], "last": shown[-1:],
+        "second missing": [shown[0], *shown[2:]], "first two": shown[:2],
+    }  # fmt: skip
+    text = (
+        "Each image shows one capital letter. Write the letters of all images in the order in which the images were "
+        "given, separated by commas, and nothing else."
+    )
+    images = tuple(media.add_image(drawing.letter(letter), quick=True) for letter in shown)
+    expected = {name: tuple(frozenset({letter}) for letter in letters) for name, letters in sequences.items()}
+    return Question("several images", images, text, LETTERS, expected)
+
+
+def _names(answers: Sequence[str]) -> str:
+    return f"{', '.join(answers[:-1])} or {answers[-1]}"
+
+
+def _orientation(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    colours, edge = [str(colour) for colour in rng.permutation(STABLE)], int(rng.integers(4))
+    flag = (6, 8, 3)[number % 3]
+    # An image whose pixels are stored a quarter turn to the left has its top on the left.
+    moved = {6: 1, 3: 2, 8: 3}[flag]
+    text = f"Which colour is the band along the {EDGES[edge]} edge of the image: {_names(STABLE)}? {COLOUR_ALONE}"
+    image = drawing.flagged(drawing.framed(colours), flag, media)
+    expected = {FINE: colours[edge], "ignored": colours[(edge + moved) % 4]}
+    return Question(
+        "orientation", (image,), text, STABLE, {name: (frozenset({colour}),) for name, colour in expected.items()}
+    )
+
+
+def _transparency(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    hidden = ("green", "magenta")[number % 2]
+    text = f"The image shows a grey disc. Which colour is the background around it: {_names(STABLE)}? {COLOUR_ALONE}"
+    return _choice(
+        "transparency", drawing.transparent(hidden), text, STABLE, media, fine="white", black="black", hidden=hidden
+    )
+
+
+def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    is_wide, is_end = number % 2 == 0, number // 2 % 2 == 1
+    near, far = ([str(colour) for colour in rng.permutation(STABLE)[:3]] for _ in range(2))
+    if near[2] == far[2]:
+        far = far[1:] + far[:1]
+    colours = [*near, *far[::-1]]
+    side = (("left", "right") if is_wide else ("top", "bottom"))[is_end]
+    text = (
+        f"The image has bands of colour from {'left to right' if is_wide else 'top to bottom'}. Which colour is the "
+        f"band at the {side} end: {_names(STABLE)}? Reply with the colour alone."
+    )
+    asked = far if is_end else near
+    return _choice(
+        "ends", drawing.bands(colours, is_wide), text, STABLE, media, fine=asked[0], narrow=asked[1], centre=asked[2]
+    )
+
+
+def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    is_circle, is_wide = number % 2 == 0, number // 2 % 2 == 0
+    along, across = ("wide", "tall") if is_wide else ("tall", "wide")
+    text = 'Is the black shape a circle, a wide ellipse or a tall ellipse? Reply with "circle", "wide" or "tall".'
+    fine, squashed = ("circle", across) if is_circle else (along, "circle")
+    image = drawing.ellipse(is_circle, is_wide)
+    return _choice("aspect", image, text, ("circle", "wide", "tall"), media, fine=fine, squashed=squashed)
+
+
+def _ring(name: str, side: int, gap_px: float) -> Draw:
+    def draw(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+        direction = int(rng.integers(8))
+        image = drawing.ring(side, gap_px, direction)
+        return _choice(name, image, RING_QUESTION, DIRECTIONS, media, fine=DIRECTIONS[direction])
+
+    return draw
+
+
+def _stripes(name: str) -> Draw:
+    def draw(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+        quarter = int(rng.integers(4))
+        text = (
+            f"One quarter of the image has narrow coloured stripes, the rest is plain grey. Which quarter: "
+            f"{_names(QUARTERS)}? Reply with the quarter alone."
+        )
+        image = drawing.striped(quarter, STRIPES[name])
+        return _choice(name, image, text, QUARTERS, media, fine=QUARTERS[quarter])
+
+    return draw
+
+
+def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    from snellen.stimuli.video.writing import write_video
+
+    shown = [str(letter) for letter in rng.permutation(LETTERS)]
+    frames = (np.asarray(drawing.letter(letter, 320)) for letter in shown for _ in range(VIDEO_FPS))
+    with tempfile.TemporaryDirectory(prefix="snellen-sight-") as folder:
+        path = Path(folder) / "letters.mp4"
+        write_video(frames, path, fps=VIDEO_FPS)
+        video = media.add(path.read_bytes(), "video", "mp4", (320, 320), float(VIDEO_SECONDS))
+    text = (
+        "The video shows capital letters, one after the other. Write all letters in the order in which they appear, "
+        "separated by commas, and nothing else."
+    )
+    expected = {name: tuple(frozenset({shown[place]}) for place in places) for name, places in SAMPLERS.items()}
+    return Question("video", (video,), text, LETTERS, expected)
+
+
+SEVERAL = ("reversed", "first", "last", "second missing", "first two")
+GROUPS: Mapping[str, Group] = {
+    group.name: group
+    for group in (
+        Group("colours", _colours, 6, 10, (FINE, "exchanged", "inverted", "grey")),
+        Group("several images", _letters, 3, 5, (FINE, *SEVERAL)),
+        Group("orientation", _orientation, 3, 6, (FINE, "ignored")),
+        Group("transparency", _transparency, 3, 6, (FINE, "black", "hidden")),
+        Group("ends", _ends, 4, 6, (FINE, "narrow", "centre")),
+        Group("aspect", _aspect, 4, 8, (FINE, "squashed")),
+        Group("small ring", _ring("small ring", SIDE, 50.0), 2, 4, (FINE,)),
+        Group("large ring", _ring("large ring", drawing.LONG, 160.0), 3, 5, (FINE,)),
+        *(Group(name, _stripes(name), 3, 5, (FINE,)) for name in STRIPES),
+        Group("video", _video, 2, 3, tuple(SAMPLERS)),
+    )
+}
+
+
+def _line(check: str, logs: Logs, texts: Mapping[str, str]) -> SightLine:
+    """The line of a check that has one group: `texts` by explanation."""
+    explanation = best(logs)
+    if explanation == FINE:
+        return SightLine(check=check, verdict="fine", text=texts[FINE])
+    if explanation is not None and explanation in texts:
+        return SightLine(check=check, verdict="not so", text=texts[explanation])
+    reason = "the replies do not follow the images" if explanation == UNABLE else "the replies fit no explanation well"
+    return SightLine(check=check, verdict="cannot tell", text=f"{texts['subject']}: {reason}")
+
+
+def image_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether an image arrives at all: a model that names no colour of a whole image gets none of it."""
+    colours = logs["colours"]
+    sighted = {FINE: max(log for name, log in colours.items() if name != UNABLE), UNABLE: colours[UNABLE]}
+    if best(sighted) == UNABLE:
+        text = "no image reaches the model: its replies about the colour of the whole image do not depend on it"
+        return SightLine(check="image", verdict="not so", text=text)
+    return _line("image", sighted, {FINE: "an image arrives", "subject": "whether an image arrives"})
+
+
+def colour_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether colours arrive as they are."""
+    texts = {
+        FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
+        "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey", "subject": "colours",
+    }  # fmt: skip
+    return _line("colours", logs["colours"], texts)
+
+
+def several_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether several images of one call arrive, and in which order."""
+    texts = {
+        FINE: "four images arrive in their order", "reversed": "several images arrive in reversed order",
+        "first": "of several images only the first arrives", "last": "of several images only the last arrives",
+        "second missing": "the second of several images does not arrive",
+        "first two": "of several images only the first two arrive", "subject": "several images",
+    }  # fmt: skip
+    return _line("several images", logs["several images"], texts)
+
+
+def orientation_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether orientation flags of JPEG files are applied."""
+    texts = {
+        FINE: "orientation flags of JPEG files are applied", "subject": "orientation flags",
+        "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
+    }  # fmt: skip
+    return _line("orientation", logs["orientation"], texts)
+
+
+def transparency_line(logs: Mapping[str, Logs]) -> SightLine:
+    """What takes the place of transparent pixels."""
+    texts = {
+        FINE: "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
+        "hidden": "transparency is ignored: the colours that it hides arrive", "subject": "transparency",
+    }  # fmt: skip
+    return _line("transparency", logs["transparency"], texts)
+
+
+def ends_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether the ends of wide and tall images arrive."""
+    texts = {
+        FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
+        "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
+        "subject": "the ends of long images",
+    }  # fmt: skip
+    return _line("crop", logs["ends"], texts)
+
+
+def aspect_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether images keep their proportions."""
+    texts = {
+        FINE: "proportions of images of 3:1 are kept", "squashed": "images of 3:1 are squashed to a square",
+        "subject": "proportions",
+    }  # fmt: skip
+    return _line("aspect", logs["aspect"], texts)
+
+
+def tiles_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether a figure larger than the usual tiles is put together, compared with a small one."""
+    small, large = best(logs["small ring"]), best(logs["large ring"])
+    if large == FINE:
+        return SightLine(check="whole", verdict="fine", text="a figure of 800 px is seen as a whole")
+    if small == FINE and large == UNABLE:
+        text = "a figure of 800 px is not seen as a whole, but one of 250 px is: tiles arrive without an overview"
+        return SightLine(check="whole", verdict="not so", text=text)
+    return SightLine(check="whole", verdict="cannot tell", text="large figures: the ring was not read well enough")
+
+
+def compression_line(logs: Mapping[str, Logs]) -> SightLine:
+    """Whether strong lossy compression removes what it removes, and keeps what it keeps."""
+    strong, clear, faint = (best(logs[name]) for name in STRIPES)
+    if clear == faint == FINE:
+        return SightLine(check="compression", verdict="fine", text="no strong lossy compression")
+    if strong == clear == FINE and faint == UNABLE:
+        text = "stripes that JPEG removes at quality 30 are missing, slightly stronger ones arrive: lossy compression"
+        return SightLine(check="compression", verdict="not so", text=text)
+    return SightLine(
+        check="compression", verdict="cannot tell", text="compression: faint stripes were not seen well enough"
+    )
+
+
+def video_line(logs: Mapping[str, Logs]) -> SightLine:
+    """How many frames of a video arrive, by the letters that are missing."""
+    by_count: dict[str, float] = {}
+    for name, log in logs["video"].items():
+        count = name.partition(",")[0]
+        by_count[count] = max(log, by_count.get(count, -np.inf))
+    texts = {
+        count: f"of a video of {VIDEO_SECONDS} s about {count.replace('1 frames', '1 frame')} arrive"
+        for count in by_count
+    }
+    texts |= {FINE: "a video arrives with at least one frame per second", "subject": "videos"}
+    return _line("video", by_count, texts)
+
+
+def token_line(calls: Sequence[SightCall], sides: Mapping[str, int]) -> SightLine:
+    """The server's own counts of tokens by the size of the image: evidence that does not depend on the replies."""
+    counts: dict[int, list[int]] = {}
+    for call in calls:
+        if call.group in sides and call.tokens_in:
+            counts.setdefault(sides[call.group], []).append(call.tokens_in)
+    if len(counts) < 2:
+        return SightLine(
+            check="tokens", verdict="cannot tell", text="tokens: the server does not count those of images"
+        )
+    by_side = {side: round(median(numbers)) for side, numbers in sorted(counts.items())}
+    numbers = ", ".join(f"{count} at {side} px" for side, count in by_side.items())
+    smallest, largest = min(by_side.values()), max(by_side.values())
+    if largest <= 1.02 * smallest:
+        text = f"the server counts the same tokens for every size ({numbers}), as if all images had one size"
+        return SightLine(check="tokens", verdict="cannot tell", text=text)
+    return SightLine(check="tokens", verdict="fine", text=f"the server counts more tokens for larger images: {numbers}")
+
+
+LINES: Sequence[tuple[tuple[str, ...], Callable[[Mapping[str, Logs]], SightLine]]] = (
+    (("colours",), image_line),
+    (("colours",), colour_line),
+    (("several images",), several_line),
+    (("orientation",), orientation_line),
+    (("transparency",), transparency_line),
+    (("ends",), ends_line),
+    (("aspect",), aspect_line),
+    (("small ring", "large ring"), tiles_line),
+    (tuple(STRIPES), compression_line),
+    (("video",), video_line),
+)
+"""Groups of questions, and the line that follows from them."""
