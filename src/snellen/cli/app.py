@@ -548,7 +548,11 @@ def import_inspect(
 @app.command()
 def diff(
     former: Annotated[
-        str, typer.Argument(metavar="before", help="Run (folder or URL), or RUN:SUBJECT if it has several subjects.")
+        str,
+        typer.Argument(
+            metavar="before",
+            help="Run (folder or URL), or RUN:SUBJECT if it has several subjects; or a result of snellen sight.",
+        ),
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The run to compare with, in the same form.")],
     fail_on: Annotated[
@@ -571,12 +575,30 @@ def diff(
     """Compare two subjects on the same items: abilities that changed and answers that flipped."""
     from snellen.cli.diff import diff as do
     from snellen.cli.diff import print_drops
+    from snellen.core.storage.sight import is_sight
 
+    if is_sight(Path(former)) and is_sight(Path(current)):
+        from snellen.cli.sight import print_changes
+
+        return print_changes(Path(former), Path(current), as_json)
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
     do(former, current, fail_on, least_drop, out, as_json)
     return None
+
+
+@app.command()
+def sight(
+    subject: Annotated[str, typer.Argument(help="Subject, e.g. chat:openai/gpt-4o or encoder:hf/PATH.")],
+    out: Annotated[Path | None, typer.Option(help="Folder for sight.json and the images. Default: sight/NAME.")] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Check what of an image reaches a subject, in at most 60 calls: size, colours, order, crops, compression."""
+    from snellen.cli.sight import sight as do
+
+    do(subject, out, seed, as_json)
 
 
 @app.command()

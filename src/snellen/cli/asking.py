@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
@@ -155,7 +156,21 @@ def _prepare(
     suites = {name: suite_of_items(name).name for name in itemsets}
     for name in set(itemsets) & set(roots):
         refuse_other_run(roots[name], limit=options.limit, suite=suites[name], seed=options.seed)
+    _name_sight(ready)
     return prepare(ready, itemsets, options.conditions, limit=options.limit, keep_going=options.keep_going)
+
+
+def _name_sight(subjects: Sequence[str | Subject]) -> None:
+    """Print what `snellen sight` found about services, or suggest it."""
+    from snellen.core.storage.sight import latest_sight
+
+    for card in (subject.card for subject in subjects if not isinstance(subject, str) and subject.card.is_remote):
+        result = latest_sight(card.fingerprint())
+        if result is None:
+            words = f"not known what of an image reaches it; snellen sight {quote(card.name)} checks that"
+        else:
+            words = result.words()
+        print(f"{card.name}: {words}", file=sys.stderr)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:

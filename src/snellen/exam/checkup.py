@@ -16,10 +16,12 @@ from snellen.analysis.grades import TOO_FEW
 from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
 from snellen.exam.items import build
 from snellen.exam.run import Examination, run, undecided
+from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
 from snellen.stimuli.video.opening import pyav
@@ -96,7 +98,8 @@ def checkup(
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
     All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. With more
-    than one worker, the next sets are built while one is asked. The sets are in parts, and each task is asked until it
+    than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first, unless
+    that was done on this machine. The sets are in parts, and each task is asked until it
     is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, of the set
     with the most undecided scores for the time a part takes. `explorer` is passed to `write_report`.
     """
@@ -127,6 +130,9 @@ def checkup(
     examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
     if not is_complete:
         preflight.check(examined)
+    for subject in examined:
+        if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card.fingerprint()):
+            sight(subject, out / FOLDER / subject.card.fingerprint())
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
             examinations[battery.suite] = run(

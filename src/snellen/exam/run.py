@@ -21,6 +21,7 @@ from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
 from snellen.core.storage.runfolder import RunCard, default_folder, has_tables, own_responses, read_run_card
+from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
@@ -284,6 +285,7 @@ def run(
         preflight.check(examined)
     first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
     plan = replace(plan, preflight=first_replies)
+    copy_sight(root, [subject.card.fingerprint() for subject in examined])
     stop: BudgetSpent | Interrupted | None = None
     responses = []
     with Progress("asking", unit="items", visible=show_progress) as progress:

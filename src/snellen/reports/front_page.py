@@ -16,6 +16,7 @@ from snellen.analysis.people import study_subject
 from snellen.analysis.results import printed_ceilings
 from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
 from snellen.analysis.section import Run
+from snellen.core.storage.sight import sight_of
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
@@ -142,7 +143,7 @@ class Track:
 
 @dataclass(frozen=True)
 class SubjectLine:
-    """A subject's row: its grades, and sentences on what decides."""
+    """A subject's row: its grades, sentences on what decides, and what `snellen sight` says (empty: not checked)."""
 
     subject: str
     simulated: bool
@@ -150,6 +151,7 @@ class SubjectLine:
     sentences: tuple[str, ...]
     tracks: Mapping[tuple[str, str], Track]
     partial: str
+    sight: str = ""
 
     def grade(self, suite: str, ability: str) -> GradedAbility:
         """The grade of an ability of a suite."""
@@ -321,7 +323,12 @@ def _line(
         )
         note = f"{note} Items without a score because their calls failed: {shares}.".lstrip()
     texts = sentences(find_deficits(answers))
-    return SubjectLine(subject, is_simulated(subject), (*grades, *unasked), texts, tracks, note)
+    results = [
+        sight_of(run.root, a.fingerprint) for run in runs.values() for a in run.card.arms if a.subject == subject
+    ]
+    sight = max((result for result in results if result), key=lambda result: result.date, default=None)
+    words = sight.words() if sight else ""
+    return SubjectLine(subject, is_simulated(subject), (*grades, *unasked), texts, tracks, note, words)
 
 
 def _track(graded: GradedAbility, run: Run) -> Track:

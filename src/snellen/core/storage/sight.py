@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -58,6 +59,13 @@ class SightCard(Card):
         """The texts of the checks that found a fault."""
         return [line.text for line in self.lines if line.verdict == "not so"]
 
+    def words(self) -> str:
+        """The faults, or that there are none, with the checks that say nothing and the date."""
+        unknown = [line.check for line in self.lines if line.verdict == "cannot tell"]
+        words = "; ".join(self.faults()) or "no check found that images change on their way"
+        rest = f" (cannot tell: {', '.join(unknown)})" if unknown else ""
+        return f"{words}{rest}; snellen sight, {self.date[:10]}"
+
 
 def read_sight(path: Path) -> SightCard:
     """The result in a file, or in the `sight.json` of a folder. Raises SnellenError if it cannot be read."""
@@ -77,18 +85,22 @@ def keep_sight(card: SightCard) -> None:
     files.write_text(_kept(home(), card.fingerprint), card.model_dump_json(indent=1) + "\n")
 
 
-def copy_sight(root: Path, fingerprints: list[str]) -> None:
-    """Copy the latest results on these subjects into the folder of a run. Damaged ones are left out."""
+def latest_sight(fingerprint: str) -> SightCard | None:
+    """The latest result on a subject on this machine, or None."""
+    return sight_of(home(), fingerprint)
+
+
+def copy_sight(root: Path, fingerprints: Iterable[str]) -> None:
+    """Copy the latest results on these subjects into the folder of a run, as far as there are any."""
     for fingerprint in fingerprints:
-        try:
-            card = read_sight(_kept(home(), fingerprint))
-        except SnellenError:
+        card = latest_sight(fingerprint)
+        if card is None:
             continue
         files.write_text(_kept(root, fingerprint), card.model_dump_json(indent=1) + "\n")
 
 
 def sight_of(root: Path, fingerprint: str) -> SightCard | None:
-    """The result on a subject in the folder of a run, or None if there is none that can be read."""
+    """The result on a subject in the folder of a run (or home), or None if there is none that can be read."""
     try:
         return read_sight(_kept(root, fingerprint))
     except SnellenError:

@@ -31,9 +31,7 @@ BATCH = 4
 AT_ONCE = 8
 
 
-def sight(
-    subject: Subject, out: Path, *, seed: int = 0, after_call: Callable[[int], None] = lambda count: None
-) -> SightCard:
+def sight(subject: Subject, out: Path, *, seed: int = 0, after_call: Callable[[int], None] | None = None) -> SightCard:
     """Check what of an image reaches a subject, and write `sight.json` and the images into the folder `out`.
 
     Chat models and callables are asked at most `MOST_CALLS` questions; of encoders, features of images are compared.
@@ -44,7 +42,7 @@ def sight(
         lines, scales = encoder_lines(subject.encoder)
         examination = None
     else:
-        examination = _Examination(subject, media, seed, after_call)
+        examination = _Examination(subject, media, seed, after_call or (lambda count: None))
         run_to_end(examination.ask_all())
         lines, scales = examination.lines(), examination.charts.estimates() if examination.charts.is_readable else {}
     card = SightCard(

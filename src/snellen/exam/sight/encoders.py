@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from snellen.core.seeds import stream
 from snellen.core.storage.sight import SightLine
 from snellen.exam.sight import drawing
 from snellen.exam.sight.drawing import LONG, RGB, SIDE
 from snellen.subjects.encoders.encoder import Encoder
 
 CANVAS = 2048
-CYCLES = tuple(round(8 * 2 ** (step / 4)) for step in range(29))
-"""Cycles of gratings across the canvas, from 8 to 1,024 in quarters of an octave."""
-EQUAL, VISIBLE = 0.02, 0.05
-"""Distances of features, as shares of that between clearly different images: the same image; a visible grating."""
+SIZES = tuple(round(64 * 2 ** (step / 4)) for step in range(20))
+"""Sides in pixels to which a detailed image is shrunk and enlarged again, in quarters of an octave."""
+EQUAL, LOST = 0.02, 0.12
+"""Distances of features as shares of that between clearly different images: the same image; details are missing."""
+WITHIN = 1.7
+"""Encoders whose input side is known were measured within this factor."""
 
 Floats = NDArray[np.float64]
 
@@ -37,9 +40,16 @@ def _closest(encoder: Encoder, image: Image.Image, candidates: Mapping[str, Imag
     return near[0] if len(near) == 1 else None
 
 
-def _grating(cycles: int, contrast: float) -> Image.Image:
-    wave = 128 + 100 * contrast * np.cos(2 * np.pi * cycles * (np.arange(CANVAS) + 0.5) / CANVAS + 0.7)
-    return Image.fromarray(np.broadcast_to(np.rint(wave).astype(np.uint8), (CANVAS, CANVAS))).convert("RGB")
+def _detailed() -> Image.Image:
+    """Coloured noise with as much contrast at every scale, as photographs have (a spectrum of 1/f)."""
+    rng = stream("sight", "detail")
+    frequency = np.hypot(np.fft.fftfreq(CANVAS)[:, None], np.fft.rfftfreq(CANVAS)[None])
+    frequency[0, 0] = 1.0
+    planes = []
+    for _ in range(3):
+        plane = np.fft.irfft2(np.fft.rfft2(rng.standard_normal((CANVAS, CANVAS))) / frequency, s=(CANVAS, CANVAS))
+        planes.append(128 + 45 * (plane - plane.mean()) / plane.std())
+    return Image.fromarray(np.clip(np.stack(planes, -1), 0, 255).astype(np.uint8))
 
 
 def encoder_lines(encoder: Encoder) -> tuple[list[SightLine], dict[int, tuple[float, float, float]]]:
@@ -56,13 +66,14 @@ def encoder_lines(encoder: Encoder) -> tuple[list[SightLine], dict[int, tuple[fl
     ]  # fmt: skip
     scale = _scale(encoder)
     if scale is None:
-        text = "resolution: no grating changes the features"
+        text = "resolution: no detail changes the features"
         return [*lines, SightLine(check="resolution", verdict="cannot tell", text=text)], {}
-    px = f"about {scale * CANVAS:,.0f} px"
     is_full = scale > 0.9
-    text = "images of up to 2,048 px arrive in full" if is_full else f"an image of 2,048 px arrives as {px}"
+    text = f"an image of 2,048 px arrives as about {scale * CANVAS:,.0f} px (within a factor of {WITHIN:g})"
+    if is_full:
+        text = "images of up to 2,048 px arrive in full"
     line = SightLine(check="resolution", verdict="fine" if is_full else "not so", text=text)
-    return [*lines, line], {CANVAS: (scale, scale / 2**0.25, min(1.0, scale * 2**0.25))}
+    return [*lines, line], {CANVAS: (scale, scale / WITHIN, min(1.0, scale * WITHIN))}
 
 
 def _redder(image: Image.Image) -> Image.Image:
@@ -136,13 +147,23 @@ def _aspect_line(encoder: Encoder) -> SightLine:
 
 
 def _scale(encoder: Encoder) -> float | None:
-    """The share of the resolution of an image of 2,048 px that reaches the features; None if none does."""
-    features = _features(encoder, [_grating(8, 0.0), *(_grating(cycles, 1.0) for cycles in CYCLES)])
+    """The share of the resolution of an image of 2,048 px that reaches the features; None if no detail does.
+
+    It is the least size to which a detailed image can be shrunk before its features change.
+    """
+    image = _detailed()
+    copies = [
+        image.resize((size, size), Image.Resampling.LANCZOS).resize(image.size, Image.Resampling.LANCZOS)
+        for size in (16, *SIZES)
+    ]
+    features = _features(encoder, [image, *copies])
     distances = np.linalg.norm(features[1:] - features[0], axis=1)
     if not distances[0] > 0:
         return None
-    # Beyond the last visible grating only traces of aliasing are left.
-    visible = [
-        cycles for cycles, distance in zip(CYCLES, distances, strict=True) if distance >= VISIBLE * distances.max()
-    ]
-    return min(1.0, 2 * max(visible) / CANVAS) if visible else None
+    shares = distances[1:] / distances[0]
+    losing = [number for number, share in enumerate(shares) if share >= LOST]
+    if not losing or losing[-1] == len(SIZES) - 1:
+        return 1.0 if losing else SIZES[0] / CANVAS
+    last = losing[-1]
+    position = (shares[last] - LOST) / (shares[last] - shares[last + 1])
+    return float(min(1.0, SIZES[last] * (SIZES[last + 1] / SIZES[last]) ** position / CANVAS))

@@ -1,0 +1,102 @@
+"""`snellen sight`: checks what of an image reaches a subject, and prints one line per check."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import wrap
+
+from snellen.cli.asking import name_services
+from snellen.cli.output import print_json
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import printable
+from snellen.core.storage.sight import SightCard, SightLine, read_sight
+from snellen.core.subject import Subject
+
+_MARKS = {"fine": "fine", "not so": "NOT SO", "cannot tell": "cannot tell"}
+
+
+def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
+    """Check a subject, write `sight.json`, and print the lines."""
+    name_services([spec])
+    from snellen.exam.sight import sight as do
+
+    subject = the_subject(spec)
+    folder = out or default_folder(subject)
+    card = do(subject, folder, seed=seed, after_call=None if as_json else count_calls)
+    if as_json:
+        print_json({**card.model_dump(exclude={"calls"}), "calls": len(card.calls), "file": str(folder / card.file)})
+        return
+    print_card(card)
+    print(f"Result: {folder / card.file}")
+
+
+def the_subject(spec: str) -> Subject:
+    """The subject of a name. Raises SnellenError for one that reads the items, or several."""
+    from snellen.core.subject import is_recorded
+    from snellen.runs.preflight import make_subjects
+
+    subjects = make_subjects([spec])
+    if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(spec):
+        raise SnellenError(f"{spec}: cannot be checked; give one model, an encoder or a callable (py:MODULE:FACTORY)")
+    return subjects[0]
+
+
+def default_folder(subject: Subject) -> Path:
+    """`sight/NAME` with the characters that any file system takes."""
+    name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in subject.card.name)
+    return Path("sight") / name[:80]
+
+
+def count_calls(count: int) -> None:
+    """Show the number of calls so far on a terminal."""
+    from snellen.exam.sight.asking import MOST_CALLS
+
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\rsnellen: {count} of at most {MOST_CALLS} calls")
+        sys.stderr.flush()
+
+
+def print_card(card: SightCard) -> None:
+    """Print the subject and one line per check, broken between words at 80 columns."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\033[K")
+    print(f"What reaches {printable(card.subject)} ({card.date[:10]}, {len(card.calls)} calls)")
+    for line in card.lines:
+        print_line(line)
+
+
+def print_line(line: SightLine) -> None:
+    """Print the verdict and the text of a check."""
+    for number, text in enumerate(wrap(printable(line.text), 66)):
+        print(f"{_MARKS[line.verdict] if not number else '':<13}{text}")
+
+
+def print_changes(former: Path, current: Path, as_json: bool) -> None:
+    """Print the checks in which two results of `snellen sight` differ."""
+    before, after = read_sight(former), read_sight(current)
+    lines = {line.check: line for line in before.lines}, {line.check: line for line in after.lines}
+    changed = [
+        check for check in dict.fromkeys([*lines[0], *lines[1]]) if lines[0].get(check) != lines[1].get(check)
+    ]  # fmt: skip
+    differing = [check for check in changed if not _agrees(lines[0].get(check), lines[1].get(check))]
+    if as_json:
+        print_json(
+            {check: [side[check].model_dump() if check in side else None for side in lines] for check in differing}
+        )
+        return
+    print(f"before: {printable(before.subject)}, {before.date[:10]}")
+    print(f"after:  {printable(after.subject)}, {after.date[:10]}")
+    for check in differing:
+        print(f"\n{check}")
+        for side in lines:
+            print_line(side.get(check) or SightLine(check=check, verdict="cannot tell", text="not checked"))
+    if not differing:
+        print("No check has another result.")
+
+
+def _agrees(before: SightLine | None, after: SightLine | None) -> bool:
+    """True if both have the same verdict, and a fault the same text; other texts hold numbers that vary."""
+    if before is None or after is None or before.verdict != after.verdict:
+        return False
+    return before.verdict != "not so" or before.text == after.text or before.check == after.check == "resolution"
