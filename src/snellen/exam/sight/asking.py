@@ -17,14 +17,14 @@ from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight
 from snellen.core.subject import Subject
-from snellen.exam.sight.checks import GROUPS, LINES, image_line, token_line
+from snellen.exam.sight.checks import GROUPS, STABLE_GROUPS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
-from snellen.exam.sight.likelihood import Question, log_likelihoods
+from snellen.exam.sight.likelihood import Question, best, log_likelihoods
 from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
 from snellen.subjects.encoders.subject import EncoderSubject
 
 MOST_CALLS = 60
-CHARTS = 15
+CHARTS = 12
 """Charts that are kept for resolution; calls that are not needed elsewhere are added."""
 BATCH = 4
 """Charts that are asked before the next ones are chosen."""
@@ -76,9 +76,9 @@ class _Examination:
         groups = [name for name in GROUPS if name != "video" or "video" in self.subject.card.accepts]
         colours = GROUPS["colours"]
         await self._ask([self._draw("colours", number) for number in range(colours.base)])
-        while image_line(self.logs()).verdict == "cannot tell" and self._count("colours") < colours.most:
+        while self._image_line().verdict == "cannot tell" and self._count("colours") < colours.most:
             await self._ask([self._draw("colours", self._count("colours"))])
-        if image_line(self.logs()).verdict == "not so":
+        if self._image_line().verdict == "not so":
             return
         await self._ask([self._draw(name, n) for name in groups if name != "colours" for n in range(GROUPS[name].base)])
         while (more := self._undecided(groups)) and len(self.calls) + len(more) <= MOST_CALLS - CHARTS:
@@ -89,48 +89,41 @@ class _Examination:
             sides = [self._next_side(number) for number in range(min(BATCH, rest))]
             await self._ask([self._chart(side) for side in sides])
 
-    def logs(self) -> Mapping[str, Mapping[str, float]]:
-        """The log likelihoods of explanations by group."""
-        return {
-            name: log_likelihoods(
-                [
-                    (question, call.reply)
-                    for question, call in self.calls
-                    if question.group == name and call.reply is not None
-                ],
-                group.explanations,
-            )
-            for name, group in GROUPS.items()
-        }
-
     def lines(self) -> list[SightLine]:
         """The conclusions."""
-        logs = self.logs()
-        lines = [image_line(logs)]
+        lines = [self._image_line()]
         if lines[0].verdict == "not so":
             return lines
-        for names, conclude in LINES[1:]:
-            if names == ("video",) and "video" not in self.subject.card.accepts:
+        is_inverted = best(self._logs("colours")) == "inverted"
+        for name, group in GROUPS.items():
+            reason = f"the subject {self.declined[name]}" if name in self.declined else ""
+            if name in STABLE_GROUPS and is_inverted:
+                reason = "colours arrive inverted"
+            if name == "video" and "video" not in self.subject.card.accepts:
                 continue
-            reasons = [self.declined[name] for name in names if name in self.declined]
-            line = conclude(logs)
-            if reasons:
-                line = line.model_copy(
-                    update={"verdict": "cannot tell", "text": f"{line.check}: the subject {reasons[0]}"}
-                )
-            lines.append(line)
+            text = f"{group.topic}: {reason}"
+            lines.append(
+                SightLine(check=name, verdict="cannot tell", text=text) if reason else group.line(self._logs(name))
+            )
         sides = {f"chart {side}": side for side in SIDES}
         return [*lines, resolution_line(self.charts), token_line([call for _, call in self.calls], sides)]
 
+    def _logs(self, name: str) -> Mapping[str, float]:
+        """The log likelihoods of the explanations of a group."""
+        replies = [
+            (question, call.reply) for question, call in self.calls if question.group == name and call.reply is not None
+        ]
+        return log_likelihoods(replies, GROUPS[name].explanations)
+
+    def _image_line(self) -> SightLine:
+        return image_line(self._logs("colours"))
+
     def _undecided(self, groups: Iterable[str]) -> list[str]:
-        """The groups behind lines without a verdict that may still get more questions."""
-        logs, names = self.logs(), list[str]()
-        for group_names, conclude in LINES:
-            if conclude(logs).verdict == "cannot tell":
-                names += group_names
+        """The groups that decide nothing and may still get more questions."""
         return [
-            name for name in dict.fromkeys(names)
-            if name in groups and name not in self.declined and self._count(name) < GROUPS[name].most
+            name for name in groups
+            if name not in self.declined and self._count(name) < GROUPS[name].most
+            and best(by_text(GROUPS[name], self._logs(name))) is None
         ]  # fmt: skip
 
     def _count(self, group: str) -> int:

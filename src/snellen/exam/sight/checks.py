@@ -12,7 +12,7 @@ import numpy as np
 from PIL import Image
 
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import SightCall, SightLine
+from snellen.core.storage.sight import SightCall, SightLine, Verdict
 from snellen.exam.sight import drawing
 from snellen.exam.sight.drawing import RGB, SIDE, STABLE
 from snellen.exam.sight.likelihood import FINE, UNABLE, Question, best
@@ -27,8 +27,9 @@ RING_QUESTION = (
     f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}? Reply with the direction alone."
 )
 VIDEO_SECONDS, VIDEO_FPS = 12, 8
-STRIPES = {"strong stripes": 52.0, "clear stripes": 12.4, "faint stripes": 8.7}
-"""Amplitudes in levels of Cr. JPEG at quality 30 (step 20.6) keeps the clear stripes and removes the faint ones."""
+STRIPES = (8.7, 12.4, 52.0)
+"""Amplitudes in levels of Cr: faint, clear and strong. JPEG at quality 30, whose step is 20.6, removes the faint ones
+alone."""
 
 SAMPLERS = {
     FINE: range(VIDEO_SECONDS),
@@ -50,13 +51,43 @@ Logs = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Group:
-    """Questions of one kind: `draw` makes the n-th one. `base` are asked, and up to `most` if that decides nothing."""
+    """Questions of one kind, from which the line `check` follows: `draw` makes the n-th one.
 
-    name: str
+    `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` further
+    explanations from which nothing follows, and `topic` begins the line if nothing can be told.
+    """
+
+    check: str
     draw: Draw
     base: int
     most: int
-    explanations: tuple[str, ...]
+    topic: str
+    texts: Mapping[str, str]
+    weak: tuple[str, ...] = ()
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """All explanations, without `UNABLE`."""
+        return (*self.texts, *self.weak)
+
+    def line(self, logs: Logs) -> SightLine:
+        """The line that follows from the log likelihoods of the explanations."""
+        explanation = best(by_text(self, logs))
+        if explanation is not None and explanation in self.texts:
+            verdict: Verdict = "fine" if explanation == FINE else "not so"
+            return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
+        reason = "the replies fit no explanation well" if explanation is None else "too little of the images was named"
+        return SightLine(check=self.check, verdict="cannot tell", text=f"{self.topic}: {reason}")
+
+
+def by_text(group: Group, logs: Logs) -> dict[str, float]:
+    """The log likelihoods of explanations; of those with the same text the first has that of the best."""
+    firsts: dict[str, str] = {}
+    merged: dict[str, float] = {}
+    for name, log in logs.items():
+        first = firsts.setdefault(group.texts.get(name, name), name)
+        merged[first] = max(log, merged.get(first, -np.inf))
+    return merged
 
 
 def _choice(
@@ -135,7 +166,7 @@ def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> Question
     )
     asked = far if is_end else near
     return _choice(
-        "ends", drawing.bands(colours, is_wide), text, STABLE, media, fine=asked[0], narrow=asked[1], centre=asked[2]
+        "crop", drawing.bands(colours, is_wide), text, STABLE, media, fine=asked[0], narrow=asked[1], centre=asked[2]
     )
 
 
@@ -148,26 +179,27 @@ def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> Questi
     return _choice("aspect", image, text, ("circle", "wide", "tall"), media, fine=fine, squashed=squashed)
 
 
-def _ring(name: str, side: int, gap_px: float) -> Draw:
-    def draw(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
-        direction = int(rng.integers(8))
-        image = drawing.ring(side, gap_px, direction)
-        return _choice(name, image, RING_QUESTION, DIRECTIONS, media, fine=DIRECTIONS[direction])
+def _ring(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    is_large, direction = number % 5 in (1, 2, 4), int(rng.integers(8))
+    side, gap_px = (drawing.LONG, 160.0) if is_large else (SIDE, 50.0)
+    question = _choice(
+        "whole", drawing.ring(side, gap_px, direction), RING_QUESTION, DIRECTIONS, media, fine=DIRECTIONS[direction]
+    )
+    split = (frozenset(DIRECTIONS),) if is_large else question.expected[FINE]
+    return replace(question, expected={**question.expected, "split": split})
 
-    return draw
 
-
-def _stripes(name: str) -> Draw:
-    def draw(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
-        quarter = int(rng.integers(4))
-        text = (
-            f"One quarter of the image has narrow coloured stripes, the rest is plain grey. Which quarter: "
-            f"{_names(QUARTERS)}? Reply with the quarter alone."
-        )
-        image = drawing.striped(quarter, STRIPES[name])
-        return _choice(name, image, text, QUARTERS, media, fine=QUARTERS[quarter])
-
-    return draw
+def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+    strength, quarter = (0, 1, 2, 0, 1, 0, 1, 2)[number] if number < 8 else number % 2, int(rng.integers(4))
+    text = (
+        f"One quarter of the image has narrow coloured stripes, the rest is plain grey. Which quarter: "
+        f"{_names(QUARTERS)}? Reply with the quarter alone."
+    )
+    image = drawing.striped(quarter, STRIPES[strength])
+    question = _choice("compression", image, text, QUARTERS, media, fine=QUARTERS[quarter])
+    fine, guessed = question.expected[FINE], (frozenset(QUARTERS),)
+    expected = {FINE: fine, "removed": guessed if strength == 0 else fine, "weak": guessed if strength < 2 else fine}
+    return replace(question, expected=expected)
 
 
 def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
@@ -187,138 +219,65 @@ def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Questio
     return Question("video", (video,), text, LETTERS, expected)
 
 
-SEVERAL = ("reversed", "first", "last", "second missing", "first two")
 GROUPS: Mapping[str, Group] = {
-    group.name: group
+    group.check: group
     for group in (
-        Group("colours", _colours, 6, 10, (FINE, "exchanged", "inverted", "grey")),
-        Group("several images", _letters, 3, 5, (FINE, *SEVERAL)),
-        Group("orientation", _orientation, 3, 6, (FINE, "ignored")),
-        Group("transparency", _transparency, 3, 6, (FINE, "black", "hidden")),
-        Group("ends", _ends, 4, 6, (FINE, "narrow", "centre")),
-        Group("aspect", _aspect, 4, 8, (FINE, "squashed")),
-        Group("small ring", _ring("small ring", SIDE, 50.0), 2, 4, (FINE,)),
-        Group("large ring", _ring("large ring", drawing.LONG, 160.0), 3, 5, (FINE,)),
-        *(Group(name, _stripes(name), 3, 5, (FINE,)) for name in STRIPES),
-        Group("video", _video, 2, 3, tuple(SAMPLERS)),
+        Group("colours", _colours, 6, 10, "colours", {
+            FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
+            "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
+        }),
+        Group("several images", _letters, 3, 5, "several images", {
+            FINE: "four images arrive in their order", "reversed": "several images arrive in reversed order",
+            "first": "of several images only the first arrives", "last": "of several images only the last arrives",
+            "second missing": "the second of several images does not arrive",
+            "first two": "of several images only the first two arrive",
+        }),
+        Group("orientation", _orientation, 3, 6, "orientation flags", {
+            FINE: "orientation flags of JPEG files are applied",
+            "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
+        }),
+        Group("transparency", _transparency, 3, 6, "transparency", {
+            FINE: "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
+            "hidden": "transparency is ignored: the colours that it hides arrive",
+        }),
+        Group("crop", _ends, 4, 6, "the ends of long images", {
+            FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
+            "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
+        }),
+        Group("aspect", _aspect, 4, 8, "proportions", {
+            FINE: "proportions of images of 3:1 are kept", "squashed": "images of 3:1 are squashed to a square",
+        }),
+        Group("whole", _ring, 5, 9, "large figures", {
+            FINE: "a figure of 800 px is seen as a whole",
+            "split": "a figure of 800 px is not seen as a whole, one of 250 px is: tiles arrive without an overview",
+        }),
+        Group("compression", _stripes, 8, 14, "compression", {
+            FINE: "no strong lossy compression",
+            "removed": "lossy compression: stripes that JPEG removes at quality 30 are missing, stronger ones arrive",
+        }, ("weak",)),
+        Group("video", _video, 2, 3, "videos", {
+            FINE: "a video arrives with at least one frame per second",
+            **{
+                name: f"of a video of {VIDEO_SECONDS} s about {name.partition(' ')[0]} frames arrive"
+                for name in SAMPLERS if name != FINE
+            },
+        }),
     )
-}
+}  # fmt: skip
+STABLE_GROUPS = frozenset({"orientation", "transparency", "crop"})
+"""Groups that ask for the colours of parts of an image, which must not be inverted."""
 
 
-def _line(check: str, logs: Logs, texts: Mapping[str, str]) -> SightLine:
-    """The line of a check that has one group: `texts` by explanation."""
-    explanation = best(logs)
-    if explanation == FINE:
-        return SightLine(check=check, verdict="fine", text=texts[FINE])
-    if explanation is not None and explanation in texts:
-        return SightLine(check=check, verdict="not so", text=texts[explanation])
-    reason = "the replies do not follow the images" if explanation == UNABLE else "the replies fit no explanation well"
-    return SightLine(check=check, verdict="cannot tell", text=f"{texts['subject']}: {reason}")
-
-
-def image_line(logs: Mapping[str, Logs]) -> SightLine:
+def image_line(colours: Logs) -> SightLine:
     """Whether an image arrives at all: a model that names no colour of a whole image gets none of it."""
-    colours = logs["colours"]
     sighted = {FINE: max(log for name, log in colours.items() if name != UNABLE), UNABLE: colours[UNABLE]}
+    if best(sighted) == FINE:
+        return SightLine(check="image", verdict="fine", text="an image arrives")
     if best(sighted) == UNABLE:
         text = "no image reaches the model: its replies about the colour of the whole image do not depend on it"
         return SightLine(check="image", verdict="not so", text=text)
-    return _line("image", sighted, {FINE: "an image arrives", "subject": "whether an image arrives"})
-
-
-def colour_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether colours arrive as they are."""
-    texts = {
-        FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
-        "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey", "subject": "colours",
-    }  # fmt: skip
-    return _line("colours", logs["colours"], texts)
-
-
-def several_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether several images of one call arrive, and in which order."""
-    texts = {
-        FINE: "four images arrive in their order", "reversed": "several images arrive in reversed order",
-        "first": "of several images only the first arrives", "last": "of several images only the last arrives",
-        "second missing": "the second of several images does not arrive",
-        "first two": "of several images only the first two arrive", "subject": "several images",
-    }  # fmt: skip
-    return _line("several images", logs["several images"], texts)
-
-
-def orientation_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether orientation flags of JPEG files are applied."""
-    texts = {
-        FINE: "orientation flags of JPEG files are applied", "subject": "orientation flags",
-        "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
-    }  # fmt: skip
-    return _line("orientation", logs["orientation"], texts)
-
-
-def transparency_line(logs: Mapping[str, Logs]) -> SightLine:
-    """What takes the place of transparent pixels."""
-    texts = {
-        FINE: "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
-        "hidden": "transparency is ignored: the colours that it hides arrive", "subject": "transparency",
-    }  # fmt: skip
-    return _line("transparency", logs["transparency"], texts)
-
-
-def ends_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether the ends of wide and tall images arrive."""
-    texts = {
-        FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
-        "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
-        "subject": "the ends of long images",
-    }  # fmt: skip
-    return _line("crop", logs["ends"], texts)
-
-
-def aspect_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether images keep their proportions."""
-    texts = {
-        FINE: "proportions of images of 3:1 are kept", "squashed": "images of 3:1 are squashed to a square",
-        "subject": "proportions",
-    }  # fmt: skip
-    return _line("aspect", logs["aspect"], texts)
-
-
-def tiles_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether a figure larger than the usual tiles is put together, compared with a small one."""
-    small, large = best(logs["small ring"]), best(logs["large ring"])
-    if large == FINE:
-        return SightLine(check="whole", verdict="fine", text="a figure of 800 px is seen as a whole")
-    if small == FINE and large == UNABLE:
-        text = "a figure of 800 px is not seen as a whole, but one of 250 px is: tiles arrive without an overview"
-        return SightLine(check="whole", verdict="not so", text=text)
-    return SightLine(check="whole", verdict="cannot tell", text="large figures: the ring was not read well enough")
-
-
-def compression_line(logs: Mapping[str, Logs]) -> SightLine:
-    """Whether strong lossy compression removes what it removes, and keeps what it keeps."""
-    strong, clear, faint = (best(logs[name]) for name in STRIPES)
-    if clear == faint == FINE:
-        return SightLine(check="compression", verdict="fine", text="no strong lossy compression")
-    if strong == clear == FINE and faint == UNABLE:
-        text = "stripes that JPEG removes at quality 30 are missing, slightly stronger ones arrive: lossy compression"
-        return SightLine(check="compression", verdict="not so", text=text)
-    return SightLine(
-        check="compression", verdict="cannot tell", text="compression: faint stripes were not seen well enough"
-    )
-
-
-def video_line(logs: Mapping[str, Logs]) -> SightLine:
-    """How many frames of a video arrive, by the letters that are missing."""
-    by_count: dict[str, float] = {}
-    for name, log in logs["video"].items():
-        count = name.partition(",")[0]
-        by_count[count] = max(log, by_count.get(count, -np.inf))
-    texts = {
-        count: f"of a video of {VIDEO_SECONDS} s about {count.replace('1 frames', '1 frame')} arrive"
-        for count in by_count
-    }
-    texts |= {FINE: "a video arrives with at least one frame per second", "subject": "videos"}
-    return _line("video", by_count, texts)
+    text = "whether an image arrives: the replies fit no explanation well"
+    return SightLine(check="image", verdict="cannot tell", text=text)
 
 
 def token_line(calls: Sequence[SightCall], sides: Mapping[str, int]) -> SightLine:
@@ -338,18 +297,3 @@ def token_line(calls: Sequence[SightCall], sides: Mapping[str, int]) -> SightLin
         text = f"the server counts the same tokens for every size ({numbers}), as if all images had one size"
         return SightLine(check="tokens", verdict="cannot tell", text=text)
     return SightLine(check="tokens", verdict="fine", text=f"the server counts more tokens for larger images: {numbers}")
-
-
-LINES: Sequence[tuple[tuple[str, ...], Callable[[Mapping[str, Logs]], SightLine]]] = (
-    (("colours",), image_line),
-    (("colours",), colour_line),
-    (("several images",), several_line),
-    (("orientation",), orientation_line),
-    (("transparency",), transparency_line),
-    (("ends",), ends_line),
-    (("aspect",), aspect_line),
-    (("small ring", "large ring"), tiles_line),
-    (tuple(STRIPES), compression_line),
-    (("video",), video_line),
-)
-"""Groups of questions, and the line that follows from them."""
