@@ -43,6 +43,7 @@ CHAPTERS = {
         "building",
         "estimate",
         "deciding",
+        "sight",
         "thresholds",
         "towers",
         "training",

@@ -289,6 +289,17 @@ def outcome(server: Server, card: SightCard) -> str:
     )
 
 
+def scale_errors(count: int) -> NDArray[np.float64]:
+    """By what factor the scale of an image of 2,048 px is wrong, in exams behind changes of size of many amounts."""
+    errors = []
+    for number in range(count):
+        edge = round(2048 * 2 ** -(number % 12 / 6))
+        card = checked(observer(Server("resolution", _fit(edge)), (2.0, 3.0, 4.0)[number % 3], 0.03, 500 + number))
+        true = min(1.0, edge / 2048)
+        errors.append(max(card.scales[2048][0] / true, true / card.scales[2048][0]))
+    return np.array(errors)
+
+
 def main() -> None:
     """Print the table of faults and observers, and the false alarms of clean servers."""
     parser = argparse.ArgumentParser(description=__doc__)

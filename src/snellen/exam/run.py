@@ -263,10 +263,12 @@ def run(
     # The key covers the whole set on disk, so a run about some of its items gets no stamp.
     is_whole = len(items.items) == items.card.items and SUITES.is_packaged(suite.name)
     key = run_key(items.root, examined, inputs or {}, **options) if is_whole and decide != "drop" else ""
+    fingerprints = [subject.card.fingerprint() for subject in examined]
     if read_stamp(root, key) and not damaged_scores(root):
         responses = responses_of(root, arms)
         may_grow = decide and len(items.card.parts) < (max_parts or math.inf)
         if not may_grow or not is_undecided(Plan(items, suite, arms, seed, limit, max_items), responses):
+            copy_sight(root, fingerprints, is_finished=True)
             return Examination(root, suite, items, responses)
     refuse_unpriced(examined, budget)
     tables = read_tables(inputs or {}, items)
@@ -285,7 +287,7 @@ def run(
         preflight.check(examined)
     first_replies = preflight.take(subject.card.fingerprint() for subject in examined)
     plan = replace(plan, preflight=first_replies)
-    copy_sight(root, [subject.card.fingerprint() for subject in examined])
+    copy_sight(root, fingerprints)
     stop: BudgetSpent | Interrupted | None = None
     responses = []
     with Progress("asking", unit="items", visible=show_progress) as progress:

@@ -90,11 +90,14 @@ def latest_sight(fingerprint: str) -> SightCard | None:
     return sight_of(home(), fingerprint)
 
 
-def copy_sight(root: Path, fingerprints: Iterable[str]) -> None:
-    """Copy the latest results on these subjects into the folder of a run, as far as there are any."""
+def copy_sight(root: Path, fingerprints: Iterable[str], *, is_finished: bool = False) -> None:
+    """Copy the latest results on these subjects into the folder of a run, as far as there are any.
+
+    A run that `is_finished` keeps the results that it has.
+    """
     for fingerprint in fingerprints:
-        card = latest_sight(fingerprint)
-        if card is None:
+        card, earlier = latest_sight(fingerprint), sight_of(root, fingerprint)
+        if card is None or card == earlier or (earlier and is_finished):
             continue
         files.write_text(_kept(root, fingerprint), card.model_dump_json(indent=1) + "\n")
 

@@ -162,7 +162,7 @@ class _Examination:
             right=right, reply=None,
         )  # fmt: skip
         if reason := self.subject.declines(prompt):
-            self.declined[question.group] = reason
+            self.declined.setdefault(question.group, reason)
             return call
         async with gate:
             try:

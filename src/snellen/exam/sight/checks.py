@@ -222,7 +222,7 @@ def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Questio
 GROUPS: Mapping[str, Group] = {
     group.check: group
     for group in (
-        Group("colours", _colours, 6, 10, "colours", {
+        Group("colours", _colours, 6, 14, "colours", {
             FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
             "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
         }),
