@@ -19,13 +19,13 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCard, copy_sight, keep_sight, latest_sight, read_sight, sight_of
 from snellen.exam.sight import drawing, sight
 from snellen.exam.sight.asking import MOST_CALLS
-from snellen.exam.sight.checks import GROUPS, SAMPLERS, STABLE_GROUPS
+from snellen.exam.sight.checks import CHECKS, SAMPLERS, STABLE_CHECKS
 from snellen.exam.sight.encoders import WITHIN, encoder_lines
 from snellen.exam.sight.likelihood import (
     FINE,
     LAPSES,
     UNABLE,
-    Question,
+    SightQuestion,
     best,
     log_likelihoods,
     read_answers,
@@ -37,9 +37,9 @@ from tests.helpers.sight_servers import CLEAN, FAULTS, PROVIDERS, Server, checke
 from tests.helpers.stub_server import ServedRequest, StubServer
 
 
-def _question(answers: Sequence[str], **expected: Sequence[str]) -> Question:
+def _question(answers: Sequence[str], **expected: Sequence[str]) -> SightQuestion:
     places = {name: tuple(frozenset({answer}) for answer in of_name) for name, of_name in expected.items()}
-    return Question("group", (), "?", tuple(answers), places)
+    return SightQuestion("group", (), "?", tuple(answers), places)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_lists_are_read_in_order() -> None:
     assert read_answers("image C", question) == ("C",)
 
 
-@pytest.mark.parametrize("reply", ["I don't see any image.", "There is no picture attached", "Unable to view images"])
+@pytest.mark.parametrize("reply", ["I don't see any image.", "There is no photo attached", "Unable to view images"])
 def test_replies_without_an_image_are_recognised(reply: str) -> None:
     assert sees_no_image(reply)
     assert not sees_no_image("The image is red.")
@@ -92,8 +92,10 @@ def test_a_flagged_file_is_upright_only_if_its_flag_is_applied(tmp_path: Path) -
     upright, media = drawing.framed(colours), MediaFolder(tmp_path)
     for flag in drawing.TURNED:
         stored = media.open(drawing.flagged(upright, flag, media))
-        shown, turned = (np.asarray(image.convert("RGB"), float) for image in (ImageOps.exif_transpose(stored), stored))
-        assert np.abs(shown - np.asarray(upright)).mean() < 4
+        right_way, turned = (
+            np.asarray(image.convert("RGB"), float) for image in (ImageOps.exif_transpose(stored), stored)
+        )
+        assert np.abs(right_way - np.asarray(upright)).mean() < 4
         assert np.abs(turned - np.asarray(upright)).mean() > 20
 
 
@@ -101,7 +103,7 @@ def test_the_orientation_question_knows_both_answers(tmp_path: Path) -> None:
     """The colours at the edge that is asked about, with and without the flag, are those that are expected."""
     media = MediaFolder(tmp_path)
     for number in range(12):
-        question = GROUPS["orientation"].draw(media, stream("test", number), number)
+        question = CHECKS["orientation"].draw(media, stream("test", number), number)
         stored = media.open(question.images[0])
         edge = next(edge for edge in ("top", "right", "bottom", "left") if f"the {edge} edge" in question.text)
         x, y = {"top": (0.5, 0.05), "bottom": (0.5, 0.95), "left": (0.05, 0.5), "right": (0.95, 0.5)}[edge]
@@ -129,8 +131,8 @@ def test_jpeg_removes_the_faint_stripes_alone(quality: int, arriving: tuple[bool
 
 
 def test_checks_of_layout_use_colours_that_an_exchange_leaves_alone(tmp_path: Path) -> None:
-    for name in STABLE_GROUPS:
-        answers = GROUPS[name].draw(MediaFolder(tmp_path), stream("test"), 0).answers
+    for name in STABLE_CHECKS:
+        answers = CHECKS[name].draw(MediaFolder(tmp_path), stream("test"), 0).answers
         assert all(drawing.RGB[answer][0] == drawing.RGB[answer][2] for answer in answers)
 
 
@@ -178,7 +180,7 @@ def test_without_images_little_is_asked() -> None:
     card = checked(observer(FAULTS["no image"]))
     assert [line.check for line in card.lines] == ["image"]
     assert card.lines[0].verdict == "not so"
-    assert len(card.calls) <= GROUPS["colours"].most
+    assert len(card.calls) <= CHECKS["colours"].most
 
 
 def test_a_subject_that_takes_one_image_is_not_accused(tmp_path: Path) -> None:
@@ -216,9 +218,9 @@ def _result(subject: str, text: str = "") -> SightCard:
 def test_runs_get_the_latest_result(tmp_path: Path) -> None:
     keep_sight(_result("chat:a/b", "red and blue arrive exchanged"))
     copy_sight(tmp_path, ["f" * 12, "0" * 12])
-    kept = sight_of(tmp_path, "f" * 12)
-    assert kept is not None
-    assert kept.words() == "red and blue arrive exchanged (cannot tell: video); snellen sight, 2026-11-27"
+    copied = sight_of(tmp_path, "f" * 12)
+    assert copied is not None
+    assert copied.words() == "red and blue arrive exchanged (cannot tell: video); snellen sight, 2026-11-27"
     assert sight_of(tmp_path, "0" * 12) is None
     assert _result("x").words().startswith("no check found that images change on their way (cannot tell")
 
@@ -296,7 +298,7 @@ def test_the_command_names_what_a_provider_documents(tmp_path: Path, monkeypatch
 
 @pytest.mark.slow
 def test_planted_faults() -> None:
-    """Each of twenty faults is found or cannot be told, never taken for another; observers of sharp sight find 19."""
+    """Each of twenty faults is found, or nothing is decided, and none is taken for another; sharp observers find 19."""
     for gap in (2.0, 8.0):
         for number, lapse in enumerate((0.0, 0.05, 0.1)):
             outcomes = {

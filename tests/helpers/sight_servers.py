@@ -132,8 +132,8 @@ class Observer(Base):
         text = str(prompt.parts[-1])
         images = list(self._images([part for part in prompt.parts if isinstance(part, Media)], media))
         tokens = sum(-(-image.width // 28) * -(-image.height // 28) for image in images) if self.counts_tokens else 0
-        shown = images if "video" in text and self.server.check != "image" else self.server.order(images)
-        answers, words = self._answers(text, shown, rng)
+        arriving = images if "video" in text and self.server.check != "image" else self.server.order(images)
+        answers, words = self._answers(text, arriving, rng)
         replaced = [str(rng.choice(words)) if rng.random() < self.lapse else answer for answer in answers]
         return Reply(", ".join(replaced), tokens_in=tokens and tokens + 50)
 
@@ -202,8 +202,8 @@ class Observer(Base):
             (low + edge) // self.server.tile != (low + end - 1) // self.server.tile
             for low, edge, end in ((corner[0], top, bottom), (corner[1], left, right))
         )
-        seen = float(weibull(np.log10(gap), np.log10(self.gap_px), self.slope, 0.0, 0.0))
-        if is_cut or rng.random() > seen:
+        chance = float(weibull(np.log10(gap), np.log10(self.gap_px), self.slope, 0.0, 0.0))
+        if is_cut or rng.random() > chance:
             return str(rng.choice(DIRECTIONS))
         angle = np.arctan2((top + bottom - 1) / 2 - y, x - (left + right - 1) / 2)
         sector = np.rint(angle / (np.pi / 4)).astype(int) % 8

@@ -95,8 +95,8 @@ def print_changes(former: Path, current: Path, as_json: bool) -> None:
         print("No check has another result.")
 
 
-def _agrees(before: SightLine | None, after: SightLine | None) -> bool:
+def _agrees(former_line: SightLine | None, line: SightLine | None) -> bool:
     """True if both have the same verdict, and a fault the same text; other texts hold numbers that vary."""
-    if before is None or after is None or before.verdict != after.verdict:
+    if former_line is None or line is None or former_line.verdict != line.verdict:
         return False
-    return before.verdict != "not so" or before.text == after.text or before.check == after.check == "resolution"
+    return line.verdict != "not so" or former_line.text == line.text or line.check == "resolution"

@@ -82,7 +82,7 @@ def is_sight(path: Path) -> bool:
 
 def keep_sight(card: SightCard) -> None:
     """Keep a result in the home folder, from where runs of the subject copy it."""
-    files.write_text(_kept(home(), card.fingerprint), card.model_dump_json(indent=1) + "\n")
+    files.write_text(_file_of(home(), card.fingerprint), card.model_dump_json(indent=1) + "\n")
 
 
 def latest_sight(fingerprint: str) -> SightCard | None:
@@ -99,16 +99,16 @@ def copy_sight(root: Path, fingerprints: Iterable[str], *, is_finished: bool = F
         card, earlier = latest_sight(fingerprint), sight_of(root, fingerprint)
         if card is None or card == earlier or (earlier and is_finished):
             continue
-        files.write_text(_kept(root, fingerprint), card.model_dump_json(indent=1) + "\n")
+        files.write_text(_file_of(root, fingerprint), card.model_dump_json(indent=1) + "\n")
 
 
 def sight_of(root: Path, fingerprint: str) -> SightCard | None:
     """The result on a subject in the folder of a run (or home), or None if there is none that can be read."""
     try:
-        return read_sight(_kept(root, fingerprint))
+        return read_sight(_file_of(root, fingerprint))
     except SnellenError:
         return None
 
 
-def _kept(root: Path, fingerprint: str) -> Path:
+def _file_of(root: Path, fingerprint: str) -> Path:
     return root / FOLDER / f"{digest(fingerprint, 12)}.json"

@@ -17,9 +17,9 @@ from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight
 from snellen.core.subject import Subject
-from snellen.exam.sight.checks import GROUPS, STABLE_GROUPS, by_text, image_line, token_line
+from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
-from snellen.exam.sight.likelihood import Question, best, log_likelihoods
+from snellen.exam.sight.likelihood import SightQuestion, best, log_likelihoods
 from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
 from snellen.subjects.encoders.subject import EncoderSubject
 
@@ -67,20 +67,20 @@ class _Examination:
     media: MediaFolder
     seed: int
     after_call: Callable[[int], None]
-    calls: list[tuple[Question, SightCall]] = field(default_factory=list)
+    calls: list[tuple[SightQuestion, SightCall]] = field(default_factory=list)
     charts: Charts = field(default_factory=Charts)
     declined: dict[str, str] = field(default_factory=dict)
 
     async def ask_all(self) -> None:
         """Ask the base questions, then more of the groups that decide nothing, then charts."""
-        groups = [name for name in GROUPS if name != "video" or "video" in self.subject.card.accepts]
-        colours = GROUPS["colours"]
+        groups = [name for name in CHECKS if name != "video" or "video" in self.subject.card.accepts]
+        colours = CHECKS["colours"]
         await self._ask([self._draw("colours", number) for number in range(colours.base)])
         while self._image_line().verdict == "cannot tell" and self._count("colours") < colours.most:
             await self._ask([self._draw("colours", self._count("colours"))])
         if self._image_line().verdict == "not so":
             return
-        await self._ask([self._draw(name, n) for name in groups if name != "colours" for n in range(GROUPS[name].base)])
+        await self._ask([self._draw(name, n) for name in groups if name != "colours" for n in range(CHECKS[name].base)])
         while (more := self._undecided(groups)) and len(self.calls) + len(more) <= MOST_CALLS - CHARTS:
             await self._ask([self._draw(name, self._count(name)) for name in more])
         for side in SIDES:
@@ -95,15 +95,15 @@ class _Examination:
         if lines[0].verdict == "not so":
             return lines
         is_inverted = best(self._logs("colours")) == "inverted"
-        for name, group in GROUPS.items():
+        for name, check in CHECKS.items():
             reason = f"the subject {self.declined[name]}" if name in self.declined else ""
-            if name in STABLE_GROUPS and is_inverted:
+            if name in STABLE_CHECKS and is_inverted:
                 reason = "colours arrive inverted"
             if name == "video" and "video" not in self.subject.card.accepts:
                 continue
-            text = f"{group.topic}: {reason}"
+            text = f"{check.topic}: {reason}"
             lines.append(
-                SightLine(check=name, verdict="cannot tell", text=text) if reason else group.line(self._logs(name))
+                SightLine(check=name, verdict="cannot tell", text=text) if reason else check.line(self._logs(name))
             )
         sides = {f"chart {side}": side for side in SIDES}
         return [*lines, resolution_line(self.charts), token_line([call for _, call in self.calls], sides)]
@@ -113,7 +113,7 @@ class _Examination:
         replies = [
             (question, call.reply) for question, call in self.calls if question.group == name and call.reply is not None
         ]
-        return log_likelihoods(replies, GROUPS[name].explanations)
+        return log_likelihoods(replies, CHECKS[name].explanations)
 
     def _image_line(self) -> SightLine:
         return image_line(self._logs("colours"))
@@ -122,17 +122,17 @@ class _Examination:
         """The groups that decide nothing and may still get more questions."""
         return [
             name for name in groups
-            if name not in self.declined and self._count(name) < GROUPS[name].most
-            and best(by_text(GROUPS[name], self._logs(name))) is None
+            if name not in self.declined and self._count(name) < CHECKS[name].most
+            and best(by_text(CHECKS[name], self._logs(name))) is None
         ]  # fmt: skip
 
     def _count(self, group: str) -> int:
         return sum(question.group == group for question, _ in self.calls)
 
-    def _draw(self, group: str, number: int) -> Question:
-        return GROUPS[group].draw(self.media, stream("sight", self.seed, group, number), number)
+    def _draw(self, group: str, number: int) -> SightQuestion:
+        return CHECKS[group].draw(self.media, stream("sight", self.seed, group, number), number)
 
-    def _chart(self, side: int) -> Question:
+    def _chart(self, side: int) -> SightQuestion:
         return self.charts.draw(
             side, self.media, stream("sight", self.seed, "chart", side, self._count(f"chart {side}"))
         )
@@ -143,7 +143,7 @@ class _Examination:
         total = sum(self._count(f"chart {side}") for side in SIDES) + ahead
         return order[(total * 5 + 1) % len(order)]
 
-    async def _ask(self, questions: Sequence[Question]) -> None:
+    async def _ask(self, questions: Sequence[SightQuestion]) -> None:
         """Ask these questions, at most as many at once as the subject takes."""
         gate = asyncio.Semaphore(min(AT_ONCE, self.subject.card.max_concurrency))
         numbered = [(len(self.calls) + number, question) for number, question in enumerate(questions)]
@@ -154,7 +154,7 @@ class _Examination:
             if question.side and call.reply is not None:
                 self.charts.add(question, call.reply)
 
-    async def _call(self, number: int, question: Question, gate: asyncio.Semaphore) -> SightCall:
+    async def _call(self, number: int, question: SightQuestion, gate: asyncio.Semaphore) -> SightCall:
         prompt = Prompt((*question.images, question.text), ())
         right = ", ".join(question.right)
         call = SightCall(

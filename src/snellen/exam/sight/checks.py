@@ -15,7 +15,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightLine, Verdict
 from snellen.exam.sight import drawing
 from snellen.exam.sight.drawing import RGB, SIDE, STABLE
-from snellen.exam.sight.likelihood import FINE, UNABLE, Question, best
+from snellen.exam.sight.likelihood import FINE, UNABLE, SightQuestion, best
 
 LETTERS = tuple("CEFHKLPRTUXZ")
 DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
@@ -45,16 +45,16 @@ SAMPLERS = {
 }
 """By explanation, the seconds from which frames are taken. Letters follow each other every second."""
 
-Draw = Callable[[MediaFolder, np.random.Generator, int], Question]
+Draw = Callable[[MediaFolder, np.random.Generator, int], SightQuestion]
 Logs = Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Group:
+class SightCheck:
     """Questions of one kind, from which the line `check` follows: `draw` makes the n-th one.
 
     `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` further
-    explanations from which nothing follows, and `topic` begins the line if nothing can be told.
+    explanations that decide nothing, and `topic` begins the line if nothing is decided.
     """
 
     check: str
@@ -70,9 +70,9 @@ class Group:
         """All explanations, without `UNABLE`."""
         return (*self.texts, *self.weak)
 
-    def line(self, logs: Logs) -> SightLine:
+    def line(self, likelihoods: Logs) -> SightLine:
         """The line that follows from the log likelihoods of the explanations."""
-        explanation = best(by_text(self, logs))
+        explanation = best(by_text(self, likelihoods))
         if explanation is not None and explanation in self.texts:
             verdict: Verdict = "fine" if explanation == FINE else "not so"
             return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
@@ -80,28 +80,28 @@ class Group:
         return SightLine(check=self.check, verdict="cannot tell", text=f"{self.topic}: {reason}")
 
 
-def by_text(group: Group, logs: Logs) -> dict[str, float]:
+def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:
     """The log likelihoods of explanations; of those with the same text the first has that of the best."""
     firsts: dict[str, str] = {}
     merged: dict[str, float] = {}
-    for name, log in logs.items():
-        first = firsts.setdefault(group.texts.get(name, name), name)
+    for name, log in likelihoods.items():
+        first = firsts.setdefault(check.texts.get(name, name), name)
         merged[first] = max(log, merged.get(first, -np.inf))
     return merged
 
 
 def _choice(
     group: str, image: Image.Image, text: str, answers: Sequence[str], media: MediaFolder, **expected: str
-) -> Question:
+) -> SightQuestion:
     places = {name.replace("_", " "): (frozenset({answer}),) for name, answer in expected.items()}
-    return Question(group, (media.add_image(image, quick=True),), text, tuple(answers), places)
+    return SightQuestion(group, (media.add_image(image, quick=True),), text, tuple(answers), places)
 
 
 _EXCHANGED = {"red": "blue", "blue": "red", "yellow": "cyan", "cyan": "yellow"}
 _INVERTED = {"red": "cyan", "cyan": "red", "blue": "yellow", "yellow": "blue", "green": "magenta", "magenta": "green"}
 
 
-def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     colour = ("red", "yellow", "green", "blue", "cyan", "magenta")[number % 6]
     names = ", ".join(list(RGB)[:-1])
     text = f"Which colour fills the whole image: {names} or grey? Reply with the colour alone."
@@ -112,7 +112,7 @@ def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> Quest
     return replace(question, expected={**question.expected, "grey": (frozenset({"grey", "black", "white"}),)})
 
 
-def _letters(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _letters(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     count = 2 + number % 3
     shown = [str(letter) for letter in rng.permutation(LETTERS)[:count]]
     sequences = {
@@ -125,14 +125,14 @@ def _letters(media: MediaFolder, rng: np.random.Generator, number: int) -> Quest
     )
     images = tuple(media.add_image(drawing.letter(letter), quick=True) for letter in shown)
     expected = {name: tuple(frozenset({letter}) for letter in letters) for name, letters in sequences.items()}
-    return Question("several images", images, text, LETTERS, expected)
+    return SightQuestion("several images", images, text, LETTERS, expected)
 
 
 def _names(answers: Sequence[str]) -> str:
     return f"{', '.join(answers[:-1])} or {answers[-1]}"
 
 
-def _orientation(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _orientation(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     colours, edge = [str(colour) for colour in rng.permutation(STABLE)], int(rng.integers(4))
     flag = (6, 8, 3)[number % 3]
     # An image whose pixels are stored a quarter turn to the left has its top on the left.
@@ -140,12 +140,12 @@ def _orientation(media: MediaFolder, rng: np.random.Generator, number: int) -> Q
     text = f"Which colour is the band along the {EDGES[edge]} edge of the image: {_names(STABLE)}? {COLOUR_ALONE}"
     image = drawing.flagged(drawing.framed(colours), flag, media)
     expected = {FINE: colours[edge], "ignored": colours[(edge + moved) % 4]}
-    return Question(
+    return SightQuestion(
         "orientation", (image,), text, STABLE, {name: (frozenset({colour}),) for name, colour in expected.items()}
     )
 
 
-def _transparency(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _transparency(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     hidden = ("green", "magenta")[number % 2]
     text = f"The image shows a grey disc. Which colour is the background around it: {_names(STABLE)}? {COLOUR_ALONE}"
     return _choice(
@@ -153,7 +153,7 @@ def _transparency(media: MediaFolder, rng: np.random.Generator, number: int) -> 
     )
 
 
-def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     is_wide, is_end = number % 2 == 0, number // 2 % 2 == 1
     near, far = ([str(colour) for colour in rng.permutation(STABLE)[:3]] for _ in range(2))
     if near[2] == far[2]:
@@ -170,7 +170,7 @@ def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> Question
     )
 
 
-def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     is_circle, is_wide = number % 2 == 0, number // 2 % 2 == 0
     along, across = ("wide", "tall") if is_wide else ("tall", "wide")
     text = 'Is the black shape a circle, a wide ellipse or a tall ellipse? Reply with "circle", "wide" or "tall".'
@@ -179,7 +179,7 @@ def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> Questi
     return _choice("aspect", image, text, ("circle", "wide", "tall"), media, fine=fine, squashed=squashed)
 
 
-def _ring(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _ring(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     is_large, direction = number % 5 in (1, 2, 4), int(rng.integers(8))
     side, gap_px = (drawing.LONG, 160.0) if is_large else (SIDE, 50.0)
     question = _choice(
@@ -189,7 +189,7 @@ def _ring(media: MediaFolder, rng: np.random.Generator, number: int) -> Question
     return replace(question, expected={**question.expected, "split": split})
 
 
-def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     strength, quarter = (0, 1, 2, 0, 1, 0, 1, 2)[number] if number < 8 else number % 2, int(rng.integers(4))
     text = (
         f"One quarter of the image has narrow coloured stripes, the rest is plain grey. Which quarter: "
@@ -202,7 +202,7 @@ def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> Quest
     return replace(question, expected=expected)
 
 
-def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Question:
+def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     from snellen.stimuli.video.writing import write_video
 
     shown = [str(letter) for letter in rng.permutation(LETTERS)]
@@ -216,46 +216,46 @@ def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> Questio
         "separated by commas, and nothing else."
     )
     expected = {name: tuple(frozenset({shown[place]}) for place in places) for name, places in SAMPLERS.items()}
-    return Question("video", (video,), text, LETTERS, expected)
+    return SightQuestion("video", (video,), text, LETTERS, expected)
 
 
-GROUPS: Mapping[str, Group] = {
-    group.check: group
-    for group in (
-        Group("colours", _colours, 6, 14, "colours", {
+CHECKS: Mapping[str, SightCheck] = {
+    check.check: check
+    for check in (
+        SightCheck("colours", _colours, 6, 14, "colours", {
             FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
             "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
         }),
-        Group("several images", _letters, 3, 5, "several images", {
+        SightCheck("several images", _letters, 3, 5, "several images", {
             FINE: "four images arrive in their order", "reversed": "several images arrive in reversed order",
             "first": "of several images only the first arrives", "last": "of several images only the last arrives",
             "second missing": "the second of several images does not arrive",
             "first two": "of several images only the first two arrive",
         }),
-        Group("orientation", _orientation, 3, 6, "orientation flags", {
+        SightCheck("orientation", _orientation, 3, 6, "orientation flags", {
             FINE: "orientation flags of JPEG files are applied",
             "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
         }),
-        Group("transparency", _transparency, 3, 6, "transparency", {
+        SightCheck("transparency", _transparency, 3, 6, "transparency", {
             FINE: "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
             "hidden": "transparency is ignored: the colours that it hides arrive",
         }),
-        Group("crop", _ends, 4, 6, "the ends of long images", {
+        SightCheck("crop", _ends, 4, 6, "the ends of long images", {
             FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
             "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
         }),
-        Group("aspect", _aspect, 4, 8, "proportions", {
+        SightCheck("aspect", _aspect, 4, 8, "proportions", {
             FINE: "proportions of images of 3:1 are kept", "squashed": "images of 3:1 are squashed to a square",
         }),
-        Group("whole", _ring, 5, 9, "large figures", {
+        SightCheck("whole", _ring, 5, 9, "large figures", {
             FINE: "a figure of 800 px is seen as a whole",
             "split": "a figure of 800 px is not seen as a whole, one of 250 px is: tiles arrive without an overview",
         }),
-        Group("compression", _stripes, 8, 14, "compression", {
+        SightCheck("compression", _stripes, 8, 14, "compression", {
             FINE: "no strong lossy compression",
             "removed": "lossy compression: stripes that JPEG removes at quality 30 are missing, stronger ones arrive",
         }, ("weak",)),
-        Group("video", _video, 2, 3, "videos", {
+        SightCheck("video", _video, 2, 3, "videos", {
             FINE: "a video arrives with at least one frame per second",
             **{
                 name: f"of a video of {VIDEO_SECONDS} s about {name.partition(' ')[0]} frames arrive"
@@ -264,7 +264,7 @@ GROUPS: Mapping[str, Group] = {
         }),
     )
 }  # fmt: skip
-STABLE_GROUPS = frozenset({"orientation", "transparency", "crop"})
+STABLE_CHECKS = frozenset({"orientation", "transparency", "crop"})
 """Groups that ask for the colours of parts of an image, which must not be inverted."""
 
 

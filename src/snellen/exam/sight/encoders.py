@@ -31,12 +31,12 @@ def _features(encoder: Encoder, images: Sequence[Image.Image]) -> Floats:
     return np.concatenate(parts).astype(np.float64)
 
 
-def _closest(encoder: Encoder, image: Image.Image, candidates: Mapping[str, Image.Image]) -> str | None:
-    """The candidate with the features of the image; None if there is none, or more than one."""
-    features = _features(encoder, [image, *candidates.values()])
+def _closest(encoder: Encoder, image: Image.Image, variants: Mapping[str, Image.Image]) -> str | None:
+    """The variant with the features of the image; None if there is none, or more than one."""
+    features = _features(encoder, [image, *variants.values()])
     distances = np.linalg.norm(features[1:] - features[0], axis=1)
     spread = np.linalg.norm(features[1:] - features[1:].mean(0), axis=1).max()
-    near = [name for name, distance in zip(candidates, distances, strict=True) if distance <= EQUAL * max(spread, 1e-9)]
+    near = [name for name, distance in zip(variants, distances, strict=True) if distance <= EQUAL * max(spread, 1e-9)]
     return near[0] if len(near) == 1 else None
 
 

@@ -23,7 +23,7 @@ SOUND, FAULTY = math.log(20), math.log(200)
 
 
 @dataclass(frozen=True)
-class Question:
+class SightQuestion:
     """One call of a check: images, then a question with its possible `answers`.
 
     `expected` has, by explanation, the answers that are right at each place of the reply. A choice has one place, a
@@ -48,7 +48,7 @@ SYNONYMS = {"gray": "grey", "purple": "magenta", "pink": "magenta", "oval": "ell
 _SIDES = re.compile(r"\b(top|bottom|upper|lower)[\s-]*(left|right)\b")
 
 
-def read_answers(reply: str, question: Question) -> tuple[str, ...]:
+def read_answers(reply: str, question: SightQuestion) -> tuple[str, ...]:
     """The answers in a reply, in order; the last one alone for a choice. Empty if there are none."""
     text = reply if all(len(answer) == 1 for answer in question.answers) else reply.lower()
     if text != reply:
@@ -63,12 +63,12 @@ def read_answers(reply: str, question: Question) -> tuple[str, ...]:
 def sees_no_image(reply: str) -> bool:
     """True for a reply that says that there is no image."""
     return bool(
-        re.search(r"\b(image|picture|photo|attachment|visual)", reply, re.IGNORECASE)
+        re.search(r"\b(image|pictur|photo|attachment|visual)", reply, re.IGNORECASE)
         and re.search(r"\b(no|not|any|unable|without|cannot)\b|n['’]t\b", reply, re.IGNORECASE)
     )
 
 
-def log_likelihoods(replies: Iterable[tuple[Question, str]], explanations: Sequence[str]) -> dict[str, float]:
+def log_likelihoods(replies: Iterable[tuple[SightQuestion, str]], explanations: Sequence[str]) -> dict[str, float]:
     """The logarithm of the likelihood of all replies under each explanation and under `UNABLE`.
 
     Replies in which no answer can be read say nothing, except that those which see no image support `UNABLE`.
@@ -85,7 +85,9 @@ def log_likelihoods(replies: Iterable[tuple[Question, str]], explanations: Seque
     return logs
 
 
-def _log_likelihood(question: Question, answers: Sequence[str], reply: str, explanation: str, lapse: float) -> float:
+def _log_likelihood(
+    question: SightQuestion, answers: Sequence[str], reply: str, explanation: str, lapse: float
+) -> float:
     alternatives = len(question.answers)
     if not answers:
         return math.log(lapse / 4 if explanation != UNABLE else 0.25) if sees_no_image(reply) else 0.0
@@ -101,8 +103,8 @@ def _log_likelihood(question: Question, answers: Sequence[str], reply: str, expl
     )
 
 
-def best(logs: Mapping[str, float]) -> str | None:
-    """The explanation that is likely enough compared with all others, or None."""
-    first, second = sorted(logs, key=lambda name: -logs[name])[:2]
+def best(likelihoods: Mapping[str, float]) -> str | None:
+    """By log likelihoods, the explanation that is likely enough compared with all others, or None."""
+    first, second = sorted(likelihoods, key=lambda name: -likelihoods[name])[:2]
     least = SOUND if first == FINE else FAULTY
-    return first if logs[first] - logs[second] >= least - 1e-9 else None
+    return first if likelihoods[first] - likelihoods[second] >= least - 1e-9 else None

@@ -17,7 +17,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightLine
 from snellen.exam.sight.checks import DIRECTIONS
 from snellen.exam.sight.drawing import chart
-from snellen.exam.sight.likelihood import FINE, Question, read_answers
+from snellen.exam.sight.likelihood import FINE, SightQuestion, read_answers
 from snellen.exam.sight.pipelines import PIPELINES
 from snellen.scoring.psychometric import (
     STEP,
@@ -65,7 +65,7 @@ class Charts:
         for side in SIDES:
             self.counts[side], self.right[side] = (np.zeros(len(GAPS), np.int64) for _ in range(2))
 
-    def draw(self, side: int, media: MediaFolder, rng: np.random.Generator) -> Question:
+    def draw(self, side: int, media: MediaFolder, rng: np.random.Generator) -> SightQuestion:
         """The next chart on a canvas: gaps that tell most after the answers so far, each in a random cell."""
         usable = np.array([gap <= MOST_GAP * side for gap in GAPS])
         if self.counts[side].sum():
@@ -78,11 +78,11 @@ class Charts:
         directions = rng.integers(len(DIRECTIONS), size=RINGS)
         image = chart(side, gaps, [int(d) for d in directions], rng.uniform(-8, 8, (RINGS, 2)))
         expected = {FINE: tuple(frozenset({DIRECTIONS[d]}) for d in directions)}
-        return Question(
+        return SightQuestion(
             f"chart {side}", (media.add_image(image, quick=True),), QUESTION, DIRECTIONS, expected, side, tuple(gaps)
         )
 
-    def add(self, question: Question, reply: str) -> None:
+    def add(self, question: SightQuestion, reply: str) -> None:
         """Count the answers to a chart; a reply without twelve directions is not read."""
         answers = read_answers(reply, question)
         if len(answers) != RINGS:
