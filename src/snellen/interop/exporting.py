@@ -90,7 +90,7 @@ def _readme(selection: Selection, export_format: ExportFormat, account: ExportAc
     reasons = "".join(f"| {task} | {n} | {reason} |\n" for (task, reason), n in sorted(selection.left_out.items()))
     table = f":\n\n| task | items | reason |\n|---|---|---|\n{reasons}" if reasons else ".\n"
     return (
-        f"{export_format.header.replace('{name}', name)}"
+        f"{export_format.header(selection)}"
         f"# {card.suite} {card.version} ({card.source}), {account.condition}\n\n"
         f"{suite.title}. {suite.measures}\n\n"
         f"Questions of a Snellen item set, worded by its presenters under the condition `{account.condition}`; "

@@ -35,7 +35,7 @@ class ExportFormat:
     """A format of another tool.
 
     `fault` gives the reason for an unsupported question, `write` fills a folder, `usage` explains how to load it.
-    `header` is the start of its README; `{name}` in it and in `usage` is the name of the export. `has_parser` is True
+    `header` writes the start of its README; `{name}` in `usage` is the name of the export. `has_parser` is True
     if the export contains our parser, so that its scores equal ours.
     """
 
@@ -44,7 +44,7 @@ class ExportFormat:
     write: Callable[[Selection, Path], object]
     usage: str
     fault: Callable[[ModelQuestion], str | None] = any_question
-    header: str = ""
+    header: Callable[[Selection], str] = lambda selection: ""
     has_parser: bool = False
 
 

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snellen.core.storage import files
-from snellen.interop.formats import ExportFormat, fields
+from snellen.interop.formats import ExportFormat, export_name, fields
+from snellen.interop.hub_benchmark import configurations, write_benchmark
 from snellen.interop.questions import ModelQuestion, Selection
 
 _GROUP_ROWS, _DICTIONARY_BYTES = 100, 256 << 20
@@ -21,11 +22,21 @@ _LISTS = ("option_names", "options")
 
 
 def write_parquet(selection: Selection, out: Path) -> None:
-    """Write `test.parquet`: `prompt` has `<image 2>` for the second of `images`; `factors` is a JSON object.
+    """Write `test.parquet`, and the files of `hub_benchmark` for the tasks that fit.
 
-    `datasets.load_dataset(out)` shows the images. Needs only pyarrow.
+    `prompt` has `<image 2>` for the second of `images`; `factors` is a JSON object. `datasets.load_dataset(out)` shows
+    the images. Needs only pyarrow.
     """
     write_rows(selection.questions, lambda question: _row(question, selection), _TEXTS, out / "test.parquet")
+    write_benchmark(selection, out)
+
+
+def _header(selection: Selection) -> str:
+    return (
+        f"---\npretty_name: {export_name(selection)}\ntask_categories:\n- visual-question-answering\nlanguage:\n- en\n"
+        "tags:\n- snellen\nconfigs:\n- config_name: default\n  default: true\n  data_files:\n  - split: test\n"
+        f"    path: test.parquet\n{configurations(selection)}---\n\n"
+    )
 
 
 def write_rows(
@@ -88,9 +99,7 @@ HF = ExportFormat(
     write_parquet,
     "```python\nfrom datasets import load_dataset\n\n"
     'questions = load_dataset("PATH OF THIS FOLDER", split="test")\n```\n\n'
-    "`images` are the images; `<image 2>` in `prompt` is the position of the second.",
-    header=(
-        "---\npretty_name: {name}\ntask_categories:\n- visual-question-answering\nlanguage:\n- en\ntags:\n- snellen\n"
-        "configs:\n- config_name: default\n  data_files:\n  - split: test\n    path: test.parquet\n---\n\n"
-    ),
+    "`images` are the images; `<image 2>` in `prompt` is the position of the second. If there is an `eval.yaml`, it "
+    "declares the tasks with at most one image per question as a benchmark of the Hub, for Inspect AI.",
+    header=_header,
 )

@@ -106,7 +106,11 @@ class _Examination:
                 SightLine(check=name, verdict="cannot tell", text=text) if reason else check.line(self._logs(name))
             )
         sides = {f"chart {side}": side for side in SIDES}
-        return [*lines, resolution_line(self.charts), token_line([call for _, call in self.calls], sides)]
+        resolution = resolution_line(self.charts)
+        if any(line.check == "whole" and line.verdict == "not so" for line in lines):
+            text = "resolution: figures that lie in several tiles are not recognised, whatever their size"
+            resolution = SightLine(check="resolution", verdict="cannot tell", text=text)
+        return [*lines, resolution, token_line([call for _, call in self.calls], sides)]
 
     def _logs(self, name: str) -> Mapping[str, float]:
         """The log likelihoods of the explanations of a group."""

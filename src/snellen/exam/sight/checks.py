@@ -232,15 +232,15 @@ CHECKS: Mapping[str, SightCheck] = {
             "second missing": "the second of several images does not arrive",
             "first two": "of several images only the first two arrive",
         }),
-        SightCheck("orientation", _orientation, 3, 6, "orientation flags", {
+        SightCheck("orientation", _orientation, 3, 9, "orientation flags", {
             FINE: "orientation flags of JPEG files are applied",
             "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
         }),
-        SightCheck("transparency", _transparency, 3, 6, "transparency", {
+        SightCheck("transparency", _transparency, 3, 9, "transparency", {
             FINE: "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
             "hidden": "transparency is ignored: the colours that it hides arrive",
         }),
-        SightCheck("crop", _ends, 4, 6, "the ends of long images", {
+        SightCheck("crop", _ends, 4, 9, "the ends of long images", {
             FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
             "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
         }),
