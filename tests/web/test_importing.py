@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner, Result
 
 from snellen.analysis.people_tables import person_table
@@ -42,7 +43,7 @@ from snellen.web.importing import (
     read_results_of,
 )
 from snellen.web.pages import accepted_texts, as_recorded
-from snellen.web.plan import PageAnswers, RecordRow, Start, Stop, StudyPlan, Texts
+from snellen.web.plan import PageAnswers, RecordRow, Start, Stop, StudyPlan, StudyRecord, Texts
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
@@ -332,6 +333,7 @@ def test_a_refused_person_stops_nobody_else(filled: FilledStudy, tmp_path: Path)
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
         import_study(filled.root, people[:1], tmp_path / "alone")
+    assert [row.person for row in read_refused(tmp_path / "alone")] == ["p01"], "also if nobody was accepted"
 
 
 def test_of_two_people_with_one_name_the_file_tells_which_to_leave_out(filled: FilledStudy) -> None:
@@ -455,11 +457,31 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
     assert {response.subject for response in examination.responses} == {"human:trial/p01"}
     assert len(examination.responses) < answered
     service.database.close()
-    receipts = {Path(receipt["receipt"])}
+    again = forget(root, "gone-gone", [out])
+    assert (again["rows_deleted_from_database"], again["write_ahead_log"]) == (0, "overwritten")
+    receipts = {Path(receipt["receipt"]), Path(again["receipt"])}
     for path in [*root.rglob("*"), *out.rglob("*")]:
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def test_names_from_jatos_are_no_codes(filled: FilledStudy) -> None:
+    """Otherwise somebody could choose the name of another person as the code to withdraw."""
+    rows = _with(0, code="jatos-1")(filled.forms[0])
+    accepted, left_out = admit_all([Submission("p01", rows, "f")], filled.root)
+    assert accepted == []
+    assert "none that the page makes" in left_out[0].reason
+
+
+@pytest.mark.parametrize("entry", [["x"] * 4, [1.0, True, 2.0, 3.0], [[1.0]], {"a": 1}, [1.0] * 5])
+def test_an_answer_is_a_text_a_number_or_four_numbers(entry: object) -> None:
+    record = {"type": "answers", "page_id": "p", "position": 0, "seconds": 1.0, "time": "2026-01-01T00:00:00Z"}
+    adapter = TypeAdapter(StudyRecord)
+    adapter.validate_python({**record, "answers": {"a": [1.0, 2.0, 3.0, 4.0], "b": "x", "c": None, "d": 1.5}})
+    with pytest.raises(ValidationError) as refusal:
+        adapter.validate_python({**record, "answers": dict.fromkeys(map(str, range(900)), entry)})
+    assert refusal.value.error_count() == 1, "naming each of many is slow"
 
 
 def test_no_text_of_a_participant_begins_a_row_of_a_table(filled: FilledStudy, tmp_path: Path) -> None:

@@ -282,6 +282,9 @@ def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path)
         assert [begin("192.0.2.1"), begin("192.0.2.1")] == [200, 429]
         assert begin("192.0.2.1, 192.0.2.2") == 200
         assert begin("192.0.2.3, 192.0.2.2") == 429, "what a visitor wrote before is not believed"
+        headers = [("X-Forwarded-For", "192.0.2.4"), ("X-Forwarded-For", "192.0.2.2")]
+        again = client.post(f"{link}api/open", json={"parameters": {}}, headers=httpx.Headers(headers))
+        assert again.status_code == 429, "a second header of the proxy counts, not the first one"
         assert [begin("unknown"), begin("")] == [200, 200], "only the total counts"
 
 
@@ -644,6 +647,37 @@ def test_a_large_head_is_refused(tmp_path: Path) -> None:
             pass
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
         assert is_closed(connection)
+
+
+def exchange(endpoint: tuple[str, int], request: bytes) -> bytes:
+    """Everything that the server sends back until it closes the connection."""
+    received = b""
+    with socket.create_connection(endpoint) as connection:
+        connection.settimeout(PATIENCE)
+        try:
+            connection.sendall(request)
+            while part := connection.recv(65536):
+                received += part
+        except OSError:  # closed before everything was sent
+            pass
+    return received
+
+
+def test_what_costs_the_server_more_than_its_sender_is_refused(tmp_path: Path) -> None:
+    """Bodies in chunks, requests before the answer to the last one, and heads of thousands of lines."""
+    with real_server(tmp_path, silent_seconds=1000) as (link, endpoint):
+        path = urlsplit(link).path
+        head = f"POST {path}api/open HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        chunks = f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + b"1\r\nx\r\n" * 1000
+        assert exchange(endpoint, chunks).startswith(b"HTTP/1.1 400")
+        get = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+        assert exchange(endpoint, get * 10_000).count(b"HTTP/1.1 200") <= 1
+        lines = get[:-2] + b"a:\r\n" * 1000 + b"\r\n"
+        assert exchange(endpoint, lines) == b""
+        with httpx.Client(timeout=PATIENCE, trust_env=False) as client:  # one after the other on one connection
+            assert [client.get(link).status_code for _ in range(3)] == [200, 200, 200]
+            nested: dict[str, Any] = {"parameters": {}, "more": [[]] * 4000}
+            assert client.post(f"{link}api/open", json=nested).status_code == 422
 
 
 def test_a_server_with_a_certificate_counts_connections_before_the_handshake(tmp_path: Path) -> None:

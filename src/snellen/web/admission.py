@@ -24,8 +24,8 @@ MAX_ENTRIES, MAX_START = 50, 8000
 """Entries of a start, and its characters as JSON."""
 MAX_RETURNS = 100
 """Rows of a participant besides their answers: each loading of the page adds a start."""
-CODE = re.compile(r"(?=.{1,20}$)[a-z0-9]+-[a-z0-9]+|")
-"""A code to withdraw, as the page makes it; unlike a name it has a hyphen."""
+CODE = re.compile(r"(?!jatos-)(?=.{1,20}$)[a-z0-9]+-[a-z0-9]+|")
+"""A code to withdraw, as the page makes it; unlike a name it has a hyphen, except for names from JATOS."""
 TIMER_SECONDS = 1.0
 """How much earlier than its limit a page may say that the time was up."""
 MAX_SECONDS = 30 * 86_400

@@ -54,7 +54,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
     in_database += [stored for stored in same if stored not in in_database]
     persons = starts | {stored.name for stored in in_database if not stored.rows}
-    if not persons and not refused_in:
+    is_repeated = code_digest(participant) in forgotten(root)  # interrupted before the receipt
+    if not persons and not refused_in and not is_repeated:
         raise SnellenError(f"{participant}: nobody of this name or code is in {', '.join(map(str, [root, *folders]))}")
     others = {digests for digests in others if recognised.isdisjoint(digests) and digests}
     if len(persons) + len(others) > 1:
@@ -63,8 +64,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     if recognised:
         files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
         (root / FORGOTTEN).chmod(0o600)
-    counts = [_delete(root, stored.number) for stored in in_database]
-    is_read = any(has_copies for _, has_copies in counts)
+    deleted = sum(_delete(root, stored.number) for stored in in_database)
+    has_copies = (root / RESULTS).is_file() and not _overwrite_log(root)
     for folder in dict.fromkeys(written):
         import_locked(root, (), folder)  # without those who are forgotten, and without earlier refusals
     for folder in refused_in:
@@ -75,8 +76,8 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "study": root.resolve().name,
         "person": participant,
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        "rows_deleted_from_database": sum(deleted for deleted, _ in counts),
-        "write_ahead_log": "may hold copies until the server stops" if is_read else "overwritten",
+        "rows_deleted_from_database": deleted,
+        "write_ahead_log": "may hold copies until the server stops" if has_copies else "overwritten",
         "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
         "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
     }
@@ -92,14 +93,17 @@ def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> 
     }
 
 
-def _delete(root: Path, number: int) -> tuple[int, bool]:
-    """Delete and overwrite a participant's rows; a server may be running.
-
-    Returns their number, and whether the write-ahead log may still hold copies, since another process reads it.
-    """
+def _delete(root: Path, number: int) -> int:
+    """Delete and overwrite a participant's rows, and return their number; a server may be running."""
     with contextlib.closing(store.connect(root / RESULTS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         deleted = store.delete_participant(connection, number)
         connection.execute("COMMIT")
+    return deleted
+
+
+def _overwrite_log(root: Path) -> bool:
+    """Empty the write-ahead log; False if it may still hold copies of rows, since another process reads it."""
+    with contextlib.closing(store.connect(root / RESULTS)) as connection:
         is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # waits `BUSY_SECONDS`
-    return deleted, bool(is_busy)
+    return not is_busy

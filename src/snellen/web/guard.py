@@ -16,7 +16,9 @@ from snellen.web.store import Refusal
 
 MAX_BODY_BYTES = 256 * 2**10
 """Four texts of the greatest length with three bytes a character (`admission.MAX_TEXT`)."""
-BODY_SECONDS = 20.0
+MAX_NESTED = 3000
+"""Lists and objects in a body; parsing many is slow. A hundred answers with four boxes each have a third of these."""
+BODY_SECONDS = 12.0
 """Time limit for receiving the body of a request."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -70,6 +72,7 @@ class Guard:
         await self._answer(scope, receive, partial(_send_with_headers, self._headers, send))
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = tuple(scope["client"] or ("", 0))
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
         try:
             words = scope["path"], scope["query_string"], *(word for header in scope["headers"] for word in header)
@@ -80,13 +83,16 @@ class Guard:
             if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
                 _refuse_other_sites(headers)
                 self._refuse_strangers(scope["path"])
+            self._connections.renew(client)  # the head is complete, and the body has its own time
             body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
+            if body.count(b"[") + body.count(b"{") > MAX_NESTED:
+                raise Refusal(422, f"The request has more than {MAX_NESTED} lists and objects.")
         except TimeoutError:
             await sentence(408, "The request did not come in time.")(scope, receive, send)
         except Refusal as refusal:
             await sentence(refusal.status, refusal.sentence)(scope, receive, send)
         else:
-            with self._connections.request(tuple(scope["client"] or ("", 0))):
+            with self._connections.request(client):
                 await self._app(scope, _Replay(body, receive), send)
 
 

@@ -240,6 +240,9 @@ def import_locked(
             (out / name).unlink(missing_ok=True)
         return []
     if not participants and refused:
+        out.mkdir(parents=True, exist_ok=True)
+        out.chmod(0o700)
+        write_refused(out, refused)
         raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
     if not participants:
         raise SnellenError(f"{root}: no one has started yet")

@@ -196,6 +196,11 @@ class Connections:
         finally:
             visit.since, visit.requests = self._clock(), visit.requests - 1
 
+    def renew(self, client: tuple[str, int]) -> None:
+        """Count the silence of a connection anew."""
+        if client in self._visits:
+            self._visits[client].since = self._clock()
+
     async def sweep(self) -> None:
         """Close connections that were silent, or busy with one request, for too long."""
         now = self._clock()

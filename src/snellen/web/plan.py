@@ -180,9 +180,14 @@ def _few(entries: Any) -> Any:
     if isinstance(entries, dict | list) and len(entries) > MAX_LENGTH:
         raise ValueError(f"more than {MAX_LENGTH} entries")
     for entry in entries.values() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict) or (isinstance(entry, list) and len(entry) > BOX_NUMBERS):
+        is_box = isinstance(entry, list) and len(entry) <= BOX_NUMBERS and all(map(_is_number, entry))
+        if isinstance(entry, dict | bool) or (isinstance(entry, list) and not is_box):
             raise ValueError("an entry is no text, number or list of four numbers")
     return entries
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 BOX_NUMBERS = 4

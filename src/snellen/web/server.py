@@ -33,6 +33,7 @@ from snellen.web import store
 from snellen.web.admission import FormProgress, row_problem
 from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
 from snellen.web.guard import HEADERS, HTTPS_ONLY, MAX_BODY_BYTES, Guard, sentence
+from snellen.web.http_protocol import StudyProtocol
 from snellen.web.limits import (
     BACKLOG,
     DEFAULT_LIMITS,
@@ -146,7 +147,7 @@ class StudyService:
     def address(self, request: Request) -> str:
         """The network address of a visitor; empty if it is unknown."""
         peer = request.client.host if request.client else ""
-        return self.site.visitor(peer, request.headers.get("x-forwarded-for", "")) if self.site else peer
+        return self.site.visitor(peer, ",".join(request.headers.getlist("x-forwarded-for"))) if self.site else peer
 
     def refuse_strangers(self, path: str) -> None:
         """Raise Refusal (404) for a path that is under no link of the study."""
@@ -340,7 +341,7 @@ def http_server(service: StudyService) -> uvicorn.Server:
     config = uvicorn.Config(
         app_of(service),
         loop="asyncio",  # others would not accept by `Listener`
-        http="h11",  # others have no limit on heads
+        http=StudyProtocol,  # others have no limit on heads
         ws="none",
         log_level="warning",
         access_log=False,

@@ -91,7 +91,7 @@ class Store:
                 (kept_hash,) = connection.execute("SELECT text FROM facts WHERE name = 'plan_hash'").fetchone()
             path.chmod(0o600)  # secrets of participants
         except (sqlite3.Error, OSError) as error:
-            raise SnellenError(f"{path}: no usable database ({error}); move it away and serve again") from None
+            raise SnellenError(_fault(path, error)) from None
         if kept_hash != plan_hash:
             raise SnellenError(f"{path}: answers to another plan ({kept_hash}); move it away, or restore that bundle")
         self._reading, self._reader = threading.Lock(), cast("sqlite3.Connection | None", None)
@@ -159,6 +159,25 @@ class Store:
             batch.append(entry)
             if len(batch) == MAX_BATCH:
                 return batch
+
+
+@contextlib.contextmanager
+def _faults(path: Path) -> Iterator[None]:
+    """Raise SnellenError in place of errors of the database."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise SnellenError(_fault(path, error)) from None
+
+
+_UNWRITABLE = ("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_READONLY", "SQLITE_CANTOPEN")
+
+
+def _fault(path: Path, error: sqlite3.Error | OSError) -> str:
+    """What is wrong with the database, and the remedy: one on a full disk is not damaged."""
+    if isinstance(error, OSError) or getattr(error, "sqlite_errorname", "").startswith(_UNWRITABLE):
+        return f"{path}: cannot be written ({error}); make room, or make the folder writable, and try again"
+    return f"{path}: no usable database ({error}); move it away and serve again"
 
 
 def connect(path: Path, *, shared: bool = False) -> sqlite3.Connection:
@@ -301,7 +320,7 @@ def addresses(root: Path, base: str, participant: str = "", *, renew: bool = Fal
     path = root / RESULTS
     if not path.is_file():
         raise SnellenError(f"{path}: no links yet; `snellen study serve` makes them")
-    with contextlib.closing(connect(path)) as connection:
+    with _faults(path), contextlib.closing(connect(path)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         if renew:
             renew_links(connection)
