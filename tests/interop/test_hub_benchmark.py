@@ -69,9 +69,9 @@ def test_inspect_runs_the_benchmark(
     assert len(tasks) == len(questions) > 0
 
     def output(text: str) -> ModelOutput:
-        made = ModelOutput.from_content("mock", text)
-        made.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
-        return made
+        completion = ModelOutput.from_content("mock", text)
+        completion.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+        return completion
 
     for task in tasks:
         assert len(task.dataset) == len(

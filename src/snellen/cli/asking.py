@@ -156,21 +156,7 @@ def _prepare(
     suites = {name: suite_of_items(name).name for name in itemsets}
     for name in set(itemsets) & set(roots):
         refuse_other_run(roots[name], limit=options.limit, suite=suites[name], seed=options.seed)
-    _name_sight(ready)
     return prepare(ready, itemsets, options.conditions, limit=options.limit, keep_going=options.keep_going)
-
-
-def _name_sight(subjects: Sequence[str | Subject]) -> None:
-    """Print what `snellen sight` found about services, or suggest it."""
-    from snellen.core.storage.sight import latest_sight
-
-    for card in (subject.card for subject in subjects if not isinstance(subject, str) and subject.card.is_remote):
-        result = latest_sight(card.fingerprint())
-        if result is None:
-            words = f"not known what of an image reaches it; snellen sight {quote(card.name)} checks that"
-        else:
-            words = result.words()
-        print(f"{card.name}: {words}", file=sys.stderr)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:
@@ -216,7 +202,20 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
         if summary.cost:
             costs = ", ".join(f"{subject} {cost:.4f}" for subject, cost in summary.cost.items())
             console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
+        _print_sight(summary.root)
         console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
+
+
+def _print_sight(root: Path) -> None:
+    """Print what `snellen sight` says of the chat models of a run, or suggest it."""
+    from snellen.core.storage.runfolder import read_run_card
+    from snellen.core.storage.sight import sight_of
+
+    arms = {arm.subject: arm.fingerprint for arm in read_run_card(root).arms if "provider" in arm.attributes}
+    for subject, fingerprint in arms.items():
+        result = sight_of(root, fingerprint)
+        words = result.words() if result else f"not checked; snellen sight {quote(subject)} does that"
+        console().print(f"What reaches {subject}: {words}", soft_wrap=True, markup=False)
 
 
 def _digests(summaries: Sequence[RunSummary]) -> dict[Path, str]:

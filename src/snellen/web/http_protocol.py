@@ -33,14 +33,14 @@ class StudyProtocol(H11Protocol):
         self.conn = _Connection(h11.SERVER, self.config.h11_max_incomplete_event_size or 16 * 2**10)
         self._head_lines = 0
 
-    def data_received(self, data: bytes) -> None:
+    def data_received(self, raw: bytes) -> None:
         """Handle what came, unless it is a further request before the answer, or a head of too many lines."""
         if self.conn.their_state is h11.IDLE:
-            self._head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
-        if self._head_lines > MAX_HEAD_LINES or (self._is_answering() and data):
+            self._head_lines += raw.partition(b"\r\n\r\n")[0].count(b"\n")
+        if self._head_lines > MAX_HEAD_LINES or (self._is_answering() and raw):
             self.transport.abort()
             return
-        super().data_received(data)
+        super().data_received(raw)
         if self.conn.their_state is not h11.IDLE:
             self._head_lines = 0
         if self._is_answering() and self.conn.trailing_data[0]:
