@@ -71,6 +71,7 @@ CHAPTERS = {
         "measurements/grades",
         "measurements/deciding",
         "measurements/thresholds",
+        "measurements/sight",
         "measurements/circles",
         "measurements/guard",
         "measurements/speed",
