@@ -1,6 +1,7 @@
 """Thresholds of a subject's answers: the metric of every task, and the order in which its items are asked.
 
-A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Half of the
+A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Judgements with
+yes and no have the spread of what is judged in its place, and the point at which both are equally frequent. Half of the
 controls or fewer right: the subject did not understand the question, and has no threshold.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -18,6 +20,7 @@ from snellen.core.item import Item
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric, Protocol
 from snellen.core.seeds import stream
 from snellen.core.suite import Schedule, Trial
+from snellen.scoring.equality import equality, equality_grid
 from snellen.scoring.protocols import ACCURACY, correct, strict
 from snellen.scoring.psychometric import (
     CREDIBLE,
@@ -54,7 +57,10 @@ def error(item: Item, prediction: object) -> float:
 def grid_of(task: str, side: int) -> FunctionGrid:
     """The psychometric functions of a task on a canvas of this side."""
     measure = MEASURES[task]
-    levels = np.log10(measure.levels_on(side)).tolist()
+    levels = measure.positions_on(side)
+    if measure.is_judgement:
+        grid = equality_grid(levels)
+        return replace(grid, right=np.vstack([grid.right, 1.0 - grid.lapses / 2]))
     if len(measure.variants) > 1:
         return sensitivity_grid(levels, list(FREQUENCIES.values()), len(measure.answers))
     return weibull_grid(levels, len(measure.answers))
@@ -96,7 +102,10 @@ def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
         if not math.isnan(value):
             condition = condition_of(item)
             counts[condition] += 1
-            right[condition] += value == 0.0
+            is_control = item.factors["control"] == "yes"
+            # Of judgements the answers with yes count, whether they are right or not.
+            says_no = MEASURES[item.task].is_judgement and not is_control and item.answer == "no"
+            right[condition] += (value == 0.0) != says_no
     return Answers(counts, right)
 
 
@@ -108,8 +117,8 @@ def fitted(items: Sequence[Item], errors: Sequence[float]) -> Fitted:
 
 
 def digits(value: float) -> str:
-    """A level without its unit, three significant digits."""
-    return f"{value:#.{3 if value >= 1 else 2}g}".rstrip(".")
+    """A level without its unit, two or three significant digits."""
+    return f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
 
 
 def amount(value: float, measure: Measure) -> str:
@@ -132,6 +141,8 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) 
         return Measurement(
             math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, f"{right} of {controls} easy questions right"
         )
+    if measure.is_judgement:
+        return _judgement(measure, result)
     levels = measure.levels_on(result.side)
     value, low, high = (float(10**end) for end in result.fit[:3])
     for is_beyond, bound, state in ((value < levels[0], levels[0], BELOW), (value > levels[-1], levels[-1], ABOVE)):
@@ -143,6 +154,19 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) 
     return Measurement(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
 
 
+def _judgement(measure: Measure, result: Fitted) -> Measurement:
+    """The spread of a judgement; its note has the point of equality, too."""
+    judged = equality(result.functions, result.answers)
+    point = with_ends(judged.point, judged.point_low, judged.point_high, measure)
+    notes = [
+        f"spread {with_ends(judged.spread, judged.spread_low, judged.spread_high, measure)}, yes and no equally often "
+        f"at {point}"
+    ]
+    if deviance_p(result.functions, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
+        notes.append("the answers fit no psychometric function")
+    return Measurement(judged.spread, judged.spread_low, judged.spread_high, CREDIBLE, MEASURED, "; ".join(notes))
+
+
 def protocols(measure: Measure) -> Mapping[str, Protocol]:
     """The protocols of a task: `strict`, whose main metric is the threshold."""
     metric = Metric(
@@ -152,7 +176,7 @@ def protocols(measure: Measure) -> Mapping[str, Protocol]:
         higher_is_better=False,
         share=False,
         estimate=partial(threshold, measure),
-        title=f"threshold, {measure.unit}",
+        title=f"{'spread' if measure.is_judgement else 'threshold'}, {measure.unit}",
     )
     return {"strict": strict(metric, ACCURACY)}
 

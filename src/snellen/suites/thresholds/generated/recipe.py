@@ -33,6 +33,8 @@ EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
 EASY, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 32, 8
 """The number of easiest levels of which there are training items, and how many of each by default and of `--quick`."""
+BOTH_ENDS = (0, 1, LEVELS - 2, LEVELS - 1, LEVELS, LEVELS)
+"""The levels of the training items of a judgement, with the controls: half of the answers are yes."""
 BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
 """For sets on which blind scores are measured."""
 SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.013, 12_000
@@ -139,7 +141,8 @@ class Bank:
     def items(self, measure: Measure, count: int) -> Iterator[Item]:
         """The test items of a measure, then its training items."""
         media = MediaFolder(self.root)
-        easiest = [level for level in range(LEVELS - EASY + 1, LEVELS + 1) for _ in range(self.train_exemplars)]
+        levels = BOTH_ENDS if measure.is_judgement else range(LEVELS - EASY + 1, LEVELS + 1)
+        easiest = [level for level in levels for _ in range(self.train_exemplars)]
         train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
         splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
             ("test", conditions(measure, count)), ("train", train),
@@ -147,6 +150,11 @@ class Bank:
         for split, chosen in splits:
             rng = stream(SUITE, self.seed, measure.task, split, "answers")
             answers = balanced([level for level, _ in chosen], len(measure.answers), rng)
+            if measure.is_judgement:
+                answers = [
+                    answer if level == LEVELS else int(measure.levels[level] > measure.most_yes)
+                    for (level, _), answer in zip(chosen, answers, strict=True)
+                ]
             for number, ((level, variant), answer) in enumerate(zip(chosen, answers, strict=True)):
                 yield self._item(media, measure, split, number, level, variant, answer)
 
@@ -155,6 +163,8 @@ class Bank:
     ) -> Item:
         is_control = level == LEVELS
         amount = measure.control_on(self.side) if is_control else measure.levels_on(self.side)[level]
+        if is_control and measure.is_judgement and measure.answers[answer] == "yes":
+            amount = measure.control_yes
         rng = stream(SUITE, self.seed, measure.task, split, number)
         stimulus = Stimulus(amount, answer, self.side, variant)
         drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
@@ -180,7 +190,7 @@ class Bank:
             latent={
                 "shows": {image.sha256: {"answer": name}},
                 "claims": {key: {"answer": [key]} for key in measure.answers},
-                "level": round(math.log10(amount), 6),
+                "level": round(amount if measure.is_judgement else math.log10(amount), 6),
             },
             provenance={"source": "generated", "seed": self.seed},
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,6 +16,7 @@ DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left",
 """Directions of a gap, counterclockwise from the right."""
 PLACES = tuple("123456789")
 """Numerals of the nine patches, in reading order."""
+YES_OR_NO = ("yes", "no")
 SIDE = 448
 """Side of the canvas in pixels, unless a task offers others."""
 SHIFT = 16.0
@@ -59,6 +61,9 @@ class Measure:
     `quantity` is the item's measure that holds the level; `control` is the level of the easy controls. `sentence` has
     `{value}` for the threshold with its unit and interval. `variants` are kinds of stimulus of which every level has
     equally many (spatial frequencies); empty for one kind. `canvases` are the sides that it can be drawn on.
+
+    A judgement is answered by yes up to the level `most_yes` and by no beyond. Its levels are signed and equally far
+    apart, and half of its controls are at `control_yes`.
     """
 
     task: str
@@ -74,6 +79,18 @@ class Measure:
     variants: tuple[str, ...] = ("",)
     canvases: tuple[int, ...] = (SIDE,)
     decimals: int = 2
+    most_yes: float = math.nan
+    control_yes: float = math.nan
+
+    @property
+    def is_judgement(self) -> bool:
+        """True if it is answered by yes and no, and has a point of equality and a spread in place of a threshold."""
+        return self.answers == YES_OR_NO
+
+    def positions_on(self, side: int) -> list[float]:
+        """The levels on a canvas of this side as psychometric functions take them: log10 units, or signed levels."""
+        levels = self.levels_on(side)
+        return list(levels) if self.is_judgement else np.log10(levels).tolist()
 
     def levels_on(self, side: int) -> tuple[float, ...]:
         """The levels on a canvas of this side: on larger ones they reach as far in shares of the canvas."""
@@ -84,6 +101,11 @@ class Measure:
     def control_on(self, side: int) -> float:
         """The level of the controls on a canvas of this side."""
         return self.control * side / SIDE if side != SIDE else self.control
+
+
+def linear(least: float, most: float) -> tuple[float, ...]:
+    """Sixteen levels at equal distances."""
+    return tuple(round(float(level), 6) for level in np.linspace(least, most, LEVELS))
 
 
 def geometric(hardest: float, easiest: float) -> tuple[float, ...]:

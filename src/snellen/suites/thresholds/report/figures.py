@@ -114,3 +114,30 @@ def functions(panels: Sequence[FunctionPanel]) -> Figure:
             handles.setdefault(name, handle)
     figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
     return figure
+
+
+def judgements(panels: Sequence[FunctionPanel]) -> Figure:
+    """One panel per judgement: shares of yes, fitted functions, and points of equality with their intervals."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(4.6 * len(panels) + 0.6, 3.6), layout="constrained")
+    names: dict[str, int] = {}
+    handles = dict[str, Any]()
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False, sharey=True)[0], panels, strict=True):
+        for number, (name, _, point, low, high, levels, counts, share, fit) in enumerate(panel.curves):
+            appearance = series_appearance(names.setdefault(name, len(names)) % MAX_SERIES)
+            has_answers = counts > 0
+            handles[name] = axes.scatter(
+                levels[has_answers], share[has_answers], s=6 + 5 * counts[has_answers], alpha=0.75, linewidths=0,
+                color=appearance["color"], marker=appearance["marker"], label=name,
+            )  # fmt: skip
+            axes.plot(levels, fit, color=appearance["color"], linewidth=1.3)
+            y = -0.06 - 0.04 * number
+            axes.plot((low, high), (y, y), color=appearance["color"], linewidth=2)
+            axes.plot([point], [y], color=appearance["color"], marker="|", markersize=7)
+        axes.axvline(panel.measure.most_yes, color=MUTED, linestyle="--", linewidth=0.9)
+        axes.set_title(f"{panel.task}, {panel.measure.unit}")
+        plain_axes(axes)
+        axes.set_yticks((0, 0.5, 1), ("0", "50", "100 % yes"))
+    figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
+    return figure

@@ -25,6 +25,7 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
+from snellen.scoring.equality import equality
 from snellen.scoring.psychometric import credible_ends, deviance_p, posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
@@ -74,7 +75,10 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if "acuity" in by_task:
         yield _chart(by_task["acuity"])
     yield _in_words(by_task)
-    yield _functions(by_task)
+    forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
+    if forced:
+        yield _functions(forced)
+    yield from _judgements(by_task)
     yield from _sensitivity(by_task.get("contrast", []))
     yield from _places(run)
 
@@ -108,17 +112,54 @@ def _cell(threshold: ArmThreshold) -> str:
 
 def in_words(threshold: ArmThreshold) -> str:
     """What a threshold says, as a sentence without its subject."""
+    if MEASURES[threshold.task].is_judgement and threshold.state == MEASURED:
+        return _judged_in_words(threshold)
     if threshold.state in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
     right, controls = int(threshold.result.answers.right[-1]), int(threshold.result.answers.counts[-1])
     return f"did not understand the question: {right} of {controls} easy questions right"
 
 
+def _judged_in_words(threshold: ArmThreshold) -> str:
+    measure = MEASURES[threshold.task]
+    judged = equality(threshold.result.functions, threshold.result.answers)
+    point, spread = with_ends(*judged[:3], measure), with_ends(*judged[3:], measure)
+    return f"{measure.sentence.format(value=point)}; spread {spread}"
+
+
+def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
+    note = (
+        "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of equality: it "
+        "differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard deviation of what "
+        "is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % credible intervals."
+    )
+    rows, panels = [], []
+    for task, thresholds in by_task.items():
+        measure = MEASURES[task]
+        if not measure.is_judgement:
+            continue
+        curves = []
+        for threshold in thresholds:
+            point = spread = DASH
+            if threshold.state == MEASURED:
+                judged = equality(threshold.result.functions, threshold.result.answers)
+                point, spread = with_ends(*judged[:3], measure), with_ends(*judged[3:], measure)
+                curves.append((threshold.name, MEASURED, *judged[:3], *curve(threshold)))
+            rows.append([task, threshold.name, point, spread, in_words(threshold)])
+        if curves:
+            panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
+    if rows:
+        table = pd.DataFrame(rows, columns=["task", "subject", "point of equality", "spread", "in words"])
+        figure = partial(figures.judgements, panels) if panels else None
+        yield ReportSection("Bias and precision", note, table, figure, "bias")
+
+
 def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
     note = (
         "A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Slope is "
         "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the "
-        "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong."
+        "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong. Of "
+        "judgements the point of equality and the spread are given, and no slope."
     )
     rows = []
     for task, thresholds in by_task.items():
@@ -137,7 +178,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
                     in_words(threshold),
                     f"{int(answers.counts[:-1].sum())}",
                     f"{int(answers.right[-1])} of {int(answers.counts[-1])}",
-                    f"{fit.slope:.1f}" if is_fitted else DASH,
+                    f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH,
                     f"{100 * fit.lapse:.0f} %" if is_fitted else DASH,
                     f"{p:.2f}" if is_fitted else DASH,
                 ]
@@ -171,7 +212,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
 
 
 def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
-    """Levels in log10 units, and at each the answers, the share right and the fitted probability.
+    """Levels (`positions_on`), and at each the answers, the share right (or of yes) and the fitted probability.
 
     Of contrast they are those at the frequency that is seen best.
     """
@@ -182,7 +223,7 @@ def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, fi
     part = slice(variant * count, (variant + 1) * count)
     counts, right = answers.counts[part], answers.right[part]
     return (
-        np.log10(MEASURES[threshold.task].levels_on(threshold.result.side)),
+        np.array(MEASURES[threshold.task].positions_on(threshold.result.side)),
         counts,
         right / np.maximum(counts, 1),
         grid.right[part] @ weights,
