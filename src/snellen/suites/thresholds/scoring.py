@@ -154,15 +154,15 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) 
     return Measurement(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
 
 
-def _judgement(measure: Measure, result: Fitted) -> Measurement:
+def _judgement(measure: Measure, fitted_answers: Fitted) -> Measurement:
     """The spread of a judgement; its note has the point of equality, too."""
-    judged = equality(result.functions, result.answers)
+    judged = equality(fitted_answers.functions, fitted_answers.answers)
     point = with_ends(judged.point, judged.point_low, judged.point_high, measure)
     notes = [
         f"spread {with_ends(judged.spread, judged.spread_low, judged.spread_high, measure)}, yes and no equally often "
         f"at {point}"
     ]
-    if deviance_p(result.functions, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
+    if deviance_p(fitted_answers.functions, fitted_answers.answers, stream("goodness of fit", measure.task)) < NO_FIT:
         notes.append("the answers fit no psychometric function")
     return Measurement(judged.spread, judged.spread_low, judged.spread_high, CREDIBLE, MEASURED, "; ".join(notes))
 
