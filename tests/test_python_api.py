@@ -183,6 +183,7 @@ def mean_colour(images: list[Any]) -> np.ndarray:
     return np.stack([np.asarray(image, float).reshape(-1, 3).mean(axis=0) for image in images])
 
 
+@pytest.mark.slow
 def test_several_subjects_and_their_tables(combo: ItemSet, tmp_path: Path) -> None:
     def answer(parts: list[Any]) -> str:
         return "A"

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 Command = Callable[..., tuple[int, str, str]]
 
 
+@pytest.mark.slow
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
     arguments = (

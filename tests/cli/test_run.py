@@ -97,6 +97,7 @@ def test_a_budget_needs_prices_before_anything_is_asked(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_the_cost_printed_is_that_of_all_recorded_calls(
     snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
 ) -> None:

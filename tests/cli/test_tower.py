@@ -47,6 +47,7 @@ def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(SUITES.get("ava-bench"), "generated", options)
 
 
+@pytest.mark.slow
 def test_a_sweep_ranks_towers_and_resumes(snellen: Command, items: ItemSet, tmp_path: Path) -> None:
     out = tmp_path / "sweep"
     names = ("--towers", "tiny/clip-l,tiny/sam-h", "--abilities", "counting,colour")

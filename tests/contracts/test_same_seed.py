@@ -40,6 +40,7 @@ def hashes(folder: Path, workers: str, environment: Mapping[str, str], suites: S
     return finished.stdout
 
 
+@pytest.mark.slow
 def test_another_process_makes_the_same_items(sets_folder: Path, tmp_path: Path) -> None:
     card = small_set(CHEAP, sets_folder).card
     assert hashes(tmp_path, *SURROUNDINGS[0], [CHEAP]).split() == [CHEAP, card.recipe_hash, card.content_hash]

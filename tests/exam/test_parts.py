@@ -123,6 +123,7 @@ def test_the_order_of_asking_stays_when_the_set_grows(first_part: ItemSet, three
     assert len(many) == 3
 
 
+@pytest.mark.slow
 def test_a_killed_process_loses_nothing(items: ItemSet, three_parts: ItemSet) -> None:
     """Killed while it draws, and after each of its last steps."""
     draw = (
@@ -269,6 +270,7 @@ def test_runs_killed_at_any_moment_end_like_an_undisturbed_one(first_part: ItemS
     assert ends[0] == ends[1]
 
 
+@pytest.mark.slow
 def test_a_finished_run_grows_when_more_parts_are_allowed(items: ItemSet, tmp_path: Path) -> None:
     for most in (1, 2, 3):
         examination = decided(read_itemset(items.root), tmp_path / "run", SUBJECTS[1], max_parts=most)

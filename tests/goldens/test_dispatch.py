@@ -56,6 +56,7 @@ def compare(name: str, folder: Path, *words: str) -> None:
     assert stated in finished.stdout.splitlines()[0]
 
 
+@pytest.mark.slow
 def test_hashes_hold_on_an_old_processor(tmp_path: Path) -> None:
     compare("an old processor", tmp_path, "--hashes")
 

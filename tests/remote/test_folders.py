@@ -71,6 +71,7 @@ def test_two_sets_of_one_suite_are_not_asked_in_one_run(uploaded: Path, snellen:
     assert ObjectStore(RUN).list() == {}
 
 
+@pytest.mark.slow
 def test_score_and_diff_of_urls(
     uploaded: Path, snellen: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_subjects_asked_only_under_other_conditions_are_named(tmp_path: Path) ->
     assert page.elsewhere == ("human:lab [shots=2]",)
 
 
+@pytest.mark.slow
 def test_squares_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:
     """Only simulated observers, which have no examples of their own, answer what an encoder without text declines."""
     items = small_set("combo", sets_folder)

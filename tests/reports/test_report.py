@@ -163,6 +163,7 @@ def test_only_differences_clear_after_correction_are_called_clear(report: Report
     assert not pairs.duplicated(["task", "first", "second"]).any()
 
 
+@pytest.mark.slow
 def test_figures_drawn_in_another_process_are_the_same(
     naming_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -727,6 +727,7 @@ def test_names_that_are_not_plain_words_get_an_alias(sets_folder: Path, tmp_path
     ]
 
 
+@pytest.mark.slow
 def test_no_file_of_a_bundle_has_an_answer_key(sets_folder: Path, tmp_path: Path) -> None:
     """Only practice pages have feedback, and only views in the plan are about an item."""
     card = small_study("ava-bench", sets_folder, tmp_path / "study")

@@ -680,6 +680,7 @@ def test_what_costs_the_server_more_than_its_sender_is_refused(tmp_path: Path) -
             assert client.post(f"{link}api/open", json=nested).status_code == 422
 
 
+@pytest.mark.slow
 def test_a_server_with_a_certificate_counts_connections_before_the_handshake(tmp_path: Path) -> None:
     certificate, key = write_certificate(tmp_path)
     write_study(tmp_path, texts=CONSENT)

@@ -39,6 +39,7 @@ def assert_equal_to_own(out: Path, examination: Examination) -> None:
     assert_same_replies(examination.responses, read_responses(out / SUBJECT_RUNS / examination.suite.name))
 
 
+@pytest.mark.slow
 def test_a_subject_s_answers_through_the_pages_are_imported(sets_folder: Path, tmp_path: Path) -> None:
     study(
         "combo",

@@ -109,6 +109,7 @@ def ask(folder: Path, images: Path) -> dict[str, str]:
     return dict(zip(COLOURS, asyncio.run(together()), strict=True))
 
 
+@pytest.mark.slow
 def test_the_model_learns_to_see_and_stays_the_same_subject(base: Path, tuned: Path, images: Path) -> None:
     assert ask(tuned, images) == {"red": "red", "blue": "blue"}
     assert set(ask(base, images).values()).isdisjoint(COLOURS)

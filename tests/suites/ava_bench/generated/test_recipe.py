@@ -98,6 +98,7 @@ def test_counts_are_uniform_within_their_ranges() -> None:
     assert all(sum(n > 20 for n in content.counts) <= 1 for content in contents)
 
 
+@pytest.mark.slow
 def test_boxes_do_not_reveal_depths() -> None:
     """Things on posts end in the image where far things do: the nearer one of two is as often the higher one."""
     contents = table_contents.draw_contents(8, np.random.default_rng(2))
