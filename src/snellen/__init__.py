@@ -3,6 +3,7 @@
     snellen.examine(subject, "combo")    ask a subject: a name, a callable from texts and images to text, or a list
     snellen.encoder(function, "mine")    a subject made of a function from images to vectors
     snellen.build("combo", "items")      build an item set
+    snellen.sight(subject)               what of an image reaches a subject
     snellen.compare(first, second)       what got better or worse, on the same items
     await snellen.aexamine(…)            `examine` where an event loop runs, which it leaves free
 
@@ -22,13 +23,14 @@ if typing.TYPE_CHECKING:
     from snellen.exam.examine import aexamine as aexamine
     from snellen.exam.examine import examine as examine
     from snellen.exam.run import Examination as Examination
+    from snellen.exam.sight import sight as sight
     from snellen.subjects.encoders.from_function import encoder as encoder
 
     __version__: str
 
 __all__ = [
     "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
-    "exam_callback", "examine",
+    "exam_callback", "examine", "sight",
 ]  # fmt: skip
 
 
@@ -44,6 +46,7 @@ _lazy_name = lazy_names(
         "checkpoint_exam": "snellen.exam.checkpoints",
         "exam_callback": "snellen.exam.checkpoints",
         "examine": "snellen.exam.examine",
+        "sight": "snellen.exam.sight",
     },
 )
 

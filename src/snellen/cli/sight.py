@@ -8,10 +8,8 @@ from textwrap import wrap
 
 from snellen.cli.asking import name_services
 from snellen.cli.output import print_json
-from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage.sight import SightCard, SightLine, read_sight
-from snellen.core.subject import Subject
 
 _MARKS = {"fine": "fine", "not so": "NOT SO", "cannot tell": "cannot tell"}
 
@@ -20,6 +18,7 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
     """Check a subject, write `sight.json`, and print the lines."""
     name_services([spec])
     from snellen.exam.sight import sight as do
+    from snellen.exam.sight.asking import default_folder, the_subject
 
     subject = the_subject(spec)
     folder = out or default_folder(subject)
@@ -29,23 +28,6 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
         return
     print_card(card)
     print(f"Result: {folder / card.file}")
-
-
-def the_subject(spec: str) -> Subject:
-    """The subject of a name. Raises SnellenError for one that reads the items, or several."""
-    from snellen.core.subject import is_recorded
-    from snellen.runs.preflight import make_subjects
-
-    subjects = make_subjects([spec])
-    if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(spec):
-        raise SnellenError(f"{spec}: cannot be checked; give one model, an encoder or a callable (py:MODULE:FACTORY)")
-    return subjects[0]
-
-
-def default_folder(subject: Subject) -> Path:
-    """`sight/NAME` with the characters that any file system takes."""
-    name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in subject.card.name)
-    return Path("sight") / name[:80]
 
 
 def count_calls(count: int) -> None:

@@ -16,12 +16,14 @@ from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight
-from snellen.core.subject import Subject
+from snellen.core.subject import Subject, is_recorded
 from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
 from snellen.exam.sight.likelihood import SightQuestion, best, log_likelihoods
 from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
+from snellen.runs.preflight import make_subjects
 from snellen.subjects.encoders.subject import EncoderSubject
+from snellen.subjects.from_callable import AnswerFunction, wrap
 
 MOST_CALLS = 60
 CHARTS = 12
@@ -31,12 +33,57 @@ BATCH = 4
 AT_ONCE = 8
 
 
-def sight(subject: Subject, out: Path, *, seed: int = 0, after_call: Callable[[int], None] | None = None) -> SightCard:
-    """Check what of an image reaches a subject, and write `sight.json` and the images into the folder `out`.
+def sight(
+    subject: str | AnswerFunction | Subject,
+    out: str | Path | None = None,
+    *,
+    seed: int = 0,
+    after_call: Callable[[int], None] | None = None,
+) -> SightCard:
+    """Check what of an image reaches a subject, in at most 60 calls and without an item set.
 
-    Chat models and callables are asked at most `MOST_CALLS` questions; of encoders, features of images are compared.
-    `after_call` is called with the number of calls so far. Raises SnellenError if the subject cannot be asked.
+    Chat models and callables are asked questions about images that a server may change; of encoders, features of images
+    are compared. The result is also kept for later runs of the subject, whose reports show it.
+
+    Args:
+        subject: A name such as `chat:openai/gpt-4o`, a callable from parts (texts and images) to text, or a subject.
+        out: Folder for `sight.json`, with every question and reply, and for the images. Default: `sight/NAME`.
+        seed: Seed of the questions.
+        after_call: Called after each call with the number of calls so far; it may end the check by an error.
+
+    Returns:
+        The result: `lines` with a verdict and a text each, and `faults()`.
+
+    Raises:
+        SnellenError: For unknown names, missing keys, or a subject that cannot be asked.
+
+    >>> sight(lambda parts: "red").faults()  # doctest: +SKIP
+
     """
+    checked = the_subject(subject)
+    return check(checked, Path(out) if out is not None else default_folder(checked), seed, after_call)
+
+
+def the_subject(subject: str | AnswerFunction | Subject) -> Subject:
+    """The subject of a name or a callable. Raises SnellenError for one that reads the items, or several."""
+    if not isinstance(subject, str):
+        return subject if hasattr(subject, "answer") else wrap(subject)
+    subjects = make_subjects([subject])
+    if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(subject):
+        raise SnellenError(
+            f"{subject}: cannot be checked; give one model, an encoder or a callable (py:MODULE:FACTORY)"
+        )
+    return subjects[0]
+
+
+def default_folder(subject: Subject) -> Path:
+    """`sight/NAME` with the characters that any file system takes."""
+    name = "".join(letter if letter.isalnum() or letter in "-._" else "-" for letter in subject.card.name)
+    return Path("sight") / name[:80]
+
+
+def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], None] | None) -> SightCard:
+    """Check a subject, and write the result and the images into the folder `out`."""
     media = MediaFolder(out / "media")
     if isinstance(subject, EncoderSubject):
         lines, scales = encoder_lines(subject.encoder)
