@@ -71,7 +71,7 @@ def test_examples_import_only_what_the_reference_lists() -> None:
 def test_the_package_lists_its_api() -> None:
     assert set(dir(snellen)) == {
         "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
-        "exam_callback", "examine",
+        "exam_callback", "examine", "sight",
     }  # fmt: skip
     assert all(getattr(snellen, name) for name in dir(snellen))
     assert not hasattr(snellen, "axamine")

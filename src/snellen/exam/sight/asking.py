@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import CallFailed, SnellenError
@@ -67,12 +68,10 @@ def sight(
 def the_subject(subject: str | AnswerFunction | Subject) -> Subject:
     """The subject of a name or a callable. Raises SnellenError for one that reads the items, or several."""
     if not isinstance(subject, str):
-        return subject if hasattr(subject, "answer") else wrap(subject)
+        return cast("Subject", subject) if hasattr(subject, "answer") else wrap(cast("AnswerFunction", subject))
     subjects = make_subjects([subject])
     if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(subject):
-        raise SnellenError(
-            f"{subject}: cannot be checked; give one model, an encoder or a callable (py:MODULE:FACTORY)"
-        )
+        raise SnellenError(f"{subject}: cannot be checked; give a model, an encoder or a callable (py:MODULE:FACTORY)")
     return subjects[0]
 
 
