@@ -68,7 +68,7 @@ def sight(
 def the_subject(subject: str | AnswerFunction | Subject) -> Subject:
     """The subject of a name or a callable. Raises SnellenError for one that reads the items, or several."""
     if not isinstance(subject, str):
-        return cast("Subject", subject) if hasattr(subject, "answer") else wrap(cast("AnswerFunction", subject))
+        return cast("Subject", subject) if hasattr(subject, "answer") else wrap(subject)
     subjects = make_subjects([subject])
     if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(subject):
         raise SnellenError(f"{subject}: cannot be checked; give a model, an encoder or a callable (py:MODULE:FACTORY)")
