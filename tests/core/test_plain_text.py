@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.core.plain_text import control_character, printable, redacted, short_reason
+from snellen.core.plain_text import control_character, no_formula, printable, redacted, short_reason
 
 
 def test_only_control_characters_are_escaped() -> None:
@@ -47,3 +47,19 @@ def test_a_reason_is_one_short_line() -> None:
     assert reason.startswith(r"a\x1b[31m b xxx")
     assert len(reason) == 400
     assert short_reason("é" * 400) == "é" * 400
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("y;=1+1", "y;'=1+1"),
+        ("a\t@SUM(A1)", "a\t'@SUM(A1)"),
+        ("x|+cmd", "x|'+cmd"),
+        ("1; -2", "1; -2"),
+        ("-3.5", "-3.5"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: str, written: str) -> None:
+    assert no_formula(cell) == written

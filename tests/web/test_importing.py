@@ -457,6 +457,12 @@ def test_a_person_is_forgotten_everywhere(sets_folder: Path, tmp_path: Path) -> 
     assert {response.subject for response in examination.responses} == {"human:trial/p01"}
     assert len(examination.responses) < answered
     service.database.close()
+    copy = tmp_path / "copy"  # another copy of the study does not bring them back into the folder
+    shutil.copytree(root, copy)
+    (copy / "forgotten.json").unlink()
+    (examination,) = import_study(copy, everything, out)
+    assert {response.subject for response in examination.responses} == {"human:trial/p01"}
+    shutil.rmtree(copy)
     again = forget(root, "gone-gone", [out])
     assert (again["rows_deleted_from_database"], again["write_ahead_log"]) == (0, "overwritten")
     receipts = {Path(receipt["receipt"]), Path(again["receipt"])}
@@ -541,7 +547,8 @@ def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: Filled
         receipt = forget(root, name, [out])
         assert Path(receipt["receipt"]).parent == root
         assert admit_all([Submission("dan", dan, "i")], root, skip_bad=True) == ([], [])
-        (root / "forgotten.json").write_text("[]")
+        for folder in (root, out):
+            (folder / "forgotten.json").write_text("[]")
     import_study(root, [Submission("/../../Q", dan, "i")], out)
     assert Path(forget(root, "/../../Q", [out])["receipt"]).resolve().parent == root.resolve()
 
@@ -672,6 +679,7 @@ def test_only_runs_of_the_study_are_removed_and_an_interrupted_removal_is_repeat
     # Who was forgotten without naming the folder is removed by the next import.
     import_study(root, people, out)
     (root / "forgotten.json").unlink()
+    (out / "forgotten.json").unlink(missing_ok=True)
     import_study(root, people, out)
     assert len(pd.read_csv(out / PEOPLE)) == 2
     (root / "forgotten.json").write_text(json.dumps([start_digest(rows[1][0])]))

@@ -19,11 +19,14 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import uvicorn
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
+from uvicorn.server import ServerState
 
 from snellen.core.errors import SnellenError
+from snellen.web.http_protocol import StudyProtocol
 from snellen.web.limits import Brakes, Connections, Rate, VisitorLimits, allow_open_files, limit_logs
 from snellen.web.plan import RecordRow
 from snellen.web.server import app_of, open_service
@@ -253,7 +256,7 @@ def test_a_study_has_a_number_of_participants(tmp_path: Path) -> None:
 
 def test_reviewers_are_not_counted(tmp_path: Path) -> None:
     write_study(tmp_path, ("anna", "ben"))
-    service = open_service(tmp_path, limits=VisitorLimits(participants=2, begins=1))
+    service = open_service(tmp_path, limits=VisitorLimits(participants=1, begins=1))
     with TestClient(app_of(service)) as client:
         assert [
             client.post(f"/r/{link.token}/api/open", json={"parameters": {}}).json()["participant"]
@@ -672,12 +675,50 @@ def test_what_costs_the_server_more_than_its_sender_is_refused(tmp_path: Path) -
         assert exchange(endpoint, chunks).startswith(b"HTTP/1.1 400")
         get = f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
         assert exchange(endpoint, get * 10_000).count(b"HTTP/1.1 200") <= 1
+        proposal = get[:-2] + b"Connection: upgrade\r\nUpgrade: x\r\n\r\n"
+        assert exchange(endpoint, proposal * 10_000).count(b"HTTP/1.1 200") <= 1
         lines = get[:-2] + b"a:\r\n" * 1000 + b"\r\n"
         assert exchange(endpoint, lines) == b""
+        with socket.create_connection(endpoint) as connection:  # refused before its body comes
+            connection.sendall(b"POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n")
+            connection.settimeout(PATIENCE)
+            assert connection.recv(12).startswith(b"HTTP/1.1 4")
+            assert is_closed(connection), "what follows the body would be read as a head without bounds"
         with httpx.Client(timeout=PATIENCE, trust_env=False) as client:  # one after the other on one connection
             assert [client.get(link).status_code for _ in range(3)] == [200, 200, 200]
             nested: dict[str, Any] = {"parameters": {}, "more": [[]] * 4000}
             assert client.post(f"{link}api/open", json=nested).status_code == 422
+
+
+def test_a_request_before_the_end_of_a_response_waits() -> None:
+    """A client that has all bytes of a file sends the next request before the server has ended the response."""
+
+    async def talk() -> list[bytes]:
+        release = asyncio.Event()
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            headers = [(b"content-length", b"2")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await send({"type": "http.response.body", "body": b"ok", "more_body": True})
+            await release.wait()
+            await send({"type": "http.response.body", "body": b""})
+
+        config, loop = uvicorn.Config(app, ws="none", access_log=False), asyncio.get_running_loop()
+        config.load()
+        server = await loop.create_server(lambda: StudyProtocol(config, ServerState(), {}), "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        responses: list[bytes] = []
+        for _ in range(3):
+            writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            if responses:
+                await asyncio.sleep(0.05)  # the request arrives first
+                release.set()
+            responses.append(await asyncio.wait_for(reader.readuntil(b"ok"), PATIENCE))
+        writer.close()
+        server.close()
+        return responses
+
+    assert [response[:12] for response in asyncio.run(talk())] == [b"HTTP/1.1 200"] * 3
 
 
 @pytest.mark.slow

@@ -46,14 +46,19 @@ def control_character(text: str) -> str | None:
     return _CONTROLS[ord(match.group())] if match else None
 
 
+_AFTER_BORDER = re.compile(r"([;\t|]\s*)([=@]|[+-](?![\d.,\s]))")
+
+
 def no_formula(cell: Any) -> Any:
     """The cell of a CSV, with an apostrophe before text that a spreadsheet would run as a formula.
 
     Numbers are unchanged, also those written as text. Carriage returns become line breaks: the csv module does not
-    quote them, and readers begin a new row there.
+    quote them, and readers begin a new row there. Semicolons, tabs and bars are borders of cells in some settings, so a
+    formula after one gets an apostrophe, too.
     """
     if isinstance(cell, str):
         cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+        cell = _AFTER_BORDER.sub(r"\1'\2", cell)
     if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\n":
         return cell
     try:

@@ -22,8 +22,8 @@ MAX_WORD = 1000
 """Characters of an address parameter or the browser's name."""
 MAX_ENTRIES, MAX_START = 50, 8000
 """Entries of a start, and its characters as JSON."""
-MAX_RETURNS = 100
-"""Rows of a participant besides their answers: each loading of the page adds a start."""
+MAX_RETURNS = 1000
+"""Rows of a participant besides their answers: each loading of the page adds a start, also over weeks of reviewing."""
 CODE = re.compile(r"(?!jatos-)(?=.{1,20}$)[a-z0-9]+-[a-z0-9]+|")
 """A code to withdraw, as the page makes it; unlike a name it has a hyphen, except for names from JATOS."""
 TIMER_SECONDS = 1.0

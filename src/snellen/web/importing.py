@@ -108,15 +108,21 @@ def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
 
 
 def admit_all(
-    submissions: Iterable[Submission], root: Path, *, skip: Collection[str] = (), skip_bad: bool = False
+    submissions: Iterable[Submission],
+    root: Path,
+    *,
+    skip: Collection[str] = (),
+    skip_bad: bool = False,
+    out: Path | None = None,
 ) -> tuple[list[tuple[str, list[RecordRow]]], list[Refused]]:
     """People with accepted rows, and all refused rows; a person with a refused row is left out whole.
 
     With `skip_bad`, only the refused rows are left out. `skip` has names of people, or of the file or study result they
-    came from; these are left out and listed as refused. Those who were forgotten (`snellen study forget`) are left out
-    silently.
+    came from; these are left out and listed as refused. Those who were forgotten (`snellen study forget`) in the study,
+    or in the folder `out` of results, are left out silently.
     """
-    plan, gone, skipped = read_plan(root), forgotten(root), set[str]()
+    plan, skipped = read_plan(root), set[str]()
+    gone = forgotten(root) | (forgotten(out) if out else set())
     people, refused = list[tuple[str, list[RecordRow]]](), list[Refused]()
     for submission in submissions:
         places = {submission.source, submission.source.rpartition(": ")[2]}
@@ -228,8 +234,8 @@ def import_locked(
     card, plan = read_study(root), read_plan(root)
     if out.resolve() in (root.resolve(), *root.resolve().parents):
         raise SnellenError(f"--out {out}: is or holds the study itself; choose a folder of its own, such as people")
-    people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad)
-    earlier, gone = list(imported(out)), forgotten(root)
+    people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad, out=out)
+    earlier, gone = list(imported(out)), forgotten(root) | forgotten(out)
     removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]
     participants = as_participants(people, [participant for participant in earlier if participant not in removed])
     if removed:  # their records go last, so that an interrupted import repeats this

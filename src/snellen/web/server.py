@@ -14,7 +14,7 @@ import secrets
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -182,7 +182,7 @@ class StudyService:
         kept = {name: text for name, text in opening.parameters.items() if name in self.parameters}
         reviewers = [link.reviewer for link in self.links if link.reviewer]
         number = reviewers.index(link.reviewer) if link.reviewer else 0
-        with self.brakes.count_begin(connection, "" if link.reviewer else address):
+        with nullcontext() if link.reviewer else self.brakes.count_begin(connection, address):
             slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
         self.brakes.count_request(slot.number, address)
         if opening.secret and opening.participant not in (None, slot.name):

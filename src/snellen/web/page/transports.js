@@ -104,7 +104,12 @@
   }
 
   /** A refusal of the server: sending the same request again would not help. */
-  class Refusal extends Error {}
+  class Refusal extends Error {
+    constructor(message, status) {
+      super(message);
+      this.status = status;
+    }
+  }
 
   async function detail(response) {
     const text = await response.text();
@@ -126,7 +131,7 @@
         if (response.ok) return response.status === 204 ? null : await response.json();
         trouble = await detail(response);
         if (response.status === 409) throw new Conflict();
-        if (response.status < 500 && response.status !== 429) throw new Refusal(trouble);
+        if (response.status < 500 && ![408, 429].includes(response.status)) throw new Refusal(trouble, response.status);
       } catch (error) {
         if (error instanceof Refusal || error instanceof Conflict) throw error;
       }
@@ -174,7 +179,7 @@
         if (known.secret) body.secret = known.secret;
         else if (plan.texts.consent) body.consented = true; // the page asks before it opens
         const answer = await post("api/open", body).catch((error) => {
-          if (personal || !known.secret || !(error instanceof Refusal)) throw error;
+          if (personal || !known.secret || error.status !== 403) throw error;
           forget(); // the server was emptied since
           location.reload();
           return new Promise(() => {});
