@@ -367,14 +367,17 @@ def test_an_unknown_address_has_no_limit_of_its_own(tmp_path: Path) -> None:
 def test_large_records_slow_down_their_own_participant_and_address(tmp_path: Path) -> None:
     """Each request reads what is stored: of 10 bytes, one participant has 2 requests, and the address 16."""
     brakes = Brakes(VisitorLimits(requests=100, read_bytes=20, read_bytes_per_second=0.001))
-    brakes._sizes |= dict.fromkeys(range(20), 10)
-    allowed = [True, True, False]
-    for expected in allowed:
-        assert is_allowed(lambda: brakes.count_request(0, "192.0.2.1")) == expected
-    others = [is_allowed(partial(brakes.count_request, number, "192.0.2.1")) for number in range(1, 20)]
-    assert others == [True] * 14 + [False] * 5
-    assert is_allowed(lambda: brakes.count_request(19, "192.0.2.2")), "another address"
-    assert is_allowed(lambda: brakes.count_request(99, "192.0.2.1")), "nothing is stored of a new one"
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE rows (participant INTEGER, record TEXT)")
+        connection.executemany("INSERT INTO rows VALUES (?, ?)", [(number, "x" * 10) for number in range(20)])
+        count = partial(brakes.count_request, connection)  # sizes are read, also after a new start of the server
+        allowed = [True, True, False]
+        for expected in allowed:
+            assert is_allowed(partial(count, 0, "192.0.2.1")) == expected
+        others = [is_allowed(partial(count, number, "192.0.2.1")) for number in range(1, 20)]
+        assert others == [True] * 14 + [False] * 5
+        assert is_allowed(partial(count, 19, "192.0.2.2")), "another address"
+        assert is_allowed(partial(count, 99, "192.0.2.1")), "nothing is stored of a new one"
 
 
 def is_allowed(count: Callable[[], None]) -> bool:

@@ -46,26 +46,37 @@ def control_character(text: str) -> str | None:
     return _CONTROLS[ord(match.group())] if match else None
 
 
-_AFTER_BORDER = re.compile(r"([;\t|]\s*)([=@]|[+-](?![\d.,\s]))")
+_BORDERS = re.compile('([;\t|"])')
+"""Characters at which some settings of spreadsheets begin a new cell."""
 
 
 def no_formula(cell: Any) -> Any:
     """The cell of a CSV, with an apostrophe before text that a spreadsheet would run as a formula.
 
     Numbers are unchanged, also those written as text. Carriage returns become line breaks: the csv module does not
-    quote them, and readers begin a new row there. Semicolons, tabs and bars are borders of cells in some settings, so a
-    formula after one gets an apostrophe, too.
+    quote them, and readers begin a new row there. A formula after a semicolon, tab, bar or quotation mark gets an
+    apostrophe, too.
     """
-    if isinstance(cell, str):
-        cell = cell.replace("\r\n", "\n").replace("\r", "\n")
-        cell = _AFTER_BORDER.sub(r"\1'\2", cell)
-    if not isinstance(cell, str) or len(cell) < 2 or cell[0] not in "=+-@\t\n":
+    if not isinstance(cell, str):
         return cell
-    try:
-        float(cell)
-    except ValueError:
+    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    if cell[:1] in ("\t", "\n") and len(cell) > 1:
         return f"'{cell}"
-    return cell
+    if _BORDERS.search(cell) is None:
+        return _defused(cell)
+    return "".join(map(_defused, _BORDERS.split(cell)))
+
+
+def _defused(text: str) -> str:
+    """The text, with an apostrophe before it if it begins as a formula and is no number."""
+    formula = text.lstrip(" \n")
+    if len(formula) < 2 or formula[0] not in "=+-@":
+        return text
+    try:
+        float(formula)
+    except ValueError:
+        return f"{text[: len(text) - len(formula)]}'{formula}"
+    return text
 
 
 class PlainStream:

@@ -64,10 +64,10 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     if recognised:
         files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
         (root / FORGOTTEN).chmod(0o600)
-        for folder in folders:  # another copy of the study may be imported into it
-            write_private(folder / FORGOTTEN, json.dumps(sorted(forgotten(folder) | recognised)))
     deleted = sum(_delete(root, stored.number) for stored in in_database)
     has_copies = (root / RESULTS).is_file() and not _overwrite_log(root)
+    for folder in folders:  # another copy of the study may be imported into it
+        write_private(folder / FORGOTTEN, json.dumps(sorted(forgotten(folder) | recognised)))
     for folder in dict.fromkeys(written):
         import_locked(root, (), folder)  # without those who are forgotten, and without earlier refusals
     for folder in refused_in:

@@ -59,6 +59,13 @@ class StudyProtocol(H11Protocol):
             raw, self._waiting = self._waiting, b""
             self._handle(raw)
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request; without an answer if h11 cannot send one, as to HEAD."""
+        try:
+            super().send_400_response(msg)
+        except h11.LocalProtocolError:
+            self.transport.abort()
+
     def _handle(self, raw: bytes) -> None:
         if self.conn.their_state is h11.IDLE:
             self._head += raw

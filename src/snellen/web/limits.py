@@ -112,9 +112,11 @@ class Brakes:
         if after > before and address and not self._begins.allows(_network(address)):
             raise Refusal(429, "Too many people begin from this address; wait a minute.")
 
-    def count_request(self, participant: int, address: str) -> None:
+    def count_request(self, connection: sqlite3.Connection, participant: int, address: str) -> None:
         """Count a request of a participant from an address. Raises Refusal (429) if it is one too many."""
-        size = self._sizes.get(participant, 0)
+        size = self._sizes.get(participant)
+        if size is None:  # the server was started again since
+            size = self._sizes[participant] = _stored_bytes(connection, participant)
         if not self._requests.allows(participant) or (size and not _allow(self._read, participant, address, size)):
             raise Refusal(429, "Too many requests of one participant; wait a moment.")
 

@@ -184,7 +184,7 @@ class StudyService:
         number = reviewers.index(link.reviewer) if link.reviewer else 0
         with nullcontext() if link.reviewer else self.brakes.count_begin(connection, address):
             slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
-        self.brakes.count_request(slot.number, address)
+        self.brakes.count_request(connection, slot.number, address)
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
         self.brakes.count_return(connection, slot.number, "" if link.reviewer else address)
@@ -201,7 +201,7 @@ class StudyService:
         self, link: Link, secret: str, record_row: RecordRow, address: str, connection: sqlite3.Connection
     ) -> Completion:
         slot = store.slot_of(connection, link, secret)
-        self.brakes.count_request(slot.number, "" if link.reviewer else address)
+        self.brakes.count_request(connection, slot.number, "" if link.reviewer else address)
         if isinstance(record_row.record, Start):  # the parameters are those with which the study was opened
             start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
             record_row = record_row.model_copy(update={"record": start})
