@@ -191,6 +191,7 @@ class Bank:
                 "shows": {image.sha256: {"answer": name}},
                 "claims": {key: {"answer": [key]} for key in measure.answers},
                 "level": round(amount if measure.is_judgement else math.log10(amount), 6),
+                **({"sides": list(measure.answers)} if measure.is_judgement else {}),
             },
             provenance={"source": "generated", "seed": self.seed},
         )
