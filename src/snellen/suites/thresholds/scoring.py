@@ -68,8 +68,8 @@ def grid_of(task: str, side: int) -> FunctionGrid:
 
 
 def side_of(items: Sequence[Item]) -> int:
-    """The side of the canvas of items of one set, in pixels."""
-    return round(items[0].measures["canvas_px"])
+    """The side of the canvas of items of one set, in pixels; of several the smallest."""
+    return round(min(item.measures["canvas_px"] for item in items))
 
 
 def condition_of(item: Item) -> int:
@@ -98,10 +98,14 @@ class Fitted(NamedTuple):
 
 
 def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
-    """The answers by condition; those without a score are left out. Several answers to an item all count."""
-    counts, right = np.zeros((2, len(grid_of(items[0].task, side_of(items)).right)), np.int64)
+    """The answers by condition; those without a score are left out. Several answers to an item all count.
+
+    Of items on several canvases only those on the smallest count.
+    """
+    side = side_of(items)
+    counts, right = np.zeros((2, len(grid_of(items[0].task, side).right)), np.int64)
     for item, value in zip(items, errors, strict=True):
-        if not math.isnan(value):
+        if not math.isnan(value) and item.measures["canvas_px"] == side:
             condition = condition_of(item)
             counts[condition] += 1
             is_control = item.factors["control"] == "yes"
@@ -211,11 +215,21 @@ def schedule(items: Sequence[Item]) -> Schedule:
 
     Each batch has easy controls besides, of the first four at least two must be right for others to follow. The
     exemplars of a level come in an order that depends on their ids alone. Decisions depend on whole batches, never on
-    which answer arrives first. An item without an answer counts as asked, not as wrong.
+    which answer arrives first. An item without an answer counts as asked, not as wrong. Of a set with several canvases
+    one after the other is asked in this way.
     """
-    by_id = {item.item_id: item for item in items}
+    by_id, by_side = {item.item_id: item for item in items}, dict[float, list[Item]]()
+    for item in sorted(items, key=lambda item: item.measures["canvas_px"]):
+        by_side.setdefault(item.measures["canvas_px"], []).append(item)
 
     def order(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        for side, of_side in by_side.items():
+            part = [trial for trial in trials if by_id[trial.views[0].item_id].measures["canvas_px"] == side]
+            yield from of_canvas(of_side, part)
+
+    def of_canvas(
+        items: Sequence[Item], trials: Sequence[Trial]
+    ) -> Generator[tuple[Trial, ...], dict[str, float], None]:
         if not trials:
             return
         grid, errors = grid_of(items[0].task, side_of(items)), dict[str, float]()

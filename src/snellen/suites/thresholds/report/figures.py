@@ -141,3 +141,31 @@ def judgements(panels: Sequence[FunctionPanel]) -> Figure:
         axes.set_yticks((0, 0.5, 1), ("0", "50", "100 % yes"))
     figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
     return figure
+
+
+def canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Figure:
+    """Thresholds with intervals by the side of the canvas, and lines of constant pixels and of constant shares."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    start = float(np.exp(np.mean([np.log(thresholds[min(thresholds)][0]) for _, thresholds in series])))
+    ends = np.array([sides[0], sides[-1]], np.float64)
+    axes.plot(ends, [start, start], color=MUTED, linestyle="--", linewidth=0.9)
+    axes.plot(ends, start * ends / sides[0], color=MUTED, linestyle=":", linewidth=1.1)
+    for index, (name, thresholds) in enumerate(series):
+        x = np.array(list(thresholds), np.float64) * 1.03 ** (index - (len(series) - 1) / 2)
+        value, low, high = np.array(list(thresholds.values()), np.float64).T
+        appearance = series_appearance(index)
+        axes.errorbar(x, value, (value - low, high - value), linewidth=1.2, label=two_lines(name, 40), **appearance)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(list(sides), [f"{side} px" for side in sides])
+    axes.minorticks_off()
+    ticks = [2.0**power for power in range(-2, 9) if axes.get_ylim()[0] <= 2.0**power <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:g} px" for tick in ticks])
+    axes.set_xlabel("side of the canvas")
+    axes.set_ylabel("smallest gap")
+    plain_axes(axes)
+    figure.legend(loc="outside lower left", fontsize=8.5)
+    return figure
