@@ -30,6 +30,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.canvases import canvases
+from snellen.suites.thresholds.report.profile import profile
 from snellen.suites.thresholds.scoring import Fitted, amount, fitted, goodness_of_fit, point_and_spread, with_ends
 
 
@@ -74,6 +75,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if "acuity" in by_task:
         yield _chart(by_task["acuity"])
         yield from canvases(run)
+    yield from profile(by_task)
     yield _in_words(by_task)
     forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
     if forced:
