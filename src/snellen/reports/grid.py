@@ -289,7 +289,7 @@ def _remarks(run: Run) -> Mapping[tuple[str, ...], list[str]]:
     for row in lines_of(run.results[(run.results["factor"] == "") & (run.results["n"] > 0)]):
         metric = metric_in(run.suite, row)
         if metric.remark:
-            text = metric.remark.format(value=amount(row.value, metric, row.n), n=row.n)
+            text = metric.remark.format(value=value_words(row, metric), n=row.n)
             remarks.setdefault(_cell_key(row), []).append(text)
     return remarks
 

@@ -24,6 +24,7 @@ from snellen.scoring.psychometric import weibull
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.measure import SIDE
 
 
 def bank(folder: Path, tasks: Sequence[str] = ("acuity",), **options: Any) -> ItemSet:
@@ -37,18 +38,22 @@ BLIND = 1e4
 
 @dataclass(frozen=True)
 class Observer(Base):
-    """Answers by psychometric functions with these thresholds by task, in physical units, after a pause."""
+    """Answers by psychometric functions with these thresholds by task, in physical units, after a pause.
+
+    On larger canvases thresholds grow with this power of the side.
+    """
 
     items: Mapping[str, Item] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     slope: float = 3.0
     lapse: float = 0.0
+    exponent: float = 0.0
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         (view,) = prompt.views
         item = self.items[view.item_id]
         level = np.log10(item.measures[MEASURES[item.task].quantity])
-        threshold = self.thresholds[item.task]
+        threshold = self.thresholds[item.task] * (item.measures["canvas_px"] / SIDE) ** self.exponent
         sensed = weibull(level, np.log10(threshold), self.slope, self.lapse, 0.0)
         if item.factors["control"] == "yes" and threshold < BLIND:
             sensed = np.asarray(1 - self.lapse)

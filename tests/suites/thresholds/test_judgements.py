@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import ndimage
 
+from snellen.analysis.run_view import lines_of
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.score import NOT_UNDERSTOOD
+from snellen.core.score import ABOVE, BELOW, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
+from snellen.exam.run import run
+from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.scoring.equality import Equality, equality
@@ -150,6 +154,66 @@ def test_reports_give_bias_and_precision(items: ItemSet, tmp_path: Path) -> None
     assert listed["bias"].figure is not None
     assert len(listed["bias"].figure().axes) == 2
     assert "functions" not in listed
+
+
+def estimates(items: ItemSet, says_yes: Callable[[Item], bool], task: str = "touching") -> tuple[Any, Any]:
+    """(point, spread) of a subject's answers to all test items of a task."""
+    of_task = [item for item in items.task(task) if item.split == "test"]
+    errors = [float(says_yes(item) != (item.answer == "yes")) for item in of_task]
+    return threshold(MEASURES[task], of_task, errors, is_point=True), threshold(MEASURES[task], of_task, errors)
+
+
+def test_points_beyond_the_levels_are_bounds_and_have_no_spread(items: ItemSet) -> None:
+    far = estimates(items, lambda item: item.measures["gap_diameters"] <= 0.4)
+    near = estimates(items, lambda item: item.measures["gap_diameters"] <= -0.25)
+    assert (far[0].state, far[0].value) == (ABOVE, 0.4)
+    assert (near[0].state, near[0].value) == (BELOW, -0.2)
+    for point, spread in (far, near):
+        assert math.isnan(point.low)
+        assert (spread.state, spread.note) == ("cannot be graded", "the point of equality is beyond the levels")
+
+
+def test_an_exact_judge_has_a_spread_below_half_a_step(items: ItemSet) -> None:
+    point, spread = estimates(items, lambda item: item.answer == "yes")
+    # Levels are .04 apart: yes up to 0, no from .04.
+    assert point.low < 0.02 < point.high
+    assert 0.0 < point.value < 0.04
+    assert (spread.state, spread.value) == (BELOW, pytest.approx(0.02))
+
+
+def test_six_of_eight_easy_questions_are_not_enough(items: ItemSet) -> None:
+    controls = [item for item in items.task("touching") if item.factors["control"] == "yes" and item.split == "test"]
+    measure = MEASURES["touching"]
+    assert threshold(measure, controls[:8], [1.0] * 2 + [0.0] * 6).state == NOT_UNDERSTOOD
+    assert threshold(measure, controls[:8], [1.0] + [0.0] * 7).state != NOT_UNDERSTOOD
+
+
+def test_a_fake_judges_around_its_place_among_the_levels(items: ItemSet, tmp_path: Path) -> None:
+    names = ["fake:threshold=6", "fake:threshold=11", "fake:constant=yes"]
+    run(items, names, tmp_path / "run", show_progress=False)
+    loaded = load_run(tmp_path / "run")
+    points = {(row.subject, row.task): row for row in lines_of(loaded.results) if row.metric == "point"}
+    for name, level in (("fake:threshold=6", 5), ("fake:threshold=11", 10)):
+        for task in TASKS:
+            assert points[name, task].low < MEASURES[task].levels[level] < points[name, task].high
+            assert points["fake:constant=yes", task].state == NOT_UNDERSTOOD
+    by_arm = {line.arm: line.cells for line in main_grid(loaded).lines}
+    cell = by_arm["fake:threshold=11"][0]
+    assert cell is not None
+    (remark,) = cell.remarks
+    assert remark == f"point of equality {points['fake:threshold=11', 'touching'].value:#.2g}"
+
+
+def test_a_negative_point_is_told_by_its_size(items: ItemSet, tmp_path: Path) -> None:
+    responses = asked_of(tmp_path, items, [judge(items, "py:strict", -0.12, 0.03), judge(items, "py:fair", 0.0, 0.05)])
+    write_scores(tmp_path, score(responses, items, SUITE), "strict")
+    table = by_name(sections(load_run(tmp_path)))["bias"].table.set_index(["task", "subject"])
+    words = table.loc[("touching", "py:strict"), "in words"]
+    assert words.startswith("calls circles touching only from an overlap of 0.1")
+    low, high = (float(end) for end in words.partition("[")[2].partition("]")[0].split(", "))
+    assert 0.05 < low < 0.12 < high < 0.2
+    assert "which is no clear bias" in table.loc[("touching", "py:fair"), "in words"]
+    assert "no clear bias" not in words
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from snellen.core.subject import Base
 
 SLOPE, LAPSE = 3.0, 0.02
 """The slope per log10 unit, and the share of wrong answers to easy questions."""
+SPREAD = 1.5
+"""The standard deviation of what is judged, in distances of the levels of a task."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,9 @@ class Planted(Base):
 
     The threshold is at the place `threshold` among the levels of a task: 1 is the hardest, 2.5 between the second and
     the third. What it does not see, it guesses.
+
+    Items with two `sides` (in `latent`: the answers at low and at high levels) are judged: at the place `threshold`
+    both are equally frequent.
     """
 
     items: Mapping[str, Item] = field(default_factory=dict, repr=False)
@@ -41,12 +46,17 @@ class Planted(Base):
 
     def _answer(self, view: View, rng: np.random.Generator) -> str:
         item, offered = self.items[view.item_id], view.reply.offered
-        hashes = {image.stored_sha256 for image in view.query}
+        is_shown = {image.sha256 for image in item.query} <= {image.stored_sha256 for image in view.query}
         levels = self._levels[item.task]
         threshold = np.interp(self.threshold, np.arange(1, len(levels) + 1), levels)
+        if sides := item.latent.get("sides"):
+            if not is_shown or rng.random() < 2 * LAPSE:
+                return view.reply.name(str(rng.choice(offered)))
+            spread = SPREAD * float(np.ptp(levels)) / max(len(levels) - 1, 1)
+            return view.reply.write(sides[int(item.latent["level"] + rng.normal(0, spread) > threshold)])
         detected = 1 - 2.0 ** -(10.0 ** (SLOPE * (item.latent["level"] - threshold)))
         probability = 1 - LAPSE if item.factors.get("control") == "yes" else (1 - LAPSE) * detected
-        if {image.sha256 for image in item.query} <= hashes and rng.random() < probability:
+        if is_shown and rng.random() < probability:
             return view.reply.write(item.answer)
         return view.reply.name(str(rng.choice(offered)))
 

@@ -1,4 +1,4 @@
-"""Thresholds of people as printed, with the conditions under which they hold. They are no ceilings of the report.
+"""Thresholds of people as printed, and of ideal observers as measured. They are no ceilings of the report.
 
 People's thresholds are in angles or at a distance of the eye; the images have pixels. One minute of arc is
 `PX_PER_ARCMIN` pixels only at the distance at which a person sees that many, so norms are printed beside nobody who was
@@ -7,6 +7,7 @@ not examined at a known distance.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -26,6 +27,25 @@ NORMS: tuple[Norm, ...] = (
     Norm("orientation", 0.6, "degrees", "lines near the vertical or the horizontal", "PMID 2247953"),
 )
 """Norms of the measures of this suite; other measures have own people only (docs/thresholds.md)."""
+
+
+NOISE = 256.0
+"""Standard deviation of the ideal observer's noise in every pixel and channel, in grey levels."""
+IDEAL: Mapping[str, float] = {
+    "acuity": 2.43,
+    "vernier": 0.340,
+    "contrast": 19.1,
+    "colour-difference": 2.05,
+    "orientation": 0.573,
+    "length": 4.15,
+}
+"""Thresholds of an ideal observer of this suite with noise, in the units of the tasks, on a canvas of 448 px.
+
+It knows everything of an image but the answer. Measured by `python -m tests.helpers.ideal_observers`; see
+docs/measurements/thresholds.md. An observer of numbers would know where the dots are and need not count.
+"""
+SAME_IDEAL: Mapping[str, str] = {"crowded-acuity": "acuity"}
+"""Tasks with the ideal observer of another: whoever knows the other rings can subtract them."""
 
 
 def pixels(arcmin: float, distance_cm: float, px_per_cm: float) -> float:

@@ -2,7 +2,8 @@
 
 A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Judgements with
 yes and no have the spread of what is judged in its place, and the point at which both are equally frequent. Half of the
-controls or fewer right: the subject did not understand the question, and has no threshold.
+controls or fewer right: the subject did not understand the question, and has no threshold. Of judgements three quarters
+or fewer, since a subject that always gives the same answer has half of them right, and one that guesses often more.
 """
 
 from __future__ import annotations
@@ -67,8 +68,8 @@ def grid_of(task: str, side: int) -> FunctionGrid:
 
 
 def side_of(items: Sequence[Item]) -> int:
-    """The side of the canvas of items of one set, in pixels."""
-    return round(items[0].measures["canvas_px"])
+    """The side of the canvas of items of one set, in pixels; of several the smallest."""
+    return round(min(item.measures["canvas_px"] for item in items))
 
 
 def condition_of(item: Item) -> int:
@@ -87,19 +88,24 @@ class Fitted(NamedTuple):
     functions: FunctionGrid
     answers: Answers
     side: int
+    is_judgement: bool
 
     @property
     def is_understood(self) -> bool:
-        """True unless half of the controls or fewer were answered right."""
+        """True unless half of the controls (of judgements three quarters) or fewer were answered right."""
         controls, right = int(self.answers.counts[-1]), int(self.answers.right[-1])
-        return not controls or 2 * right > controls
+        return not controls or (4 * right > 3 * controls if self.is_judgement else 2 * right > controls)
 
 
 def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
-    """The answers by condition; those without a score are left out. Several answers to an item all count."""
-    counts, right = np.zeros((2, len(grid_of(items[0].task, side_of(items)).right)), np.int64)
+    """The answers by condition; those without a score are left out. Several answers to an item all count.
+
+    Of items on several canvases only those on the smallest count.
+    """
+    side = side_of(items)
+    counts, right = np.zeros((2, len(grid_of(items[0].task, side).right)), np.int64)
     for item, value in zip(items, errors, strict=True):
-        if not math.isnan(value):
+        if not math.isnan(value) and item.measures["canvas_px"] == side:
             condition = condition_of(item)
             counts[condition] += 1
             is_control = item.factors["control"] == "yes"
@@ -113,7 +119,7 @@ def fitted(items: Sequence[Item], errors: Sequence[float]) -> Fitted:
     """The fit to the answers to items of one task."""
     side = side_of(items)
     grid, answers = grid_of(items[0].task, side), answers_of(items, errors)
-    return Fitted(fit(grid, answers), grid, answers, side)
+    return Fitted(fit(grid, answers), grid, answers, side, MEASURES[items[0].task].is_judgement)
 
 
 def digits(value: float) -> str:
@@ -131,8 +137,8 @@ def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
     return f"{amount(value, measure)} [{digits(low)}, {digits(high)}]"
 
 
-def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) -> Measurement:
-    """The threshold of a subject, with its 95 % credible interval."""
+def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], is_point: bool = False) -> Measurement:
+    """The threshold of a subject with its 95 % interval; of a judgement the spread, or the point of equality."""
     if not items:
         return Measurement(math.nan, math.nan, math.nan, "", "not asked", "")
     result = fitted(items, errors)
@@ -142,33 +148,47 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float]) 
             math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, f"{right} of {controls} easy questions right"
         )
     if measure.is_judgement:
-        return _judgement(measure, result)
-    levels = measure.levels_on(result.side)
-    value, low, high = (float(10**end) for end in result.fit[:3])
-    for is_beyond, bound, state in ((value < levels[0], levels[0], BELOW), (value > levels[-1], levels[-1], ABOVE)):
+        estimate = point_and_spread(measure, result)[0 if is_point else 1]
+    else:
+        levels = measure.levels_on(result.side)
+        value, low, high = (float(10**end) for end in result.fit[:3])
+        estimate = _within((value, low, high), (levels[0], levels[-1]), measure)
+    if estimate.state == MEASURED and goodness_of_fit(measure.task, result) < NO_FIT:
+        return replace(estimate, note=f"{estimate.note}; the answers fit no psychometric function")
+    return estimate
+
+
+def goodness_of_fit(task: str, fitted_answers: Fitted) -> float:
+    """The share of simulated observers whose answers fit no better (`deviance_p`)."""
+    return deviance_p(fitted_answers.functions, fitted_answers.answers, stream("goodness of fit", task))
+
+
+def _within(ends: tuple[float, float, float], bounds: tuple[float, float], measure: Measure) -> Measurement:
+    """A value with its interval, or the bound that it is beyond."""
+    for is_beyond, bound, state in ((ends[0] < bounds[0], bounds[0], BELOW), (ends[0] > bounds[1], bounds[1], ABOVE)):
         if is_beyond:
             return Measurement(bound, math.nan, math.nan, "", state, "")
-    notes = [with_ends(value, low, high, measure)]
-    if deviance_p(result.functions, result.answers, stream("goodness of fit", measure.task)) < NO_FIT:
-        notes.append("the answers fit no psychometric function")
-    return Measurement(value, low, high, CREDIBLE, MEASURED, "; ".join(notes))
+    return Measurement(*ends, CREDIBLE, MEASURED, with_ends(*ends, measure))
 
 
-def _judgement(measure: Measure, fitted_answers: Fitted) -> Measurement:
-    """The spread of a judgement; its note has the point of equality, too."""
+def point_and_spread(measure: Measure, fitted_answers: Fitted) -> tuple[Measurement, Measurement]:
+    """The point of equality and the spread of a judgement.
+
+    The levels measure points between them, and spreads from half their distance to half their range. Around a point
+    beyond them no spread is known.
+    """
     judged = equality(fitted_answers.functions, fitted_answers.answers)
-    point = with_ends(judged.point, judged.point_low, judged.point_high, measure)
-    notes = [
-        f"spread {with_ends(judged.spread, judged.spread_low, judged.spread_high, measure)}, yes and no equally often "
-        f"at {point}"
-    ]
-    if deviance_p(fitted_answers.functions, fitted_answers.answers, stream("goodness of fit", measure.task)) < NO_FIT:
-        notes.append("the answers fit no psychometric function")
-    return Measurement(judged.spread, judged.spread_low, judged.spread_high, CREDIBLE, MEASURED, "; ".join(notes))
+    least, most = measure.levels[0], measure.levels[-1]
+    point = _within(judged[:3], (least, most), measure)
+    if point.state != MEASURED:
+        note = "the point of equality is beyond the levels"
+        return point, Measurement(math.nan, math.nan, math.nan, "", "cannot be graded", note)
+    narrow, wide = (measure.levels[1] - least) / 2, (most - least) / 2
+    return point, _within(judged[3:], (narrow, wide), measure)
 
 
 def protocols(measure: Measure) -> Mapping[str, Protocol]:
-    """The protocols of a task: `strict`, whose main metric is the threshold."""
+    """The protocols of a task: `strict`, whose main metric is the threshold; of a judgement the spread."""
     metric = Metric(
         "threshold",
         error,
@@ -178,7 +198,16 @@ def protocols(measure: Measure) -> Mapping[str, Protocol]:
         estimate=partial(threshold, measure),
         title=f"{'spread' if measure.is_judgement else 'threshold'}, {measure.unit}",
     )
-    return {"strict": strict(metric, ACCURACY)}
+    if not measure.is_judgement:
+        return {"strict": strict(metric, ACCURACY)}
+    point = replace(
+        metric,
+        name="point",
+        estimate=partial(threshold, measure, is_point=True),
+        title=f"point of equality, {measure.unit}",
+        remark="point of equality {value}",
+    )
+    return {"strict": strict(metric, point, ACCURACY)}
 
 
 def schedule(items: Sequence[Item]) -> Schedule:
@@ -186,11 +215,21 @@ def schedule(items: Sequence[Item]) -> Schedule:
 
     Each batch has easy controls besides, of the first four at least two must be right for others to follow. The
     exemplars of a level come in an order that depends on their ids alone. Decisions depend on whole batches, never on
-    which answer arrives first. An item without an answer counts as asked, not as wrong.
+    which answer arrives first. An item without an answer counts as asked, not as wrong. Of a set with several canvases
+    one after the other is asked in this way.
     """
-    by_id = {item.item_id: item for item in items}
+    by_id, by_side = {item.item_id: item for item in items}, dict[float, list[Item]]()
+    for item in sorted(items, key=lambda item: item.measures["canvas_px"]):
+        by_side.setdefault(item.measures["canvas_px"], []).append(item)
 
     def order(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        for side, of_side in by_side.items():
+            part = [trial for trial in trials if by_id[trial.views[0].item_id].measures["canvas_px"] == side]
+            yield from of_canvas(of_side, part)
+
+    def of_canvas(
+        items: Sequence[Item], trials: Sequence[Trial]
+    ) -> Generator[tuple[Trial, ...], dict[str, float], None]:
         if not trials:
             return
         grid, errors = grid_of(items[0].task, side_of(items)), dict[str, float]()

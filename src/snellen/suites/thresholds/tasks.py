@@ -39,6 +39,7 @@ def _task(measure: Measure) -> Task:
         method=_method,
         protocols=protocols(measure),
         train_split="train",
+        split_by=("canvas",) * (len(measure.canvases) > 1),
         question_for_people=lambda view: measure.question_for_people,
         schedule=schedule,
         most_items=MOST_ITEMS,

@@ -27,8 +27,8 @@ from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
 SUITE, VERSION = "thresholds", "1"
-SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048")}
-"""The side of the canvas in pixels; tasks that cannot be drawn on a larger one are left out."""
+SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048", "all")}
+"""The side of the canvas in pixels, or all sides; tasks that cannot be drawn on a larger canvas are left out."""
 EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
 EASY, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 32, 8
@@ -41,20 +41,22 @@ SECONDS_AN_IMAGE, BYTES_AN_IMAGE = 0.013, 12_000
 """CPU time and disk space of an image, for plans."""
 
 
-def side_of(options: BuildOptions) -> int:
-    """The side of the canvas."""
-    return int(options.setting("canvas", SETTINGS))
+def sides_of(options: BuildOptions) -> tuple[int, ...]:
+    """The sides of the canvases."""
+    chosen = options.setting("canvas", SETTINGS)
+    return tuple(int(side) for side in SETTINGS["canvas"] if side != "all" and chosen in (side, "all"))
 
 
 def measures_of(options: BuildOptions) -> list[Measure]:
     """The measures that are built. Raises SnellenError for unknown ones, and for those without such a canvas."""
-    side = side_of(options)
-    fitting = [measure for measure in MEASURES.values() if side in measure.canvases]
+    sides = sides_of(options)
+    fitting = [measure for measure in MEASURES.values() if set(sides) <= set(measure.canvases)]
     options.refuse_others(SUITE, MEASURES, ())
     for name in options.tasks:
-        if side not in MEASURES[name].canvases:
-            sizes = ", ".join(map(str, MEASURES[name].canvases))
-            raise SnellenError(f"{SUITE}: {name} has no canvas of {side} px; --set canvas= takes {sizes} for it")
+        for side in sides:
+            if side not in MEASURES[name].canvases:
+                sizes = ", ".join(map(str, MEASURES[name].canvases))
+                raise SnellenError(f"{SUITE}: {name} has no canvas of {side} px; --set canvas= takes {sizes} for it")
     return [measure for measure in fitting if not options.tasks or measure.task in options.tasks]
 
 
@@ -72,7 +74,7 @@ def conditions(measure: Measure, count: int) -> list[tuple[int, str]]:
 
 
 def count_of(options: BuildOptions) -> int:
-    """The number of test items of a task."""
+    """The number of test items of a task on a canvas."""
     return options.test_items(SUITE, EXEMPLARS * (LEVELS + 1), QUICK_EXEMPLARS * (LEVELS + 1))
 
 
@@ -88,24 +90,25 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Count, seed, canvas."""
-        tasks = [measure.task for measure in measures_of(options)]
+        tasks, canvases = [measure.task for measure in measures_of(options)], len(sides_of(options))
         return {
-            "counts": dict.fromkeys(tasks, count_of(options)),
-            "train": EASY * train_exemplars(options),
+            "counts": dict.fromkeys(tasks, count_of(options) * canvases),
+            "train": EASY * train_exemplars(options) * canvases,
             "seed": options.seed,
             **options.changed(SETTINGS),
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Items, seconds and bytes."""
-        count, measures = count_of(options), measures_of(options)
-        images, share = len(measures) * (count + EASY * train_exemplars(options)), (side_of(options) / SIDE) ** 2
+        count, measures, sides = count_of(options), measures_of(options), sides_of(options)
+        images = len(measures) * (count + EASY * train_exemplars(options))
+        sizes = images * sum((side / SIDE) ** 2 for side in sides)
         return {
             "suite": SUITE,
-            "images": images,
-            "items": dict.fromkeys((measure.task for measure in measures), count),
-            "seconds": round(images * SECONDS_AN_IMAGE * share / options.workers),
-            "bytes": round(images * BYTES_AN_IMAGE * share),
+            "images": images * len(sides),
+            "items": dict.fromkeys((measure.task for measure in measures), count * len(sides)),
+            "seconds": round(sizes * SECONDS_AN_IMAGE / options.workers),
+            "bytes": round(sizes * BYTES_AN_IMAGE),
             "workers": options.workers,
         }
 
@@ -113,9 +116,12 @@ class Generated:
         """Draw the images and write the items."""
         refuse_existing(options.out)
         root, is_blank = options.out / "media", options.renderer == "blank"
-        bank = Bank(options.seed, side_of(options), root, train_exemplars(options), is_blank)
-        tasks = [measure.task for measure in measures_of(options)]
-        shards = [Shard(task, BankTask(bank, task, count_of(options))) for task in tasks]
+        sides, tasks = sides_of(options), [measure.task for measure in measures_of(options)]
+        shards = [
+            Shard(f"{task}-{bank.side}" if bank.is_part else task, BankTask(bank, task, count_of(options)))
+            for task in tasks
+            for bank in (Bank(options.seed, s, root, train_exemplars(options), is_blank, len(sides) > 1) for s in sides)
+        ]
         with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
             of_tasks = map_shards(_items_of, shards, workers=1 if is_blank else options.workers, progress=progress)
         items = [item for of_task in of_tasks for item in of_task]
@@ -130,13 +136,17 @@ class Generated:
 
 @dataclass(frozen=True)
 class Bank:
-    """The items of one seed on a canvas of one side, with images in the media folder `root`; blank if `is_blank`."""
+    """The items of one seed on a canvas of one side, with images in the media folder `root`; blank if `is_blank`.
+
+    If it is a part of a set with several canvases, its items are named after the canvas.
+    """
 
     seed: int
     side: int
     root: Path
     train_exemplars: int = TRAIN_EXEMPLARS
     is_blank: bool = False
+    is_part: bool = False
 
     def items(self, measure: Measure, count: int) -> Iterator[Item]:
         """The test items of a measure, then its training items."""
@@ -170,7 +180,9 @@ class Bank:
         drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
         image, name = media.add_image(drawing.image, quick=True), measure.answers[answer]
         factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
-        handle = f"generated/{measure.task}-{split}-{number:04d}"
+        if self.is_part:
+            factors["canvas"] = str(self.side)
+        handle = f"generated/{measure.task}-{f'{self.side}-' * self.is_part}{split}-{number:04d}"
         return Item(
             item_id=handle,
             suite=SUITE,
@@ -191,6 +203,7 @@ class Bank:
                 "shows": {image.sha256: {"answer": name}},
                 "claims": {key: {"answer": [key]} for key in measure.answers},
                 "level": round(amount if measure.is_judgement else math.log10(amount), 6),
+                **({"sides": list(measure.answers)} if measure.is_judgement else {}),
             },
             provenance={"source": "generated", "seed": self.seed},
         )

@@ -72,6 +72,7 @@ TOUCHING = Measure(
     most_yes=0.0,
     draw=draw_circles,
     sentence="calls circles touching up to a gap of {value}",
+    negative_sentence="calls circles touching only from an overlap of {value}",
 )
 SAME_LENGTH = Measure(
     task="same-length",
@@ -86,4 +87,5 @@ SAME_LENGTH = Measure(
     most_yes=0.0,
     draw=draw_bars,
     sentence="calls an upright bar as long as a level one if it is longer by {value}",
+    negative_sentence="calls an upright bar as long as a level one if it is shorter by {value}",
 )

@@ -63,7 +63,8 @@ class Measure:
     equally many (spatial frequencies); empty for one kind. `canvases` are the sides that it can be drawn on.
 
     A judgement is answered by yes up to the level `most_yes` and by no beyond. Its levels are signed and equally far
-    apart, and half of its controls are at `control_yes`.
+    apart, and half of its controls are at `control_yes`. `sentence` has its point of equality, or if that is negative
+    `negative_sentence` its size.
     """
 
     task: str
@@ -81,6 +82,7 @@ class Measure:
     decimals: int = 2
     most_yes: float = math.nan
     control_yes: float = math.nan
+    negative_sentence: str = ""
 
     @property
     def is_judgement(self) -> bool:

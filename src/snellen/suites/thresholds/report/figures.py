@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.analysis.plots import FAINT, INK, MAX_SERIES, MUTED, plain_axes, series_appearance, two_lines
+from snellen.analysis.plots import FAINT, INK, MAX_SERIES, MUTED, plain_axes, series_appearance, side_by_side, two_lines
 from snellen.core.score import MEASURED
 from snellen.suites.thresholds.drawing import coverage, landolt
 from snellen.suites.thresholds.measures.measure import Measure
@@ -140,4 +140,60 @@ def judgements(panels: Sequence[FunctionPanel]) -> Figure:
         plain_axes(axes)
         axes.set_yticks((0, 0.5, 1), ("0", "50", "100 % yes"))
     figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
+    return figure
+
+
+def canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Figure:
+    """Thresholds with intervals by the side of the canvas, and lines of constant pixels and of constant shares."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    start = float(np.exp(np.mean([np.log(thresholds[min(thresholds)][0]) for _, thresholds in series])))
+    ends = np.array([sides[0], sides[-1]], np.float64)
+    axes.plot(ends, [start, start], color=MUTED, linestyle="--", linewidth=0.9)
+    axes.plot(ends, start * ends / sides[0], color=MUTED, linestyle=":", linewidth=1.1)
+    for index, (name, thresholds) in enumerate(series):
+        x = np.array(list(thresholds), np.float64) * 1.03 ** (index - (len(series) - 1) / 2)
+        value, low, high = np.array(list(thresholds.values()), np.float64).T
+        appearance = series_appearance(index)
+        axes.errorbar(x, value, (value - low, high - value), linewidth=1.2, label=two_lines(name, 40), **appearance)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(list(sides), [f"{side} px" for side in sides])
+    axes.minorticks_off()
+    ticks = [2.0**power for power in range(-2, 9) if axes.get_ylim()[0] <= 2.0**power <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:g} px" for tick in ticks])
+    axes.set_xlabel("side of the canvas")
+    axes.set_ylabel("smallest gap")
+    plain_axes(axes)
+    figure.legend(loc="outside lower left", fontsize=8.5)
+    return figure
+
+
+def profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str]) -> Figure:
+    """One row per task: multiples of the ideal observer's threshold with their intervals; bounds are hollow."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 0.55 * len(tasks) + 1.6), layout="constrained")
+    axes = figure.subplots()
+    for index, (name, multiples) in enumerate(series):
+        appearance, offset = series_appearance(index), side_by_side(index, len(series), 0.6 / len(series))
+        axes.plot([], [], linestyle="none", label=two_lines(name, 40), **appearance)
+        for multiple in multiples:
+            y = tasks.index(multiple.task) + offset
+            fill = "white" if np.isnan(multiple.low) else appearance["color"]
+            axes.plot((multiple.low, multiple.high), (y, y), color=appearance["color"], linewidth=1.4)
+            axes.plot([multiple.value], [y], linestyle="none", **appearance, markerfacecolor=fill)
+    axes.axvline(1.0, color=MUTED, linestyle="--", linewidth=0.9)
+    axes.set_xscale("log")
+    least, most = axes.get_xlim()
+    ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if least <= tick <= most]
+    axes.set_xticks(ticks, [f"x{tick:g}" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(tasks)), list(tasks))
+    axes.invert_yaxis()
+    axes.set_xlabel("threshold, as a multiple of the ideal observer's")
+    plain_axes(axes)
+    figure.legend(loc="outside lower left", ncols=2, fontsize=8.5)
     return figure

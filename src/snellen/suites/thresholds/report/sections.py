@@ -23,15 +23,15 @@ from snellen.analysis.run_view import (
     score_rows,
 )
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
-from snellen.core.seeds import stream
-from snellen.scoring.equality import equality
-from snellen.scoring.psychometric import credible_ends, deviance_p, posterior
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
+from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
-from snellen.suites.thresholds.scoring import Fitted, amount, fitted, with_ends
+from snellen.suites.thresholds.report.canvases import canvases
+from snellen.suites.thresholds.report.profile import profile
+from snellen.suites.thresholds.scoring import Fitted, amount, fitted, goodness_of_fit, point_and_spread, with_ends
 
 
 class ArmThreshold(NamedTuple):
@@ -74,6 +74,8 @@ def sections(run: Run) -> Iterator[ReportSection]:
         return
     if "acuity" in by_task:
         yield _chart(by_task["acuity"])
+        yield from canvases(run)
+    yield from profile(by_task)
     yield _in_words(by_task)
     forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
     if forced:
@@ -103,16 +105,20 @@ def _share(threshold: ArmThreshold, side: int) -> str:
 
 def _cell(threshold: ArmThreshold) -> str:
     """The threshold as a text, or the state in its place."""
-    measure = MEASURES[threshold.task]
-    if threshold.state == MEASURED:
-        return with_ends(threshold.value, threshold.low, threshold.high, measure)
-    sign = {BELOW: "less than ", ABOVE: "more than "}.get(threshold.state)
-    return f"{sign}{amount(threshold.value, measure)}" if sign else threshold.state
+    return _in_place(threshold.task, threshold)
+
+
+def _in_place(task: str, estimate: ArmThreshold | Measurement) -> str:
+    measure = MEASURES[task]
+    if estimate.state == MEASURED:
+        return with_ends(estimate.value, estimate.low, estimate.high, measure)
+    sign = {BELOW: "less than ", ABOVE: "more than "}.get(estimate.state)
+    return f"{sign}{amount(estimate.value, measure)}" if sign else estimate.state
 
 
 def in_words(threshold: ArmThreshold) -> str:
     """What a threshold says, as a sentence without its subject."""
-    if MEASURES[threshold.task].is_judgement and threshold.state == MEASURED:
+    if MEASURES[threshold.task].is_judgement and threshold.state != NOT_UNDERSTOOD:
         return _judged_in_words(threshold)
     if threshold.state in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
@@ -122,9 +128,15 @@ def in_words(threshold: ArmThreshold) -> str:
 
 def _judged_in_words(threshold: ArmThreshold) -> str:
     measure = MEASURES[threshold.task]
-    judged = equality(threshold.result.functions, threshold.result.answers)
-    point, spread = with_ends(*judged[:3], measure), with_ends(*judged[3:], measure)
-    return f"{measure.sentence.format(value=point)}; spread {spread}"
+    point, spread = point_and_spread(measure, threshold.result)
+    is_negative = point.value < 0
+    value, low, high = (-point.value, -point.high, -point.low) if is_negative else (point.value, point.low, point.high)
+    if point.state != MEASURED:
+        text = f"more than {amount(value, measure)}"
+    else:
+        text = with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
+    sentence = (measure.negative_sentence if is_negative else measure.sentence).format(value=text)
+    return f"{sentence}; spread {_in_place(threshold.task, spread)}"
 
 
 def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
@@ -141,10 +153,10 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
         curves = []
         for threshold in thresholds:
             point = spread = DASH
-            if threshold.state == MEASURED:
-                judged = equality(threshold.result.functions, threshold.result.answers)
-                point, spread = with_ends(*judged[:3], measure), with_ends(*judged[3:], measure)
-                curves.append((threshold.name, MEASURED, *judged[:3], *curve(threshold)))
+            if threshold.state != NOT_UNDERSTOOD:
+                both = point_and_spread(measure, threshold.result)
+                point, spread = (_in_place(task, estimate) for estimate in both)
+                curves.append((threshold.name, MEASURED, both[0].value, both[0].low, both[0].high, *curve(threshold)))
             rows.append([task, threshold.name, point, spread, in_words(threshold)])
         if curves:
             panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
@@ -166,11 +178,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
         for threshold in thresholds:
             answers, fit = threshold.result.answers, threshold.result.fit
             is_fitted = threshold.state == MEASURED
-            p = (
-                deviance_p(threshold.result.functions, answers, stream("goodness of fit", task))
-                if is_fitted
-                else float("nan")
-            )
+            p = goodness_of_fit(task, threshold.result) if is_fitted else float("nan")
             rows.append(
                 [
                     task,

@@ -1,0 +1,101 @@
+"""Canvas against threshold: whether pixels arrive as sent, or images are made a fixed size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.cells import DASH
+from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, rows_by_arm
+from snellen.analysis.section import ReportSection, Run
+from snellen.core.score import ABOVE, BELOW, MEASURED
+from snellen.suites.thresholds.measures.acuity import ACUITY
+from snellen.suites.thresholds.report import figures
+from snellen.suites.thresholds.scoring import amount, with_ends
+
+NORMAL_END = 1.96
+
+
+class Exponent(NamedTuple):
+    """The exponent of a power function of the canvas that the threshold in pixels is, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def exponent(thresholds: Mapping[int, Sequence[float]]) -> Exponent | None:
+    """The exponent from (value, low, high) in pixels by canvas, weighted by the widths of intervals in log units.
+
+    0 if the threshold is constant in pixels, 1 if it is a constant share of the canvas. None for fewer than two.
+    """
+    if len(thresholds) < 2:
+        return None
+    x = np.log(list(thresholds))
+    y, low, high = np.log(np.array(list(thresholds.values()), np.float64)).T
+    weights = (2 * NORMAL_END / (high - low)) ** 2
+    x = x - np.average(x, weights=weights)
+    precision = float(weights @ x**2)
+    value, half = float(weights @ (x * y)) / precision, NORMAL_END / math.sqrt(precision)
+    return Exponent(value, value - half, value + half)
+
+
+def verdict(power: Exponent | None) -> str:
+    """What an exponent says about the images."""
+    if power is None:
+        return "cannot be told from fewer than two thresholds"
+    is_native, is_fixed = (power.low <= end <= power.high for end in (0, 1))
+    if is_native and is_fixed:
+        return "cannot tell: the intervals allow a constant gap in pixels and a constant share of the canvas"
+    if is_native:
+        return "needs the same gap in pixels on every canvas: pixels arrive as sent"
+    if is_fixed:
+        return "needs the same share of every canvas: images are made a fixed size"
+    if 0 < power.value < 1:
+        return "needs a larger gap on a larger canvas, but not in proportion: only large images are made smaller"
+    return "is neither constant in pixels nor in shares of the canvas"
+
+
+def canvases(run: Run) -> Iterator[ReportSection]:
+    """The section of a run on several canvases."""
+    rows = result_rows(run, ACUITY.task, "canvas")
+    sides = sorted(map(int, rows["level"].unique())) if len(rows) else []
+    if len(sides) < 2:
+        return
+    by_arm, lines, series = rows_by_arm(rows), [], list[tuple[str, Mapping[int, Sequence[float]]]]()
+    for arm in examined(main_arms(run)):
+        levels = by_arm.get(ReportArm(arm.subject, arm.condition), {})
+        thresholds = {
+            side: (row.value, row.low, row.high)
+            for side in sides
+            if (row := levels.get(str(side))) is not None and row.state == MEASURED
+        }
+        power, name = exponent(thresholds), arm_name(arm.subject, arm.condition)
+        text = DASH if power is None else f"{power.value:.2f} [{power.low:.2f}, {power.high:.2f}]"
+        lines.append([name, *(_cell(levels.get(str(side))) for side in sides), text, verdict(power)])
+        if thresholds:
+            series.append((name, thresholds))
+    note = (
+        "The smallest gap of a ring on canvases of several sides, with 95 % credible intervals. A gap that is constant "
+        "in pixels (the dashed line) means that pixels arrive as sent; one that grows like the canvas (the dotted "
+        "line) means that images of every size are made one size. The exponent is the slope of the logarithm of the "
+        "gap against that of the side: 0 on the dashed line, 1 on the dotted one."
+    )
+    table = pd.DataFrame(lines, columns=["subject", *(f"{side} px" for side in sides), "exponent", "in words"])
+    figure = partial(figures.canvases, series[:MAX_SERIES], sides) if series else None
+    yield ReportSection("Canvas against threshold", note, table, figure, "canvases")
+
+
+def _cell(row: Any) -> str:
+    if row is None:
+        return DASH
+    if row.state == MEASURED:
+        return with_ends(row.value, row.low, row.high, ACUITY)
+    sign = {BELOW: "less than ", ABOVE: "more than "}.get(row.state)
+    return f"{sign}{amount(row.value, ACUITY)}" if sign else str(row.state)
