@@ -696,7 +696,7 @@ def test_what_costs_the_server_more_than_its_sender_is_refused(tmp_path: Path) -
 def test_a_request_before_the_end_of_a_response_waits() -> None:
     """A client that has all bytes of a file sends the next request before the server has ended the response."""
 
-    async def talk() -> list[bytes]:
+    async def exchanged() -> list[bytes]:
         release = asyncio.Event()
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -721,7 +721,7 @@ def test_a_request_before_the_end_of_a_response_waits() -> None:
         server.close()
         return responses
 
-    assert [response[:12] for response in asyncio.run(talk())] == [b"HTTP/1.1 200"] * 3
+    assert [response[:12] for response in asyncio.run(exchanged())] == [b"HTTP/1.1 200"] * 3
 
 
 @pytest.mark.slow
