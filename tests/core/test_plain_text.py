@@ -66,6 +66,8 @@ def test_a_reason_is_one_short_line() -> None:
         ("b;- 1+cmd", "b;'- 1+cmd"),
         ("\t=1", "'\t=1"),
         ("list:\n- a", "list:\n- a"),
+        ("a\n=1+1", "a\n'=1+1"),
+        ("\r=1", "'\n'=1"),
     ],
 )
 def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: str, written: str) -> None:

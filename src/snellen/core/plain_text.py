@@ -48,6 +48,8 @@ def control_character(text: str) -> str | None:
 
 _BORDERS = re.compile('([;\t|"])')
 """Characters at which some settings of spreadsheets begin a new cell."""
+_LINE_AS_FORMULA = re.compile(r"\n(?=[=@])")
+"""The beginning of a line that would be a formula; lists begin with + or -, and stay."""
 
 
 def no_formula(cell: Any) -> Any:
@@ -59,7 +61,7 @@ def no_formula(cell: Any) -> Any:
     """
     if not isinstance(cell, str):
         return cell
-    cell = cell.replace("\r\n", "\n").replace("\r", "\n")
+    cell = _LINE_AS_FORMULA.sub("\n'", cell.replace("\r\n", "\n").replace("\r", "\n"))
     if cell[:1] in ("\t", "\n") and len(cell) > 1:
         return f"'{cell}"
     if _BORDERS.search(cell) is None:

@@ -67,7 +67,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     deleted = sum(_delete(root, stored.number) for stored in in_database)
     has_copies = (root / RESULTS).is_file() and not _overwrite_log(root)
     for folder in folders:  # another copy of the study may be imported into it
-        write_private(folder / FORGOTTEN, json.dumps(sorted(forgotten(folder) | recognised)))
+        write_private(folder / FORGOTTEN, json.dumps(sorted(forgotten(root) | forgotten(folder))))
     for folder in dict.fromkeys(written):
         import_locked(root, (), folder)  # without those who are forgotten, and without earlier refusals
     for folder in refused_in:
