@@ -49,7 +49,7 @@ def exponent(thresholds: Mapping[int, Sequence[float]]) -> Exponent | None:
 def verdict(power: Exponent | None) -> str:
     """What an exponent says about the images."""
     if power is None:
-        return "needs two thresholds or more"
+        return "is not estimable from fewer than two thresholds"
     is_native, is_fixed = (power.low <= end <= power.high for end in (0, 1))
     if is_native and is_fixed:
         return "cannot tell: the intervals allow a constant gap in pixels and a constant share of the canvas"
