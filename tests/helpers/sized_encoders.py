@@ -44,11 +44,11 @@ def ring_sectors(images: Sequence[Image.Image]) -> Floats:
 def _sectors(pixels: Floats) -> list[float]:
     noise = stream("sized encoders", digest([pixels.astype(np.uint8).tobytes().hex()])).normal(0, NOISE, pixels.shape)
     ink, (y, x) = np.abs(pixels - np.median(pixels)), np.indices(pixels.shape) + 0.5
-    place = x + 1j * y
-    place -= (ink * place).sum() / ink.sum()
-    place /= np.sqrt((ink * np.abs(place) ** 2).sum() / ink.sum())
-    is_on_ring = (np.abs(place) > 0.7) & (np.abs(place) < 1.3)
-    towards = [np.maximum((place * np.exp(-0.25j * np.pi * n)).real, 0) ** 4 * is_on_ring for n in range(8)]
+    offset = x + 1j * y
+    offset -= (ink * offset).sum() / ink.sum()
+    offset /= np.sqrt((ink * np.abs(offset) ** 2).sum() / ink.sum())
+    is_on_ring = (np.abs(offset) > 0.7) & (np.abs(offset) < 1.3)
+    towards = [np.maximum((offset * np.exp(-0.25j * np.pi * n)).real, 0) ** 4 * is_on_ring for n in range(8)]
     return [float((weights * (ink + noise)).sum() / max(weights.sum(), 1e-6) / ink.max()) for weights in towards]
 
 

@@ -181,6 +181,12 @@ def test_an_exact_judge_has_a_spread_below_half_a_step(items: ItemSet) -> None:
     assert (spread.state, spread.value) == (BELOW, pytest.approx(0.02))
 
 
+def test_easy_questions_are_of_both_answers(items: ItemSet, tmp_path: Path) -> None:
+    responses = asked_of(tmp_path, items, [judge(items, "py:fair", 0.0, 0.05)])
+    of_task = [items.by_id[response.item_id] for response in responses if response.task == "touching"]
+    assert Counter(item.answer for item in of_task if item.factors["control"] == "yes") == {"yes": 4, "no": 4}
+
+
 def test_six_of_eight_easy_questions_are_not_enough(items: ItemSet) -> None:
     controls = [item for item in items.task("touching") if item.factors["control"] == "yes" and item.split == "test"]
     measure = MEASURES["touching"]

@@ -12,6 +12,7 @@ import math
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +38,7 @@ from snellen.scoring.psychometric import (
 )
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import FREQUENCIES
-from snellen.suites.thresholds.measures.measure import Measure
+from snellen.suites.thresholds.measures.measure import YES_OR_NO, Measure
 
 BATCH, ANSWERS = 8, 40
 """Answers between two choices of levels, and answers to a task besides its controls."""
@@ -236,6 +237,11 @@ def schedule(items: Sequence[Item]) -> Schedule:
         queues: list[list[Trial]] = [[] for _ in range(len(grid.right))]
         for trial in sorted(trials, key=lambda trial: digest([trial.views[0].item_id]), reverse=True):
             queues[condition_of(by_id[trial.views[0].item_id])].append(trial)
+        if MEASURES[items[0].task].is_judgement:  # as many of each answer, whenever asking ends
+            sides = (
+                [trial for trial in queues[-1] if by_id[trial.views[0].item_id].answer == key] for key in YES_OR_NO
+            )
+            queues[-1] = [trial for pair in zip_longest(*sides) for trial in pair if trial is not None]
         controls, count = queues[-1], FIRST_CONTROLS
         for _ in range(ANSWERS // BATCH):
             answers = answers_of([by_id[name] for name in errors] or items[:1], list(errors.values()) or [math.nan])
