@@ -13,7 +13,6 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.score import MEASURED, Measurement
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Measure
-from snellen.suites.thresholds.report.canvases import NORMAL_END
 from snellen.suites.thresholds.scoring import digits, estimate_text, threshold
 
 
@@ -44,14 +43,12 @@ def _measured(run: Run, measure: Measure, part: pd.DataFrame) -> Measurement:
     return threshold(measure, [run.items.by_id[name] for name in part["item_id"]], part["value"].tolist())
 
 
-def ratio(first: Measurement, second: Measurement) -> tuple[str, str]:
+def ratio(test: Measurement, again: Measurement) -> tuple[str, str]:
     """The ratio of two thresholds with its 95 % interval, from the widths of both in log units, and what it says."""
-    if not first.state == second.state == MEASURED:
+    if not test.state == again.state == MEASURED:
         return DASH, "not estimable"
-    step, error = (
-        math.log(second.value / first.value),
-        math.hypot(*(math.log(result.high / result.low) for result in (first, second))) / (2 * NORMAL_END),
-    )
-    low, high = (math.exp(step + side * NORMAL_END * error) for side in (-1, 1))
+    step = math.log(again.value / test.value)
+    half = math.hypot(*(math.log(result.high / result.low) / 2 for result in (test, again)))
+    low, high = math.exp(step - half), math.exp(step + half)
     words = "no clear difference" if low <= 1 <= high else "differs from one repeat to the other"
     return f"x{digits(math.exp(step))} [{digits(low)}, {digits(high)}]", words
