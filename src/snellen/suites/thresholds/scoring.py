@@ -13,7 +13,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -136,6 +136,14 @@ def amount(value: float, measure: Measure) -> str:
 def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
     """A threshold with its unit and interval: `6.10 px [5.20, 7.00]`."""
     return f"{amount(value, measure)} [{digits(low)}, {digits(high)}]"
+
+
+def estimate_text(estimate: Any, measure: Measure) -> str:
+    """A measurement (or a row of results) as a text: with its interval, as a bound, or its state."""
+    if estimate.state == MEASURED:
+        return with_ends(estimate.value, estimate.low, estimate.high, measure)
+    sign = {BELOW: "less than ", ABOVE: "more than "}.get(estimate.state)
+    return f"{sign}{amount(estimate.value, measure)}" if sign else str(estimate.state)
 
 
 def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], is_point: bool = False) -> Measurement:

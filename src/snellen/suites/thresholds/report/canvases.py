@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,10 @@ from snellen.analysis.cells import DASH
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, rows_by_arm
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.score import ABOVE, BELOW, MEASURED
+from snellen.core.score import MEASURED
 from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.report import figures
-from snellen.suites.thresholds.scoring import amount, with_ends
+from snellen.suites.thresholds.scoring import estimate_text
 
 NORMAL_END = 1.96
 
@@ -49,7 +49,7 @@ def exponent(thresholds: Mapping[int, Sequence[float]]) -> Exponent | None:
 def verdict(power: Exponent | None) -> str:
     """What an exponent says about the images."""
     if power is None:
-        return "is not estimable from fewer than two thresholds"
+        return "needs two thresholds or more"
     is_native, is_fixed = (power.low <= end <= power.high for end in (0, 1))
     if is_native and is_fixed:
         return "cannot tell: the intervals allow a constant gap in pixels and a constant share of the canvas"
@@ -78,7 +78,14 @@ def canvases(run: Run) -> Iterator[ReportSection]:
         }
         power, name = exponent(thresholds), arm_name(arm.subject, arm.condition)
         text = DASH if power is None else f"{power.value:.2f} [{power.low:.2f}, {power.high:.2f}]"
-        lines.append([name, *(_cell(levels.get(str(side))) for side in sides), text, verdict(power)])
+        lines.append(
+            [
+                name,
+                *(estimate_text(levels[str(side)], ACUITY) if str(side) in levels else DASH for side in sides),
+                text,
+                verdict(power),
+            ]
+        )
         if thresholds:
             series.append((name, thresholds))
     note = (
@@ -90,12 +97,3 @@ def canvases(run: Run) -> Iterator[ReportSection]:
     table = pd.DataFrame(lines, columns=["subject", *(f"{side} px" for side in sides), "exponent", "in words"])
     figure = partial(figures.canvases, series[:MAX_SERIES], sides) if series else None
     yield ReportSection("Canvas against threshold", note, table, figure, "canvases")
-
-
-def _cell(row: Any) -> str:
-    if row is None:
-        return DASH
-    if row.state == MEASURED:
-        return with_ends(row.value, row.low, row.high, ACUITY)
-    sign = {BELOW: "less than ", ABOVE: "more than "}.get(row.state)
-    return f"{sign}{amount(row.value, ACUITY)}" if sign else str(row.state)

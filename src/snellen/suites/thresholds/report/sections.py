@@ -23,7 +23,8 @@ from snellen.analysis.run_view import (
     score_rows,
 )
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.subject import is_person
 from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
@@ -31,7 +32,16 @@ from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.canvases import canvases
 from snellen.suites.thresholds.report.profile import profile
-from snellen.suites.thresholds.scoring import Fitted, amount, fitted, goodness_of_fit, point_and_spread, with_ends
+from snellen.suites.thresholds.report.retest import retest
+from snellen.suites.thresholds.scoring import (
+    Fitted,
+    amount,
+    estimate_text,
+    fitted,
+    goodness_of_fit,
+    point_and_spread,
+    with_ends,
+)
 
 
 class ArmThreshold(NamedTuple):
@@ -82,6 +92,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield _functions(forced)
     yield from _judgements(by_task)
     yield from _sensitivity(by_task.get("contrast", []))
+    yield from retest(run)
     yield from _places(run)
 
 
@@ -105,21 +116,15 @@ def _share(threshold: ArmThreshold, side: int) -> str:
 
 def _cell(threshold: ArmThreshold) -> str:
     """The threshold as a text, or the state in its place."""
-    return _in_place(threshold.task, threshold)
-
-
-def _in_place(task: str, estimate: ArmThreshold | Measurement) -> str:
-    measure = MEASURES[task]
-    if estimate.state == MEASURED:
-        return with_ends(estimate.value, estimate.low, estimate.high, measure)
-    sign = {BELOW: "less than ", ABOVE: "more than "}.get(estimate.state)
-    return f"{sign}{amount(estimate.value, measure)}" if sign else estimate.state
+    return estimate_text(threshold, MEASURES[threshold.task])
 
 
 def in_words(threshold: ArmThreshold) -> str:
     """What a threshold says, as a sentence without its subject."""
     if MEASURES[threshold.task].is_judgement and threshold.state != NOT_UNDERSTOOD:
         return _judged_in_words(threshold)
+    if threshold.state == BELOW and is_person(threshold.name) and MEASURES[threshold.task].unit == "px":
+        return f"not measurable at this distance: reads {amount(threshold.value, MEASURES[threshold.task])}"
     if threshold.state in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
     right, controls = int(threshold.result.answers.right[-1]), int(threshold.result.answers.counts[-1])
@@ -136,7 +141,7 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
     else:
         text = with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
     sentence = (measure.negative_sentence if is_negative else measure.sentence).format(value=text)
-    return f"{sentence}; spread {_in_place(threshold.task, spread)}"
+    return f"{sentence}; spread {estimate_text(spread, measure)}"
 
 
 def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
@@ -155,7 +160,7 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
             point = spread = DASH
             if threshold.state != NOT_UNDERSTOOD:
                 both = point_and_spread(measure, threshold.result)
-                point, spread = (_in_place(task, estimate) for estimate in both)
+                point, spread = (estimate_text(estimate, measure) for estimate in both)
                 curves.append((threshold.name, MEASURED, both[0].value, both[0].low, both[0].high, *curve(threshold)))
             rows.append([task, threshold.name, point, spread, in_words(threshold)])
         if curves:

@@ -1,0 +1,62 @@
+"""Test and retest: thresholds of two repeats, and people whose thresholds are beyond what pixels show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.score import BELOW, MEASURED, Measurement
+from snellen.core.subject import SubjectCard
+from snellen.exam.run import run
+from snellen.reports.loading import load_run
+from snellen.runs.score import score, write_scores
+from snellen.suites.thresholds import SUITE
+from snellen.suites.thresholds.report.retest import ratio
+from snellen.suites.thresholds.report.sections import sections
+from tests.helpers.sections import by_name
+from tests.suites.thresholds.banks import asked_of, bank, observer
+
+
+def measurement(value: float, low: float, high: float) -> Measurement:
+    """A threshold with its interval."""
+    return Measurement(value, low, high, "", MEASURED, "")
+
+
+def test_a_ratio_worked_by_hand() -> None:
+    # Logarithms of both intervals are log 4 wide: that of the ratio is sqrt(2) log 4, half of it log 2.665.
+    same, words = ratio(measurement(4.0, 2.0, 8.0), measurement(6.0, 3.0, 12.0))
+    assert same == "x1.50 [0.56, 4.00]"
+    assert words == "no clear difference"
+    changed, words = ratio(measurement(4.0, 2.0, 8.0), measurement(12.0, 6.0, 24.0))
+    assert changed.startswith("x3.00 [1.1")
+    assert words == "differs from one repeat to the other"
+    assert ratio(measurement(4.0, 2.0, 8.0), Measurement(0.5, 0.5, 0.5, "", BELOW, "")) == ("–", "not estimable")
+
+
+def test_two_repeats_are_compared(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", ("acuity", "touching"))
+    run(items, ["fake:threshold=9"], tmp_path / "run", repeats=2, show_progress=False)
+    table = by_name(sections(load_run(tmp_path / "run")))["retest"].table.set_index("task")
+    assert list(table.index) == ["acuity", "touching"]
+    for cells in table[["first", "second"]].to_numpy():
+        assert all(cell.endswith("]") for cell in cells)
+    assert table.loc["acuity", "first"] != table.loc["acuity", "second"]
+    first, second = (float(table.loc["acuity", name].split()[0]) for name in ("first", "second"))
+    assert float(table.loc["acuity", "ratio"].split()[0][1:]) == pytest.approx(second / first, rel=0.01)
+
+
+def test_a_person_who_reads_the_smallest_gap_is_too_near(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", ("acuity", "number"))
+    sharp: Any = observer(items, "human:ours/p01", thresholds={"acuity": 1e-6, "number": 1e-6})
+    model = replace(sharp, card=SubjectCard("py:perfect"))
+    responses = asked_of(tmp_path / "run", items, [sharp, model])
+    write_scores(tmp_path / "run", score(responses, items, SUITE), "strict")
+    table = by_name(sections(load_run(tmp_path / "run")))["in-words"].table
+    words = dict(zip(zip(table["task"], table["subject"], strict=True), table["in words"], strict=True))
+    (person,) = {name for _, name in words if name.startswith("human:")}
+    assert words["acuity", person] == "not measurable at this distance: reads 0.50 px"
+    assert words["acuity", "py:perfect"] == "needs a gap of less than 0.50 px"
+    assert words["number", person] == "needs less than 5.00 % more dots"
