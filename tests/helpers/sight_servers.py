@@ -24,9 +24,10 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCard
 from snellen.core.subject import Base, SubjectCard
 from snellen.exam.sight import drawing, sight
-from snellen.exam.sight.checks import DIRECTIONS, EDGES, LETTERS, QUARTERS
+from snellen.exam.sight.checks import EDGES, LETTERS, QUARTERS
 from snellen.scoring.psychometric import weibull
 from snellen.stimuli.video.reading import frames_at, uniform_times
+from snellen.suites.thresholds.measures.measure import DIRECTIONS
 
 Images = list[Image.Image]
 VISIBLE = 3.0

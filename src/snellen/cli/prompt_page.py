@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import html
 from collections.abc import Callable, Sequence
 
 from snellen.core.item import Media
 from snellen.core.prompt import Prompt
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, data_url
 
 Address = Callable[[Media], str]
 """The address of an image or video in the page."""
@@ -29,7 +28,7 @@ def embedded(media: MediaFolder) -> Address:
     def address(image: Media) -> str:
         subtype = {"jpg": "jpeg"}.get(image.format, image.format)
         kind = "image" if image.kind == "image" else "video"
-        return f"data:{kind}/{subtype};base64,{base64.b64encode(media.read(image)).decode()}"
+        return data_url(f"{kind}/{subtype}", media.read(image))
 
     return address
 

@@ -58,10 +58,8 @@ def print_changes(former: Path, current: Path, as_json: bool) -> None:
     """Print the checks in which two results of `snellen sight` differ."""
     before, after = read_sight(former), read_sight(current)
     lines = {line.check: line for line in before.lines}, {line.check: line for line in after.lines}
-    changed = [
-        check for check in dict.fromkeys([*lines[0], *lines[1]]) if lines[0].get(check) != lines[1].get(check)
-    ]  # fmt: skip
-    differing = [check for check in changed if not _agrees(lines[0].get(check), lines[1].get(check))]
+    checks = dict.fromkeys([*lines[0], *lines[1]])
+    differing = [check for check in checks if not _agrees(*(side.get(check) for side in lines))]
     if as_json:
         print_json(
             {check: [side[check].model_dump() if check in side else None for side in lines] for check in differing}

@@ -7,7 +7,6 @@ of several names, or a whole number.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from snellen.core.storage import files
-from snellen.interop.formats import export_name
+from snellen.core.storage.media import data_url
+from snellen.interop.formats import CHOICES, export_name
 from snellen.interop.questions import ModelQuestion, Selection
 
-_NAMED, _COUNTED = frozenset({"choice", "true_false"}), "integer"
 _COLUMNS = ("item_id", "prompt", "image", "key")
 
 
@@ -33,7 +32,7 @@ def benchmark_tasks(selection: Selection) -> dict[str, list[ModelQuestion]]:
 
 def _is_possible(question: ModelQuestion) -> bool:
     kind = question.item.answer_kind
-    return len(question.images) <= 1 and (kind == _COUNTED or (kind in _NAMED and len(question.option_names) > 1))
+    return len(question.images) <= 1 and (kind == "integer" or (kind in CHOICES and len(question.option_names) > 1))
 
 
 def table_path(task: str) -> str:
@@ -73,7 +72,7 @@ def _cells(question: ModelQuestion, selection: Selection) -> tuple[str, str, str
     image = ""
     for media in question.images:
         kind = {"jpg": "jpeg"}.get(media.format, media.format)
-        image = f"data:image/{kind};base64,{base64.b64encode(selection.media.read(media)).decode('ascii')}"
+        image = data_url(f"image/{kind}", selection.media.read(media))
     return question.item.item_id, question.text_after_images(), image, question.key
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
 from collections import Counter
@@ -21,7 +20,7 @@ from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, data_url
 from snellen.core.storage.runfolder import read_calls
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
@@ -119,7 +118,7 @@ class InlineThumbs(Thumbs):
         super().__init__(run, Path())
 
     def _keep(self, name: str, jpeg: bytes) -> str:
-        return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode('ascii')}"
+        return data_url("image/jpeg", jpeg)
 
 
 def thumbnail(folder: MediaFolder, media: Media, max_width: int = THUMB_WIDTH) -> tuple[bytes, tuple[int, int]]:

@@ -83,15 +83,13 @@ class Store:
     def __init__(self, path: Path, plan_hash: str) -> None:
         self._queue: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
         self._path = path
-        try:
+        with _faults(path):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # before anything is written
             with contextlib.closing(connect(path)) as connection:
                 connection.executescript(TABLES)
                 connection.execute("INSERT OR IGNORE INTO facts VALUES ('plan_hash', ?)", (plan_hash,))
                 (kept_hash,) = connection.execute("SELECT text FROM facts WHERE name = 'plan_hash'").fetchone()
             path.chmod(0o600)  # secrets of participants
-        except (sqlite3.Error, OSError) as error:
-            raise SnellenError(_fault(path, error)) from None
         if kept_hash != plan_hash:
             raise SnellenError(f"{path}: answers to another plan ({kept_hash}); move it away, or restore that bundle")
         self._reading, self._reader = threading.Lock(), cast("sqlite3.Connection | None", None)
@@ -166,7 +164,7 @@ def _faults(path: Path) -> Iterator[None]:
     """Raise SnellenError in place of errors of the database."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise SnellenError(_fault(path, error)) from None
 
 

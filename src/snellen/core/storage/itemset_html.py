@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from html import escape
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.media import data_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,4 +48,4 @@ def _image(image: Media, media: MediaFolder) -> str:
     small.thumbnail((SIDE_PX, SIDE_PX))
     buffer = io.BytesIO()
     small.save(buffer, "PNG")
-    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"> '
+    return f'<img alt="" src="{data_url("image/png", buffer.getvalue())}"> '

@@ -80,9 +80,14 @@ def is_sight(path: Path) -> bool:
     return (path / SightCard.file).is_file() or (path.suffix == ".json" and path.is_file())
 
 
+def write_sight(path: Path, card: SightCard) -> None:
+    """Write a result into a file."""
+    files.write_text(path, card.model_dump_json(indent=1) + "\n")
+
+
 def keep_sight(card: SightCard) -> None:
     """Keep a result in the home folder, from where runs of the subject copy it."""
-    files.write_text(_file_of(home(), card.fingerprint), card.model_dump_json(indent=1) + "\n")
+    write_sight(_file_of(home(), card.fingerprint), card)
 
 
 def latest_sight(fingerprint: str) -> SightCard | None:
@@ -99,7 +104,7 @@ def copy_sight(root: Path, fingerprints: Iterable[str], *, is_finished: bool = F
         card, earlier = latest_sight(fingerprint), sight_of(root, fingerprint)
         if card is None or card == earlier or (earlier and is_finished):
             continue
-        files.write_text(_file_of(root, fingerprint), card.model_dump_json(indent=1) + "\n")
+        write_sight(_file_of(root, fingerprint), card)
 
 
 def sight_of(root: Path, fingerprint: str) -> SightCard | None:

@@ -14,9 +14,8 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
-from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight
+from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight, write_sight
 from snellen.core.subject import Subject, is_recorded
 from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
@@ -83,14 +82,14 @@ def default_folder(subject: Subject) -> Path:
 
 def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], None] | None) -> SightCard:
     """Check a subject, and write the result and the images into the folder `out`."""
-    media = MediaFolder(out / "media")
+    calls: tuple[SightCall, ...] = ()
     if isinstance(subject, EncoderSubject):
         lines, scales = encoder_lines(subject.encoder)
-        examination = None
     else:
-        examination = _Examination(subject, media, seed, after_call or (lambda count: None))
+        examination = _Examination(subject, MediaFolder(out / "media"), seed, after_call or (lambda count: None))
         run_to_end(examination.ask_all())
         lines, scales = examination.lines(), examination.charts.estimates() if examination.charts.is_readable else {}
+        calls = tuple(call for _, call in examination.calls)
     card = SightCard(
         subject=subject.card.name,
         fingerprint=subject.card.fingerprint(),
@@ -98,9 +97,9 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         lines=tuple(lines),
         scales=scales,
-        calls=tuple(call for _, call in examination.calls) if examination else (),
+        calls=calls,
     )
-    files.write_text(out / SightCard.file, card.model_dump_json(indent=1) + "\n")
+    write_sight(out / SightCard.file, card)
     keep_sight(card)
     return card
 
@@ -188,7 +187,7 @@ class _Examination:
         )
 
     def _next_side(self, ahead: int) -> int:
-        """The canvas that has fewest charts for its share, with those of this batch."""
+        """The canvas of a later chart; `ahead` are chosen in this batch. Each has its turns by its share."""
         order = [side for side, share in zip(SIDES, SHARES, strict=True) for _ in range(share)]
         total = sum(self._count(f"chart {side}") for side in SIDES) + ahead
         return order[(total * 5 + 1) % len(order)]

@@ -9,23 +9,20 @@ from pathlib import Path
 from statistics import median
 
 import numpy as np
-from PIL import Image
 
+from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightLine, Verdict
 from snellen.exam.sight import drawing
 from snellen.exam.sight.drawing import RGB, SIDE, STABLE
 from snellen.exam.sight.likelihood import FINE, UNABLE, SightQuestion, best
+from snellen.suites.thresholds.measures.acuity import ACUITY
+from snellen.suites.thresholds.measures.measure import DIRECTIONS
 
 LETTERS = tuple("CEFHKLPRTUXZ")
-DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
 QUARTERS = ("upper left", "upper right", "lower left", "lower right")
 COLOUR_ALONE = "Reply with the colour alone."
 EDGES = ("top", "right", "bottom", "left")
-RING_QUESTION = (
-    "The image shows a ring with a gap. In which direction from the middle of the ring is the gap: "
-    f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}? Reply with the direction alone."
-)
 VIDEO_SECONDS, VIDEO_FPS = 12, 8
 STRIPES = (8.7, 12.4, 52.0)
 """Amplitudes in levels of Cr: faint, clear and strong. JPEG at quality 30, whose step is 20.6, removes the faint ones
@@ -90,11 +87,9 @@ def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:
     return merged
 
 
-def _choice(
-    group: str, image: Image.Image, text: str, answers: Sequence[str], media: MediaFolder, **expected: str
-) -> SightQuestion:
-    places = {name.replace("_", " "): (frozenset({answer}),) for name, answer in expected.items()}
-    return SightQuestion(group, (media.add_image(image, quick=True),), text, tuple(answers), places)
+def _choice(group: str, image: Media, text: str, answers: Sequence[str], **expected: str) -> SightQuestion:
+    places = {name: (frozenset({answer}),) for name, answer in expected.items()}
+    return SightQuestion(group, (image,), text, tuple(answers), places)
 
 
 _EXCHANGED = {"red": "blue", "blue": "red", "yellow": "cyan", "cyan": "yellow"}
@@ -103,10 +98,9 @@ _INVERTED = {"red": "cyan", "cyan": "red", "blue": "yellow", "yellow": "blue", "
 
 def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     colour = ("red", "yellow", "green", "blue", "cyan", "magenta")[number % 6]
-    names = ", ".join(list(RGB)[:-1])
-    text = f"Which colour fills the whole image: {names} or grey? Reply with the colour alone."
+    text = f"Which colour fills the whole image: {_names(tuple(RGB))}? {COLOUR_ALONE}"
     question = _choice(
-        "colours", drawing.filled(colour), text, tuple(RGB), media,
+        "colours", media.add_image(drawing.filled(colour), quick=True), text, tuple(RGB),
         fine=colour, exchanged=_EXCHANGED.get(colour, colour), inverted=_INVERTED[colour], grey="grey",
     )  # fmt: skip
     return replace(question, expected={**question.expected, "grey": (frozenset({"grey", "black", "white"}),)})
@@ -114,16 +108,16 @@ def _colours(media: MediaFolder, rng: np.random.Generator, number: int) -> Sight
 
 def _letters(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     count = 2 + number % 3
-    shown = [str(letter) for letter in rng.permutation(LETTERS)[:count]]
+    sent = [str(letter) for letter in rng.permutation(LETTERS)[:count]]
     sequences = {
-        FINE: shown, "reversed": shown[::-1], "first": shown[:1], "last": shown[-1:],
-        "second missing": [shown[0], *shown[2:]], "first two": shown[:2],
+        FINE: sent, "reversed": sent[::-1], "first": sent[:1], "last": sent[-1:],
+        "second missing": [sent[0], *sent[2:]], "first two": sent[:2],
     }  # fmt: skip
     text = (
         "Each image shows one capital letter. Write the letters of all images in the order in which the images were "
         "given, separated by commas, and nothing else."
     )
-    images = tuple(media.add_image(drawing.letter(letter), quick=True) for letter in shown)
+    images = tuple(media.add_image(drawing.letter(letter), quick=True) for letter in sent)
     expected = {name: tuple(frozenset({letter}) for letter in letters) for name, letters in sequences.items()}
     return SightQuestion("several images", images, text, LETTERS, expected)
 
@@ -139,18 +133,15 @@ def _orientation(media: MediaFolder, rng: np.random.Generator, number: int) -> S
     moved = {6: 1, 3: 2, 8: 3}[flag]
     text = f"Which colour is the band along the {EDGES[edge]} edge of the image: {_names(STABLE)}? {COLOUR_ALONE}"
     image = drawing.flagged(drawing.framed(colours), flag, media)
-    expected = {FINE: colours[edge], "ignored": colours[(edge + moved) % 4]}
-    return SightQuestion(
-        "orientation", (image,), text, STABLE, {name: (frozenset({colour}),) for name, colour in expected.items()}
-    )
+    ignored = colours[(edge + moved) % 4]
+    return _choice("orientation", image, text, STABLE, fine=colours[edge], ignored=ignored)
 
 
 def _transparency(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     hidden = ("green", "magenta")[number % 2]
     text = f"The image shows a grey disc. Which colour is the background around it: {_names(STABLE)}? {COLOUR_ALONE}"
-    return _choice(
-        "transparency", drawing.transparent(hidden), text, STABLE, media, fine="white", black="black", hidden=hidden
-    )
+    image = media.add_image(drawing.transparent(hidden), quick=True)
+    return _choice("transparency", image, text, STABLE, fine="white", black="black", hidden=hidden)
 
 
 def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
@@ -162,12 +153,11 @@ def _ends(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQue
     side = (("left", "right") if is_wide else ("top", "bottom"))[is_end]
     text = (
         f"The image has bands of colour from {'left to right' if is_wide else 'top to bottom'}. Which colour is the "
-        f"band at the {side} end: {_names(STABLE)}? Reply with the colour alone."
+        f"band at the {side} end: {_names(STABLE)}? {COLOUR_ALONE}"
     )
-    asked = far if is_end else near
-    return _choice(
-        "crop", drawing.bands(colours, is_wide), text, STABLE, media, fine=asked[0], narrow=asked[1], centre=asked[2]
-    )
+    outermost, second, third = far if is_end else near
+    image = media.add_image(drawing.bands(colours, is_wide), quick=True)
+    return _choice("crop", image, text, STABLE, fine=outermost, narrow=second, centre=third)
 
 
 def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
@@ -175,16 +165,15 @@ def _aspect(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQ
     along, across = ("wide", "tall") if is_wide else ("tall", "wide")
     text = 'Is the black shape a circle, a wide ellipse or a tall ellipse? Reply with "circle", "wide" or "tall".'
     fine, squashed = ("circle", across) if is_circle else (along, "circle")
-    image = drawing.ellipse(is_circle, is_wide)
-    return _choice("aspect", image, text, ("circle", "wide", "tall"), media, fine=fine, squashed=squashed)
+    image = media.add_image(drawing.ellipse(is_circle, is_wide), quick=True)
+    return _choice("aspect", image, text, ("circle", "wide", "tall"), fine=fine, squashed=squashed)
 
 
 def _ring(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     is_large, direction = number % 5 in (1, 2, 4), int(rng.integers(8))
     side, gap_px = (drawing.LONG, 160.0) if is_large else (SIDE, 50.0)
-    question = _choice(
-        "whole", drawing.ring(side, gap_px, direction), RING_QUESTION, DIRECTIONS, media, fine=DIRECTIONS[direction]
-    )
+    image = media.add_image(drawing.ring(side, gap_px, direction), quick=True)
+    question = _choice("whole", image, ACUITY.question, DIRECTIONS, fine=DIRECTIONS[direction])
     split = (frozenset(DIRECTIONS),) if is_large else question.expected[FINE]
     return replace(question, expected={**question.expected, "split": split})
 
@@ -195,8 +184,8 @@ def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> Sight
         f"One quarter of the image has narrow coloured stripes, the rest is plain grey. Which quarter: "
         f"{_names(QUARTERS)}? Reply with the quarter alone."
     )
-    image = drawing.striped(quarter, STRIPES[strength])
-    question = _choice("compression", image, text, QUARTERS, media, fine=QUARTERS[quarter])
+    image = media.add_image(drawing.striped(quarter, STRIPES[strength]), quick=True)
+    question = _choice("compression", image, text, QUARTERS, fine=QUARTERS[quarter])
     fine, guessed = question.expected[FINE], (frozenset(QUARTERS),)
     expected = {FINE: fine, "removed": guessed if strength == 0 else fine, "weak": guessed if strength < 2 else fine}
     return replace(question, expected=expected)
@@ -205,8 +194,8 @@ def _stripes(media: MediaFolder, rng: np.random.Generator, number: int) -> Sight
 def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQuestion:
     from snellen.stimuli.video.writing import write_video
 
-    shown = [str(letter) for letter in rng.permutation(LETTERS)]
-    frames = (np.asarray(drawing.letter(letter, 320)) for letter in shown for _ in range(VIDEO_FPS))
+    order = [str(letter) for letter in rng.permutation(LETTERS)]
+    frames = (np.asarray(drawing.letter(letter, 320)) for letter in order for _ in range(VIDEO_FPS))
     with tempfile.TemporaryDirectory(prefix="snellen-sight-") as folder:
         path = Path(folder) / "letters.mp4"
         write_video(frames, path, fps=VIDEO_FPS)
@@ -215,7 +204,7 @@ def _video(media: MediaFolder, rng: np.random.Generator, number: int) -> SightQu
         "The video shows capital letters, one after the other. Write all letters in the order in which they appear, "
         "separated by commas, and nothing else."
     )
-    expected = {name: tuple(frozenset({shown[place]}) for place in places) for name, places in SAMPLERS.items()}
+    expected = {name: tuple(frozenset({order[place]}) for place in places) for name, places in SAMPLERS.items()}
     return SightQuestion("video", (video,), text, LETTERS, expected)
 
 

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from snellen.core.seeds import stream
-from snellen.core.storage.sight import SightLine
+from snellen.core.storage.sight import SightLine, Verdict
 from snellen.exam.sight import drawing
+from snellen.exam.sight.checks import CHECKS
 from snellen.exam.sight.drawing import LONG, RGB, SIDE
+from snellen.exam.sight.likelihood import FINE
 from snellen.subjects.encoders.encoder import Encoder
 
 CANVAS = 2048
@@ -56,14 +58,14 @@ def encoder_lines(encoder: Encoder) -> tuple[list[SightLine], dict[int, tuple[fl
     """The lines of an encoder, and the effective scale of an image of 2,048 px."""
     plain = drawing.bands(("green", "magenta", "white", "black", "magenta", "green"), is_wide=True)
     grey = drawing.framed(("red", "green", "blue", "yellow"))
+    is_grey = _closest(encoder, grey, {"grey": grey.convert("L").convert("RGB"), FINE: _redder(grey)}) == "grey"
     lines = [
-        _line("colours", _closest(encoder, grey, {"grey": grey.convert("L").convert("RGB"), "fine": _redder(grey)}),
-              {"grey": "colours arrive as shades of grey", None: "colours arrive"}),
+        _line("colours", "grey" if is_grey else FINE),
         _orientation_line(encoder),
         _transparency_line(encoder),
         _ends_line(encoder, plain),
         _aspect_line(encoder),
-    ]  # fmt: skip
+    ]
     scale = _scale(encoder)
     if scale is None:
         text = "resolution: no detail changes the features"
@@ -82,9 +84,9 @@ def _redder(image: Image.Image) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-def _line(check: str, explanation: str | None, texts: Mapping[str | None, str]) -> SightLine:
-    verdict = "fine" if explanation in (None, "fine") else "not so"
-    return SightLine(check=check, verdict=verdict, text=texts[explanation])
+def _line(check: str, explanation: str) -> SightLine:
+    verdict: Verdict = "fine" if explanation == FINE else "not so"
+    return SightLine(check=check, verdict=verdict, text=CHECKS[check].texts[explanation])
 
 
 def _orientation_line(encoder: Encoder) -> SightLine:
@@ -92,34 +94,24 @@ def _orientation_line(encoder: Encoder) -> SightLine:
     stored = upright.transpose(drawing.TURNED[6])
     flagged = stored.copy()
     flagged.getexif()[drawing.ORIENTATION] = 6
-    explanation = _closest(encoder, flagged, {"fine": upright, "ignored": stored})
+    explanation = _closest(encoder, flagged, {FINE: upright, "ignored": stored})
     if explanation is None:
         return SightLine(check="orientation", verdict="cannot tell", text="orientation: both have the same features")
-    texts: dict[str | None, str] = {
-        "fine": "orientation flags are applied",
-        "ignored": "orientation flags are ignored: photographs from phones arrive turned",
-    }
-    return _line("orientation", explanation, texts)
+    return _line("orientation", explanation)
 
 
 def _transparency_line(encoder: Encoder) -> SightLine:
     image = drawing.transparent("green")
-    on = {
-        name: Image.alpha_composite(Image.new("RGBA", image.size, (*RGB[name], 255)), image).convert("RGB")
-        for name in ("white", "black")
-    }
-    on["white"].paste((255, 255, 255), mask=Image.eval(image.getchannel("A"), lambda alpha: 255 - alpha))
-    on["black"].paste((0, 0, 0), mask=Image.eval(image.getchannel("A"), lambda alpha: 255 - alpha))
-    explanation = _closest(encoder, image, {"fine": on["white"], "black": on["black"], "hidden": image.convert("RGB")})
+    white, black = (
+        Image.alpha_composite(Image.new("RGBA", image.size, (level, level, level, 255)), image).convert("RGB")
+        for level in (255, 0)
+    )
+    explanation = _closest(encoder, image, {FINE: white, "black": black, "hidden": image.convert("RGB")})
     if explanation is None:
         return SightLine(
             check="transparency", verdict="cannot tell", text="transparency: arrives as none of the usual grounds"
         )
-    texts: dict[str | None, str] = {
-        "fine": "transparent areas arrive white", "black": "transparent areas arrive black: dark drawings vanish",
-        "hidden": "transparency is ignored: the colours that it hides arrive",
-    }  # fmt: skip
-    return _line("transparency", explanation, texts)
+    return _line("transparency", explanation)
 
 
 def _ends_line(encoder: Encoder, image: Image.Image) -> SightLine:
@@ -127,12 +119,8 @@ def _ends_line(encoder: Encoder, image: Image.Image) -> SightLine:
     cut.paste(RGB["blue"], (0, 0, LONG // 6, SIDE))
     cut.paste(RGB["blue"], (LONG - LONG // 6, 0, LONG, SIDE))
     other.paste(RGB["blue"], (LONG // 3, 0, 2 * LONG // 3, SIDE))
-    is_cut = _closest(encoder, image, {"cut": cut, "fine": other}) == "cut"
-    texts = {
-        "cut": "only the middle of images of 3:1 arrives: they are cropped",
-        None: "the ends of images of 3:1 arrive",
-    }
-    return _line("crop", "cut" if is_cut else None, texts)
+    is_cut = _closest(encoder, image, {"narrow": cut, FINE: other}) == "narrow"
+    return _line("crop", "narrow" if is_cut else FINE)
 
 
 def _aspect_line(encoder: Encoder) -> SightLine:
@@ -142,8 +130,7 @@ def _aspect_line(encoder: Encoder) -> SightLine:
     features = _features(encoder, [image, squashed, middle])
     distances = np.linalg.norm(features[1:] - features[0], axis=1)
     is_squashed = distances[0] < 0.25 * distances[1]
-    texts = {"squashed": "images of 3:1 are squashed to a square", None: "proportions of images of 3:1 are kept"}
-    return _line("aspect", "squashed" if is_squashed else None, texts)
+    return _line("aspect", "squashed" if is_squashed else FINE)
 
 
 def _scale(encoder: Encoder) -> float | None:

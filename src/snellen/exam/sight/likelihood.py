@@ -44,7 +44,7 @@ class SightQuestion:
         return tuple(min(answers) for answers in self.expected[FINE])
 
 
-SYNONYMS = {"gray": "grey", "purple": "magenta", "pink": "magenta", "oval": "ellipse", "up": "top", "down": "bottom"}
+SYNONYMS = {"gray": "grey", "purple": "magenta", "pink": "magenta", "up": "top", "down": "bottom"}
 _SIDES = re.compile(r"\b(top|bottom|upper|lower)[\s-]*(left|right)\b")
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightLine
-from snellen.exam.sight.checks import DIRECTIONS
 from snellen.exam.sight.drawing import chart
 from snellen.exam.sight.likelihood import FINE, SightQuestion, read_answers
 from snellen.exam.sight.pipelines import PIPELINES
@@ -28,6 +27,7 @@ from snellen.scoring.psychometric import (
     posterior,
     weibull_grid,
 )
+from snellen.suites.thresholds.measures.measure import DIRECTIONS, DIRECTIONS_IN_WORDS
 
 SIDES = (448, 1024, 2048)
 RINGS = 12
@@ -41,8 +41,8 @@ NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 improbable (`LOST`) that the scale is below 0.75."""
 QUESTION = (
     "The image shows twelve rings in three rows of four. Each ring has a gap. For each ring, row by row and from left "
-    f"to right, name the direction of its gap from the middle of the ring: {', '.join(DIRECTIONS[:-1])}, or "
-    f"{DIRECTIONS[-1]}. Reply with the twelve directions alone, separated by commas. Guess where a gap is too small."
+    f"to right, name the direction of its gap from the middle of the ring: {DIRECTIONS_IN_WORDS}. "
+    "Reply with the twelve directions alone, separated by commas. Guess where a gap is too small."
 )
 
 Floats = NDArray[np.float64]

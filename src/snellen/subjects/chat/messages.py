@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage import png
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, data_url
 from snellen.subjects.chat.limits import Limits, limits_of
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def _contents(parts: Sequence[Part], media: MediaFolder, limits: Limits, max_px:
         else:
             form = sent_form(part, media, limits, max_px)
             kind = _NAMES.get(form.format, form.format).replace("jpg", "jpeg")
-            contents.append(ContentImage(image=_data_url(f"image/{kind}", media.read(form))))
+            contents.append(ContentImage(image=data_url(f"image/{kind}", media.read(form))))
     return contents
 
 
@@ -114,11 +113,7 @@ def _video(video: Media, media: MediaFolder) -> ContentVideo:
     if video.format not in _VIDEOS:
         raise SnellenError(f"{media.find(video)}: chat models accept mp4, mpeg or mov videos, not {video.format!r}")
     kind = _VIDEOS[video.format]
-    return ContentVideo(video=_data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(video)), format=kind)
-
-
-def _data_url(kind: str, raw: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(raw).decode('ascii')}"
+    return ContentVideo(video=data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(video)), format=kind)
 
 
 def to_reply(output: ModelOutput) -> Reply:

@@ -11,16 +11,16 @@ import numpy as np
 from snellen.suites.thresholds.drawing import canvas, coverage, image_of, landolt, paint, window
 from snellen.suites.thresholds.measures.measure import (
     DIRECTIONS,
-    SHIFT,
+    DIRECTIONS_IN_WORDS,
     SIDE,
     Measure,
     Stimulus,
     StimulusImage,
     contrasting,
     geometric,
+    random_shift,
 )
 
-_DIRECTIONS_IN_WORDS = "right, upper right, top, upper left, left, lower left, bottom, or lower right"
 SPACING = 6.0
 """Distance of the flanking rings' centres, in gaps."""
 
@@ -28,7 +28,7 @@ SPACING = 6.0
 def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> StimulusImage:
     ground, ink, polarity = contrasting(rng)
     plane, gap = canvas(stimulus.side, ground), stimulus.level
-    dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
+    dx, dy = random_shift(rng)
     x, y, shift = stimulus.side / 2 + dx, stimulus.side / 2 + dy, {"shift_x": dx, "shift_y": dy}
     rings = [(x, y, stimulus.answer)]
     if flankers:
@@ -58,7 +58,7 @@ ACUITY = Measure(
     unit="px",
     question=(
         "The image shows a ring with a gap. In which direction from the middle of the ring is the gap: "
-        f"{_DIRECTIONS_IN_WORDS}? Reply with the direction alone."
+        f"{DIRECTIONS_IN_WORDS}? Reply with the direction alone."
     ),
     question_for_people="On which side of the ring is the gap?",
     answers=DIRECTIONS,
@@ -74,7 +74,7 @@ CROWDED = Measure(
     unit="px",
     question=(
         "The image shows five rings, each with a gap. Look at the ring in the middle of the other four. In which "
-        f"direction from its middle is its gap: {_DIRECTIONS_IN_WORDS}? Reply with the direction alone."
+        f"direction from its middle is its gap: {DIRECTIONS_IN_WORDS}? Reply with the direction alone."
     ),
     question_for_people="On which side of the middle ring is the gap?",
     answers=DIRECTIONS,

@@ -11,13 +11,13 @@ import numpy as np
 
 from snellen.suites.thresholds.drawing import Shape, canvas, coverage, image_of, paint, rectangle, window
 from snellen.suites.thresholds.measures.measure import (
-    SHIFT,
     YES_OR_NO,
     Measure,
     Stimulus,
     StimulusImage,
     contrasting,
     linear,
+    random_shift,
 )
 
 BAR_WIDTH = 5.0
@@ -32,7 +32,7 @@ def draw_circles(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """The outlines of two equal circles in any direction; the level is the gap between them in diameters."""
     ground, ink, polarity = contrasting(rng)
     plane = canvas(stimulus.side, ground)
-    dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
+    dx, dy = random_shift(rng)
     radius, width, angle = float(rng.uniform(36, 48)), float(rng.uniform(2, 4)), float(rng.uniform(0, np.pi))
     away = radius * (1 + stimulus.level)
     for sign in (-1, 1):
@@ -48,7 +48,7 @@ def draw_bars(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """An upright and a level bar side by side; the level is how much longer the upright one is, in percent."""
     ground, ink, polarity = contrasting(rng)
     plane = canvas(stimulus.side, ground)
-    dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
+    dx, dy = random_shift(rng)
     base, is_left = float(rng.uniform(90, 120)), rng.random() < 0.5
     sign = -1 if is_left else 1
     upright, y = stimulus.side / 2 + dx + sign * 95, stimulus.side / 2 + dy

@@ -14,6 +14,7 @@ from snellen.suites.thresholds.drawing import Plane, canvas, numeral
 
 DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
 """Directions of a gap, counterclockwise from the right."""
+DIRECTIONS_IN_WORDS = f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}"
 PLACES = tuple("123456789")
 """Numerals of the nine patches, in reading order."""
 YES_OR_NO = ("yes", "no")
@@ -103,6 +104,12 @@ class Measure:
     def control_on(self, side: int) -> float:
         """The level of the controls on a canvas of this side."""
         return self.control * side / SIDE if side != SIDE else self.control
+
+
+def random_shift(rng: np.random.Generator) -> tuple[float, float]:
+    """How far a layout is moved along both axes, in pixels: at most `SHIFT`."""
+    dx, dy = (round(float(distance), 3) for distance in rng.uniform(-SHIFT, SHIFT, 2))
+    return dx, dy
 
 
 def linear(least: float, most: float) -> tuple[float, ...]:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH
+from snellen.analysis.changes import NORMAL_END
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, rows_by_arm
 from snellen.analysis.section import ReportSection, Run
@@ -18,8 +19,6 @@ from snellen.core.score import MEASURED
 from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.scoring import estimate_text
-
-NORMAL_END = 1.96
 
 
 class Exponent(NamedTuple):

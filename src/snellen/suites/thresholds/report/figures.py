@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -88,18 +88,10 @@ def functions(panels: Sequence[FunctionPanel]) -> Figure:
     names: dict[str, int] = {}
     for axes, panel in zip(grid.ravel(), panels, strict=False):
         for number, (name, state, value, low, high, levels, counts, share, fit) in enumerate(panel.curves):
-            index = names.setdefault(name, len(names)) % MAX_SERIES
-            appearance = series_appearance(index)
-            has_answers = counts > 0
-            axes.scatter(
-                levels[has_answers], share[has_answers], s=6 + 5 * counts[has_answers], alpha=0.75, linewidths=0,
-                color=appearance["color"], marker=appearance["marker"], label=name,
-            )  # fmt: skip
-            axes.plot(levels, fit, color=appearance["color"], linewidth=1.3)
+            appearance = series_appearance(names.setdefault(name, len(names)) % MAX_SERIES)
+            _curve(axes, name, appearance, (levels, counts, share, fit))
             if state == MEASURED:
-                y = -0.05 - 0.035 * number
-                axes.plot(np.log10([low, high]), (y, y), color=appearance["color"], linewidth=2)
-                axes.plot([np.log10(value)], [y], color=appearance["color"], marker="|", markersize=7)
+                _foot(axes, np.log10([value, low, high]), -0.05 - 0.035 * number, appearance["color"])
         axes.axhline(1 / len(panel.measure.answers), color=MUTED, linestyle="--", linewidth=0.9)
         ticks = panel.curves[0][5][[0, 5, 10, 15]]
         axes.set_xticks(ticks, [f"{float(f'{10**tick:.2g}'):g}" for tick in ticks])
@@ -108,12 +100,35 @@ def functions(panels: Sequence[FunctionPanel]) -> Figure:
         axes.set_yticks((0, 0.5, 1), ("0", "50", "100 %"))
     for axes in grid.ravel()[len(panels) :]:
         axes.set_axis_off()
+    _legend(figure, grid.ravel())
+    return figure
+
+
+def _curve(axes: Any, name: str, appearance: Mapping[str, Any], points: Sequence[Numbers]) -> None:
+    """Dots of answers, whose area is their number, and the fitted function. `points`: levels, counts, shares, fit."""
+    levels, counts, share, fit = points
+    has_answers = counts > 0
+    axes.scatter(
+        levels[has_answers], share[has_answers], s=6 + 5 * counts[has_answers], alpha=0.75, linewidths=0,
+        color=appearance["color"], marker=appearance["marker"], label=name,
+    )  # fmt: skip
+    axes.plot(levels, fit, color=appearance["color"], linewidth=1.3)
+
+
+def _foot(axes: Any, ends: Sequence[float] | Numbers, y: float, colour: str) -> None:
+    """A value with its interval at the foot of a panel; `ends` are value, low and high."""
+    value, low, high = ends
+    axes.plot((low, high), (y, y), color=colour, linewidth=2)
+    axes.plot([value], [y], color=colour, marker="|", markersize=7)
+
+
+def _legend(figure: Figure, panels: Iterable[Any]) -> None:
+    """One legend for all panels, each name once."""
     handles = dict[str, Any]()
-    for axes in grid.ravel():
+    for axes in panels:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(name, handle)
     figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
-    return figure
 
 
 def judgements(panels: Sequence[FunctionPanel]) -> Figure:
@@ -121,25 +136,18 @@ def judgements(panels: Sequence[FunctionPanel]) -> Figure:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6 * len(panels) + 0.6, 3.6), layout="constrained")
+    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
     names: dict[str, int] = {}
-    handles = dict[str, Any]()
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False, sharey=True)[0], panels, strict=True):
+    for axes, panel in zip(grid, panels, strict=True):
         for number, (name, _, point, low, high, levels, counts, share, fit) in enumerate(panel.curves):
             appearance = series_appearance(names.setdefault(name, len(names)) % MAX_SERIES)
-            has_answers = counts > 0
-            handles[name] = axes.scatter(
-                levels[has_answers], share[has_answers], s=6 + 5 * counts[has_answers], alpha=0.75, linewidths=0,
-                color=appearance["color"], marker=appearance["marker"], label=name,
-            )  # fmt: skip
-            axes.plot(levels, fit, color=appearance["color"], linewidth=1.3)
-            y = -0.06 - 0.04 * number
-            axes.plot((low, high), (y, y), color=appearance["color"], linewidth=2)
-            axes.plot([point], [y], color=appearance["color"], marker="|", markersize=7)
+            _curve(axes, name, appearance, (levels, counts, share, fit))
+            _foot(axes, (point, low, high), -0.06 - 0.04 * number, appearance["color"])
         axes.axvline(panel.measure.most_yes, color=MUTED, linestyle="--", linewidth=0.9)
         axes.set_title(f"{panel.task}, {panel.measure.unit}")
         plain_axes(axes)
         axes.set_yticks((0, 0.5, 1), ("0", "50", "100 % yes"))
-    figure.legend(list(handles.values()), list(handles), loc="outside lower left", ncols=3, fontsize=8.5)
+    _legend(figure, grid)
     return figure
 
 
