@@ -214,7 +214,7 @@ def _print_sight(root: Path) -> None:
     arms = {arm.subject: arm.fingerprint for arm in read_run_card(root).arms if "provider" in arm.attributes}
     for subject, fingerprint in arms.items():
         result = sight_of(root, fingerprint)
-        words = result.words() if result else f"not checked; snellen sight {quote(subject)} does that"
+        words = result.words() if result else f"not checked; run snellen sight {quote(subject)}"
         console().print(f"What reaches {subject}: {words}", soft_wrap=True, markup=False)
 
 

@@ -153,7 +153,7 @@ class _Examination:
         sides = {f"chart {side}": side for side in SIDES}
         resolution = resolution_line(self.charts)
         if any(line.check == "whole" and line.verdict == "not so" for line in lines):
-            text = "resolution: figures that lie in several tiles are not recognised, whatever their size"
+            text = "resolution: figures that span several tiles are not recognised, whatever their size"
             resolution = SightLine(check="resolution", verdict="cannot tell", text=text)
         return [*lines, resolution, token_line([call for _, call in self.calls], sides)]
 

@@ -73,7 +73,9 @@ class SightCheck:
         if explanation is not None and explanation in self.texts:
             verdict: Verdict = "fine" if explanation == FINE else "not so"
             return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
-        reason = "the replies fit no explanation well" if explanation is None else "too little of the images was named"
+        reason = (
+            "the replies fit no explanation well" if explanation is None else "the replies do not depend on the images"
+        )
         return SightLine(check=self.check, verdict="cannot tell", text=f"{self.topic}: {reason}")
 
 
@@ -216,10 +218,10 @@ CHECKS: Mapping[str, SightCheck] = {
             "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
         }),
         SightCheck("several images", _letters, 3, 5, "several images", {
-            FINE: "four images arrive in their order", "reversed": "several images arrive in reversed order",
-            "first": "of several images only the first arrives", "last": "of several images only the last arrives",
+            FINE: "four images arrive in order", "reversed": "several images arrive in reverse order",
+            "first": "only the first of several images arrives", "last": "only the last of several images arrives",
             "second missing": "the second of several images does not arrive",
-            "first two": "of several images only the first two arrive",
+            "first two": "only the first two of several images arrive",
         }),
         SightCheck("orientation", _orientation, 3, 9, "orientation flags", {
             FINE: "orientation flags of JPEG files are applied",
@@ -230,7 +232,7 @@ CHECKS: Mapping[str, SightCheck] = {
             "hidden": "transparency is ignored: the colours that it hides arrive",
         }),
         SightCheck("crop", _ends, 4, 9, "the ends of long images", {
-            FINE: "the ends of images of 3:1 arrive", "narrow": "the outermost parts of images of 3:1 are cut off",
+            FINE: "the ends of images of 3:1 arrive", "narrow": "the ends of images of 3:1 are cut off",
             "centre": "only the middle of images of 3:1 arrives: they are cropped to a square",
         }),
         SightCheck("aspect", _aspect, 4, 8, "proportions", {
@@ -247,7 +249,7 @@ CHECKS: Mapping[str, SightCheck] = {
         SightCheck("video", _video, 2, 3, "videos", {
             FINE: "a video arrives with at least one frame per second",
             **{
-                name: f"of a video of {VIDEO_SECONDS} s about {name.partition(' ')[0]} frames arrive"
+                name: f"about {name.partition(' ')[0]} frames of a video of {VIDEO_SECONDS} s arrive"
                 for name in SAMPLERS if name != FINE
             },
         }),
@@ -276,9 +278,7 @@ def token_line(calls: Sequence[SightCall], sides: Mapping[str, int]) -> SightLin
         if call.group in sides and call.tokens_in:
             counts.setdefault(sides[call.group], []).append(call.tokens_in)
     if len(counts) < 2:
-        return SightLine(
-            check="tokens", verdict="cannot tell", text="tokens: the server does not count those of images"
-        )
+        return SightLine(check="tokens", verdict="cannot tell", text="tokens: the server reports no counts for images")
     by_side = {side: round(median(numbers)) for side, numbers in sorted(counts.items())}
     numbers = ", ".join(f"{count} at {side} px" for side, count in by_side.items())
     smallest, largest = min(by_side.values()), max(by_side.values())

@@ -96,7 +96,11 @@ def _orientation_line(encoder: Encoder) -> SightLine:
     flagged.getexif()[drawing.ORIENTATION] = 6
     explanation = _closest(encoder, flagged, {FINE: upright, "ignored": stored})
     if explanation is None:
-        return SightLine(check="orientation", verdict="cannot tell", text="orientation: both have the same features")
+        return SightLine(
+            check="orientation",
+            verdict="cannot tell",
+            text="orientation: the features are the same with and without the flag",
+        )
     return _line("orientation", explanation)
 
 
@@ -109,7 +113,9 @@ def _transparency_line(encoder: Encoder) -> SightLine:
     explanation = _closest(encoder, image, {FINE: white, "black": black, "hidden": image.convert("RGB")})
     if explanation is None:
         return SightLine(
-            check="transparency", verdict="cannot tell", text="transparency: arrives as none of the usual grounds"
+            check="transparency",
+            verdict="cannot tell",
+            text="transparency: neither white, black nor the hidden colour arrives",
         )
     return _line("transparency", explanation)
 
