@@ -224,3 +224,17 @@ def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> N
     copied = asked_until_decided(0.5, 1600, floor, blind=0.25)
     assert copied.state == "no more than the frames give"
     assert copied.sides[0.25] == "below"
+
+
+def test_a_score_at_the_boundary_of_none_that_is_below_a_great_floor_is_no_more_than_this_floor() -> None:
+    """Blind is .25, so a quarter of the way is .4375; from the rule, right on three of four items, it is .8125."""
+    right = np.tile([1.0, 0.0, 1.0, 1.0], 200)
+
+    def state(share: float, items: int) -> str:
+        floor = UnitFloor("drawn boxes", "no more than the frames give", right[:items], 0.75, 0.75)
+        result = asked_until_decided(share, items, floor, blind=0.25, chance=0.25)
+        return words(result.grade, result.state)
+
+    assert state(0.44, 800) == "no more than the frames give"
+    assert state(0.44, 40) == "too few items", "it may be below .3625"
+    assert [state(0.25, items) for items in (20, 200)] == ["too few items", "none"], "asked until that is proven"

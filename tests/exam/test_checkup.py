@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -44,22 +43,29 @@ SECONDS = {"combo": 50.0, "vlm2-bench": 10.0, "vfm-bench": 20.0}
 
 
 def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], parts_left: int = 9) -> dict[str, Any]:
-    """Examinations with these numbers of undecided scores, of which each further part decides one."""
+    """Examinations with these numbers of undecided scores, of which each further part decides one.
+
+    The number of items that they need doubles from score to score.
+    """
     counts = dict(undecided)
 
     def examination(name: str, count: int) -> Any:
         card = SimpleNamespace(parts=(None,) * count, parts_left=parts_left + 1 - count)
         return SimpleNamespace(name=name, items=SimpleNamespace(card=card), suite=None)
 
-    def scores(exam: Any, *_: Any) -> list[tuple[str, str]]:
-        return [("chat:model", str(number)) for number in range(counts[exam.name])] + [("fake:chance", "task")]
+    def scores(exam: Any, *_: Any) -> list[tuple[str, str, float]]:
+        simulated = ("fake:chance", "task", 1.0)
+        return [("chat:model", str(number), 2.0**number) for number in range(counts[exam.name])] + [simulated]
 
     def run(items: Any, subjects: Any, root: Path, *, max_parts: int, **_: Any) -> Any:
-        counts[root.name] -= 1
-        order.append(root.name)
+        count = max_parts - len(items.card.parts)
+        counts[root.name] -= count
+        now[0] += count * SECONDS[root.name]
+        order.append((root.name, count))
         return examination(root.name, max_parts)
 
-    order = list[str]()
+    order, now = list[tuple[str, int]](), [0.0]
+    monkeypatch.setattr(checkup, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(checkup, "undecided", scores)
     monkeypatch.setattr(checkup, "run", run)
     monkeypatch.setattr(checkup, "_part_seconds", lambda options: SECONDS[options.out.name])
@@ -70,36 +76,65 @@ def batteries(names: dict[str, int]) -> list[checkup._Battery]:
     return [checkup._Battery(name, BuildOptions(Path(name)), Path("run") / name) for name in names]
 
 
-def test_the_next_part_is_of_the_set_with_most_undecided_scores_for_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = {"combo": 6, "vlm2-bench": 2, "vfm-bench": 3}
+def test_the_next_parts_are_those_that_decide_the_most_scores_for_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting = simulated(monkeypatch, names)
-    checkup._grow(batteries(names), [], setting["examinations"], time.monotonic() + 60, False)
-    # Scores a second are .12, .2, .15; then .12, .1, .15; then .12, .1, .1; then .1 of each; and so on, to the end.
-    combo, vlm2, vfm = names
-    assert setting["order"] == [vlm2, vfm, combo, combo, vlm2, vfm, combo, combo, vfm, combo, combo]
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False)
+    # One part is expected to decide 1 score of combo in 50 s, 2 of vlm2-bench in 10 s or 2 of vfm-bench in 20 s.
+    combo, vlm2, vfm = ((name, 1) for name in names)
+    assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
+
+
+def test_parts_that_decide_too_few_scores_for_their_time_come_later_and_those_that_take_too_long_never() -> None:
+    seconds = {"combo": 30.0, "vfm-bench": 20.0}
+    parts_needed: dict[str, list[float]] = {"combo": [1, 1, 4, math.inf], "vfm-bench": [2, 2, 2]}
+    assert checkup._next_parts(parts_needed, seconds, 60) == ("vfm-bench", 2), "3 in 40 s against 2 in 30"
+    assert checkup._next_parts(parts_needed, seconds, 39) == ("combo", 1)
+    assert checkup._next_parts({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
+
+
+def test_of_parts_that_are_not_expected_to_decide_anything_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"combo": 3, "vlm2-bench": 1}
+    setting = simulated(monkeypatch, names)
+    monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: math.inf)
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False)
+    assert setting["order"] == [("vlm2-bench", 1), ("combo", 1), ("combo", 1), ("combo", 1)]
+
+
+def test_several_parts_are_drawn_of_a_set_whose_time_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = simulated(monkeypatch, {"combo": 3})
+    monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: 2)
+    checkup._grow(batteries({"combo": 3}), [], setting["examinations"], 600, False)
+    assert setting["order"] == [("combo", 1), ("combo", 2)]
+
+
+def test_further_parts_follow_from_the_growth_that_a_score_needs() -> None:
+    card: Any = SimpleNamespace(parts=(None,) * 3, parts_left=4)
+    growths = (1.0, 1.2, 2.0, 7 / 3, 2.4, math.inf)
+    assert [checkup._parts_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
 
 
 def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
-    for names, deadline in (({"combo": 6}, time.monotonic()), ({"combo": 0}, time.monotonic() + 60)):
+    for names, deadline in (({"combo": 6}, 0.0), ({"combo": 0}, 60.0)):
         setting = simulated(monkeypatch, names)
         checkup._grow(batteries(names), [], setting["examinations"], deadline, False)
         assert setting["order"] == []
 
 
 def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half of 180 seconds is enough to draw two parts of VLM2-Bench and two of ComBo."""
+    """Of 180 s, two parts of VLM2-Bench take 20 and one of ComBo 50. Three more of ComBo would take 150."""
     names = {"combo": 3, "vlm2-bench": 2}
     setting = simulated(monkeypatch, names, parts_left=4)
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
     monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.needed)
     rows = [
         ("combo", 24, 30),
-        ("combo", 24, 90),
+        ("combo", 24, 110),
         ("combo", 24, math.inf),
         ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
     ]
     too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
-    # vlm2-bench: 30 of 12 items are two more parts; 90 are seven, of which only four are left. combo: one and three.
+    # vlm2-bench: 30 of 12 items are two more parts; 90 are seven, of which only four are left. combo: one and four.
     assert checkup._expected(too_few, batteries(names), setting["examinations"]) == 2
     assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"]) == 0

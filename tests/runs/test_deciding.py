@@ -217,14 +217,17 @@ def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: I
 @pytest.mark.parametrize(
     ("value", "low", "high", "floor", "needed"),
     [
-        (0.9, 0.6, 1.0, 0.25, 40 * (0.3 / 0.4625) ** 2),
-        (0.3, 0.1, 0.5, 0.25, 40 * (0.2 / 0.1375) ** 2),
-        (0.5, 0.3, 0.7, 0.6, math.inf),
+        (0.9, 0.6, 1.0, 0.25, 40 * (0.3 / 0.4625) ** 2),  # above a quarter
+        (0.3, 0.1, 0.5, 0.25, 40 * (0.2 / 0.1375) ** 2),  # none
+        (0.45, 0.3, 0.7, 0.25, 40 * (0.15 / 0.0875) ** 2),  # at least about a quarter: above .3625
+        (0.43, 0.1, 0.5, 0.25, 40 * (0.07 / 0.0825) ** 2),  # at most about a quarter: below .5125
+        (0.5, 0.3, 0.7, 0.6, 40 * (0.2 / 0.1375) ** 2),  # no more than the floor gives: above .3625 and below .7
+        (0.3625, 0.3, 0.4, 0.7, 40 * (0.0375 / 0.075) ** 2),  # none again
         (0.9, math.nan, math.nan, 0.25, math.inf),
     ],
 )
 def test_units_to_decide_by_hand(value: float, low: float, high: float, floor: float, needed: float) -> None:
-    """A quarter of the way from .25 is .4375, from .6 it is .7."""
+    """A quarter of the way from .25 is .4375, from .6 it is .7; the band around the first is .3625 to .5125."""
     metric = SUITE.tasks["naming"].protocols["strict"].metrics[0]
     row = SimpleNamespace(
         value=value, low=low, high=high, floor=floor, n=40, chance=0.25, blind=math.nan, ceiling=math.nan

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from snellen.analysis.grades import HALF, NEARLY, QUARTER, Grading, baseline, ceiling_of
+from snellen.analysis.grades import BAND, HALF, NEAR, NEARLY, QUARTER, Grading, baseline, ceiling_of, progress
 from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -78,23 +78,32 @@ def _levels(item: Item, task: Task) -> list[str]:
 
 
 def units_to_decide(row: Any, metric: Metric) -> float:
-    """About the number of units after which a score is proven to be on its side of a quarter of the way.
+    """About the number of units after which a score is proven to be *none* or not, or near that boundary (`graded`).
 
-    Its interval is taken to narrow with the square root of their number. Infinite for a score that is above the quarter
-    of the way from the blind baseline and below that from its floor, or on a boundary.
+    Its interval is taken to narrow with the square root of their number, and its floor to be one number. Infinite for a
+    score that is at the end of every claim.
     """
-    ceiling = ceiling_of(row, metric)
-    from_floor, from_blind = (start + QUARTER * (ceiling - start) for start in (row.floor, baseline(row, metric)))
-    ends = sorted((metric.sign * row.low, metric.sign * row.high))
-    score, above, below = (metric.sign * value for value in (row.value, from_floor, from_blind))
-    if score > max(above, below):
-        width, distance = score - ends[0], score - max(above, below)
-    elif score < below:
-        width, distance = ends[1] - score, below - score
-    else:
-        return math.inf
-    needed = float(row.n * (width / distance) ** 2)
-    return needed if math.isfinite(needed) else math.inf
+    ceiling, blind, score = ceiling_of(row, metric), baseline(row, metric), metric.sign * row.value
+    low, high = sorted((metric.sign * row.low, metric.sign * row.high))
+
+    def places(share: float) -> tuple[float, float]:
+        """The scores at this share of the way from the blind baseline and from the floor, signs turned."""
+        first, second = (metric.sign * (start + share * (ceiling - start)) for start in (blind, row.floor))
+        return first, max(first, second)
+
+    def times(claim: float, is_above: bool) -> float:
+        """How many times as many units prove that the score is above this one, or below it."""
+        width, distance = (score - low, score - claim) if is_above else (high - score, claim - score)
+        return (width / distance) ** 2 if distance > 0 and math.isfinite(width) else math.inf
+
+    blind_quarter, floor_quarter = places(QUARTER)
+    (blind_below, floor_below), (_, floor_above) = places(QUARTER - BAND), places(QUARTER + BAND)
+    claims = [times(floor_quarter, True), times(blind_quarter, False)]
+    if floor_quarter > blind_quarter:  # no more than the floor gives
+        claims.append(max(times(floor_quarter, False), times(blind_below, True)))
+    if abs(progress(row.value, row.floor, ceiling) - QUARTER) <= NEAR:
+        claims += [times(floor_below, True), times(floor_above, False)]
+    return float(row.n * min(claims))
 
 
 def is_settled(question: Question, grading: Grading) -> bool:

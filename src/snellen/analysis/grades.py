@@ -207,7 +207,9 @@ def graded(
         instead = [f"ask under {best.condition}"] if best.condition else []
         given = f"{best.excess.removeprefix('no more than ')} {_text(best.value, metric)}"
         return grading("", "cannot be graded", best.name, given, *instead)
-    if best is not None and end(QUARTER, None) > 0 and end(QUARTER, best, upper=True) < 0:
+    # Asked until decided, a score that may be just below the quarter from blind is at the boundary of *none*.
+    is_beyond_blind = end(QUARTER - BAND if is_sequential else QUARTER, None) > 0
+    if best is not None and is_beyond_blind and end(QUARTER, best, upper=True) < 0:
         return grading("", best.excess, best.name)
     if sides.get(QUARTER) in (ABOUT, AT_MOST, AT_LEAST):
         return grading("", sides[QUARTER], known[1])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from snellen.analysis.deciding import units_to_decide
 from snellen.analysis.grades import TOO_FEW
 from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
-from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
@@ -100,8 +100,8 @@ def checkup(
     All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. With more
     than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first, unless
     that was done on this machine. The sets are in parts, and each task is asked until it
-    is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, of the set
-    with the most undecided scores for the time a part takes. `explorer` is passed to `write_report`.
+    is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, those that
+    are expected to decide the most scores for their time. `explorer` is passed to `write_report`.
     """
     start, examinations = time.monotonic(), {}
     batteries = []
@@ -178,30 +178,59 @@ def _grow(
 ) -> None:
     """Draw and ask further parts until the deadline, and replace the examinations.
 
-    The next part is of the set with the most undecided scores of subjects for the planned time of a part.
+    The next parts are those expected to decide the most scores of subjects for their time; if none is, a part of the
+    set with the most undecided scores. The time of a set's first part is planned, that of others measured.
     """
     by_suite = {battery.suite: battery for battery in batteries}
-    counts: dict[str, int] = {}
+    seconds = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
+    parts_needed, timed = dict[str, list[float]](), set[str]()
     while True:
-        for name in [name for name in by_suite if name not in counts]:
-            examination = examinations[name]
-            can_grow = bool(examination.items.card.parts_left)
-            scores = undecided(examination, subjects, "none", MAX_ITEMS) if can_grow else []
-            counts[name] = sum(not is_simulated(subject) for subject, _ in scores)
-        if not any(counts.values()) or time.monotonic() >= deadline:
+        for name in [name for name in by_suite if name not in parts_needed]:
+            card = examinations[name].items.card
+            scores = undecided(examinations[name], subjects, "none", MAX_ITEMS) if card.parts_left else []
+            parts_needed[name] = [_parts_needed(growth, card) for who, _, growth in scores if not is_simulated(who)]
+        left = deadline - time.monotonic()
+        if not any(parts_needed.values()) or left <= 0:
             return
-        name = max(by_suite, key=lambda name: counts[name] / _part_seconds(by_suite[name].options))
-        examination = examinations[name]
+        most = max(by_suite, key=lambda name: len(parts_needed[name]) / seconds[name])
+        name, count = _next_parts(parts_needed, seconds, left) or (most, 1)
+        items, start = examinations[name].items, time.monotonic()
+        before = len(items.card.parts)
         examinations[name] = run(
-            examination.items,
+            items,
             subjects,
             by_suite[name].run_root,
             decide="none",
             max_items=MAX_ITEMS,
-            max_parts=len(examination.items.card.parts) + 1,
+            max_parts=before + (count if name in timed else 1),
             show_progress=show_progress,
         )
-        del counts[name]
+        if added := len(examinations[name].items.card.parts) - before:
+            seconds[name] = (time.monotonic() - start) / added
+            timed.add(name)
+        del parts_needed[name]
+
+
+def _parts_needed(growth: float, card: ItemSetCard) -> float:
+    """The number of further parts that make a set this many times as large; infinite if fewer are left."""
+    needed = max(1, math.ceil((growth - 1) * len(card.parts))) if math.isfinite(growth) else math.inf
+    return needed if needed <= card.parts_left else math.inf
+
+
+def _next_parts(
+    parts_needed: Mapping[str, Sequence[float]], seconds: Mapping[str, float], left: float
+) -> tuple[str, int] | None:
+    """The set, and the number of its parts, that decide the most scores for their seconds; None if none in those left.
+
+    `parts_needed` has the number of parts that each undecided score needs, `seconds` the time of a part.
+    """
+    choices = {
+        (name, int(count)): sum(needed <= count for needed in scores) / (count * seconds[name])
+        for name, scores in parts_needed.items()
+        for count in scores
+        if count * seconds[name] <= left
+    }
+    return max(choices, key=lambda choice: choices[choice], default=None)
 
 
 def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination]) -> int:
@@ -211,26 +240,23 @@ def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations
     parts_needed: dict[str, list[float]] = {}
     seconds = {battery.suite: _part_seconds(battery.options) for battery in batteries}
     for name, rows in too_few.groupby("suite"):
-        card = examinations[str(name)].items.card
-        suite = examinations[str(name)].suite
-        times = [units_to_decide(row, metric_in(suite, row)) / row.n for row in lines_of(rows)]
-        needed = [max(1.0, (time - 1) * len(card.parts)) for time in times]
-        parts_needed[str(name)] = [parts for parts in needed if parts <= card.parts_left]
-    # Asking takes about as long as drawing.
-    undecided_before, left, added = sum(map(len, parts_needed.values())), MORE_SECONDS / 2, Counter[str]()
-    while left > 0 and any(parts_needed.values()):
-        name = max(parts_needed, key=lambda name: len(parts_needed[name]) / seconds[name])
-        added[name] += 1
-        left -= seconds[name]
-        parts_needed[name] = [parts for parts in parts_needed[name] if parts > added[name]]
-    return undecided_before - sum(map(len, parts_needed.values()))
+        examination = examinations[str(name)]
+        growths = [units_to_decide(row, metric_in(examination.suite, row)) / row.n for row in lines_of(rows)]
+        parts_needed[str(name)] = [_parts_needed(growth, examination.items.card) for growth in growths]
+    left, decided = float(MORE_SECONDS), 0
+    while choice := _next_parts(parts_needed, seconds, left):
+        name, count = choice
+        decided += sum(needed <= count for needed in parts_needed[name])
+        parts_needed[name] = [needed - count for needed in parts_needed[name] if needed > count]
+        left -= count * seconds[name]
+    return decided
 
 
 def _part_seconds(options: BuildOptions) -> float:
-    """The planned seconds of drawing a further part of a set."""
+    """The planned seconds of drawing and asking a further part of a set."""
     part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks, workers=1)
     planned = SUITES.get(options.out.name).recipes["generated"].plan(part)
-    return float(max(1, planned["seconds"]))
+    return 2 * float(max(1, planned["seconds"]))  # asking takes about as long as drawing
 
 
 def _existing_seed(folder: Path) -> int:

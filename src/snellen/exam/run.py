@@ -383,12 +383,15 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
 
 def undecided(
     examination: Examination, subjects: Sequence[str | Subject], decide: Question, max_items: int
-) -> list[tuple[str, str]]:
-    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`)."""
+) -> list[tuple[str, str, float]]:
+    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`).
+
+    The third is about how many times as many items decide whether the grade is *none*.
+    """
     items, suite = examination.items, examination.suite
     arms = [Arm(subject, Condition(suite.axes), decide=decide) for subject in _subjects(subjects, items)]
     plan = Plan(items, suite, arms, max_items=max_items)
-    return [(arm.subject.card.name, task) for arm, task in undecided_tasks(plan, examination.responses)]
+    return [(arm.subject.card.name, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
 
 
 def recover(root: Path) -> None:

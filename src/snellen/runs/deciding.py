@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, turns
+from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, turns, units_to_decide
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, graded
@@ -79,6 +79,25 @@ class Decider:
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
     ) -> Grading | None:
         """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
+        result = self._result(task, values, axes, is_fitted)
+        return None if result is None else result[1]
+
+    def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
+        """About how many times as many items decide whether a grade is *none*; 0 if what was asked is decided.
+
+        0 also if nothing can decide it (`grading` is None).
+        """
+        result = self._result(task, values, axes, is_fitted)
+        if result is None or self.answers(result[1]):
+            return 0.0
+        row, grading = result
+        row.floor = grading.floor
+        return max(1.0, float(units_to_decide(row, task.protocols["strict"].metrics[0]) / row.n))
+
+    def _result(
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
+    ) -> tuple[SimpleNamespace, Grading] | None:
+        """The row of results that is graded, and its grading."""
         protocol = task.protocols["strict"]
         metric = protocol.metrics[0]
         if metric.bounds is None or not metric.is_bounded_mean or protocol.judge is not None:
@@ -95,12 +114,13 @@ class Decider:
         ceiling = ceiling_of_part(printed_ceilings(self.suite, self.items), task.id, metric.name)
         chances = units["chance"].to_numpy(float)
         row = SimpleNamespace(
-            subject="", task=task.id, value=summary(units["value"].to_numpy(float), metric), low=low, high=high,
+            subject="", task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric),
+            low=low, high=high,
             chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
             blind=blind, ceiling=ceiling,
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
         )  # fmt: skip
-        return graded(row, metric, units, floors)
+        return row, graded(row, metric, units, floors)
 
 
 @dataclass

@@ -20,8 +20,11 @@ def is_undecided(plan: Plan, responses: Sequence[Response]) -> bool:
     return bool(plan.items.card.parts_left) and next(undecided_tasks(plan, responses), None) is not None
 
 
-def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple[Arm, str]]:
-    """The arms and tasks that are undecided after all drawn items, of which there are fewer than `max_items`."""
+def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple[Arm, str, float]]:
+    """The arms and tasks that are undecided after all drawn items, of which there are fewer than `max_items`.
+
+    The third is about how many times as many items decide whether the grade is *none*.
+    """
     by_task: dict[tuple[str, str, int, str], list[Response]] = {}
     for response in responses:
         key = response.subject, response.condition, response.repeat, response.task
@@ -44,6 +47,5 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
             strict, by_id = task.protocols["strict"], plan.items.by_id
             values = {one.item_id: primary_score(by_id[one.item_id], one, strict) for one in of_task}
             is_fitted = any(one.fingerprint != arm.subject.card.fingerprint() for one in of_task)
-            grading = decider.grading(task, values, axes, is_fitted)
-            if grading is not None and not decider.answers(grading):
-                yield arm, task.id
+            if growth := decider.growth_needed(task, values, axes, is_fitted):
+                yield arm, task.id, growth

@@ -102,10 +102,6 @@ class Design:
         turns = _turns([SLOTS] * self.displays[split], self.items(task, split))
         return [(index, slot_in_turn(index, turn)) for index, turn in turns]
 
-    def image_equivalents(self) -> float:
-        """The number of whole images with as many pixels in total."""
-        return self.images() + sum(map(len, self.close_ups())) * SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
-
 
 def counts_of(options: BuildOptions) -> dict[str, int]:
     """Test items per task. Raises SnellenError for tasks that cannot be generated."""
@@ -148,7 +144,9 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Images, seconds and bytes. `items` are for testing, `train_items` for training, twice as many."""
         design, scale = make_design(options), size_share(options)
-        close_ups, seconds = sum(map(len, design.close_ups())), image_seconds(SECONDS_A_IMAGE, options)
+        close_ups, share = sum(map(len, design.close_ups())), SIDE_SHARE**2 * SIZE_PX[1] / SIZE_PX[0]
+        seconds = design.images() * image_seconds(SECONDS_A_IMAGE, options)
+        seconds += close_ups * image_seconds(SECONDS_A_IMAGE, options, share)
         return {
             "suite": SUITE,
             "tables": sum(design.tables.values()),
@@ -157,8 +155,8 @@ class Generated:
             "images": design.images() + close_ups,
             "items": dict(design.counts),
             "train_items": {task: design.items(task, "train") for task in generated_tasks()},
-            "seconds": round(design.image_equivalents() * seconds / options.workers),
-            "bytes": round(design.image_equivalents() * BYTES_A_IMAGE * scale),
+            "seconds": round(seconds / options.workers),
+            "bytes": round((design.images() + close_ups * share) * BYTES_A_IMAGE * scale),
             "workers": options.workers,
         }
 

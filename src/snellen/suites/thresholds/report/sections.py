@@ -285,6 +285,6 @@ def _places(run: Run) -> Iterator[ReportSection]:
             cells = [f"{100 * count / total:.0f} %" for count in errors.values()]
             rows.append([arm_name(arm.subject, arm.condition), f"{total}", *cells])
     if rows:
-        note = "Which patch wrong answers errors. A subject without a preferred place names each in 11 % of them."
+        note = "Which patch the wrong answers name. A subject without a preferred place names each in 11 % of them."
         table = pd.DataFrame(rows, columns=["subject", "wrong answers", *PLACES])
         yield ReportSection("Wrong answers by place", note, table, None, "places")
