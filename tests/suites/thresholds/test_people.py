@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,8 +15,8 @@ from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.published import arcmin, pixels
-from snellen.suites.thresholds.report.people import Median, PersonThreshold, angle_text, median_of, people_thresholds
-from snellen.suites.thresholds.report.sections import sections
+from snellen.suites.thresholds.report.people import PersonThreshold, angle_text, median_of, people_thresholds
+from snellen.suites.thresholds.report.sections import sections, thresholds_of
 from tests.helpers.sections import by_name, row_of
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
@@ -52,9 +51,15 @@ def test_angles_worked_by_hand() -> None:
 def test_medians_worked_by_hand() -> None:
     one, four, nine = (person(MEASURED, value) for value in (1.0, 4.0, 9.0))
     below, above, none = person(BELOW, 0.5), person(ABOVE, 32.0), person(NOT_UNDERSTOOD, math.nan)
-    assert median_of([nine, one, four]) == Median(pytest.approx(4.0), 3)
-    assert median_of([four, nine, none]) == Median(pytest.approx(6.0), 2)  # of ratios
-    assert median_of([below, below, four, nine, above]) == Median(pytest.approx(4.0), 5)
+    for people, value, count in (
+        ([nine, one, four], 4.0, 3),
+        ([four, nine, none], 6.0, 2),  # of ratios
+        ([below, below, four, nine, above], 4.0, 5),
+    ):
+        middle = median_of(people)
+        assert middle is not None
+        assert middle.value == pytest.approx(value)
+        assert middle.people == count
     assert median_of([below, four]) is None
     assert median_of([below, above]) is None
     assert median_of([none]) is None
@@ -87,3 +92,15 @@ def test_only_people_at_a_known_distance_have_angles_and_norms(run: Run, is_pool
     assert third["angle"] == "not measurable at this distance"
     assert first["published norm"].startswith("1 arcmin: gap of a letter or ring at 20/20 (Levi")
     assert [p.name for p in people_thresholds(reported, "number")] == [f"human:ours/p0{n}" for n in (1, 2, 3)]
+
+
+def test_a_report_with_people_has_a_profile_in_their_units(run: Run) -> None:
+    section = by_name(sections(pooled(run)))["profile-people"]
+    table = section.table.set_index("subject")
+    assert list(table.index) == ["human:ours", "py:model", "unit (x1): people"]
+    assert "the median threshold of 3 people" in section.note
+    middle, model = (
+        next(t for t in thresholds_of(run)["acuity"] if t.name == name).value for name in ("human:ours/p01", "py:model")
+    )
+    assert table.loc["unit (x1): people", "acuity"] == f"{middle:#.3g} px"  # between 4 px and the smallest level
+    assert table.loc["py:model", "acuity"].startswith(f"x{model / middle:#.3g} [")

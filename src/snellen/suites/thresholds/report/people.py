@@ -67,6 +67,12 @@ def median_of(thresholds: Sequence[PersonThreshold]) -> Median | None:
     return Median(math.exp(middle), len(logs)) if math.isfinite(middle) else None
 
 
+def medians(run: Run) -> dict[str, Median]:
+    """The medians of all people of a run, by the tasks that have one; of judgements those of the spread."""
+    by_task = {task: median_of(people_thresholds(run, task)) for task in MEASURES}
+    return {task: of_people for task, of_people in by_task.items() if of_people is not None}
+
+
 def angle_text(task: str, person: PersonThreshold) -> str:
     """The threshold of a person at a known distance as an angle with its interval, as a bound, or its state."""
     if person.state == BELOW or (task in GAPS and person.state == MEASURED and person.value < 1):

@@ -31,7 +31,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.canvases import canvases
-from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles
+from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians
 from snellen.suites.thresholds.report.profile import profile
 from snellen.suites.thresholds.report.retest import retest
 from snellen.suites.thresholds.scoring import (
@@ -87,7 +87,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield _chart(by_task["acuity"])
         yield from canvases(run)
     yield from angles(run)
-    yield from profile(by_task)
+    yield from profile(by_task, medians(run))
     yield _in_words(by_task)
     forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
     if forced:
