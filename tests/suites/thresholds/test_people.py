@@ -95,7 +95,9 @@ def test_only_people_at_a_known_distance_have_angles_and_norms(run: Run, is_pool
 
 
 def test_a_report_with_people_has_a_profile_in_their_units(run: Run) -> None:
-    section = by_name(sections(pooled(run)))["profile-people"]
+    listed = by_name(sections(pooled(run)))
+    assert "retest" not in listed  # of two people
+    section = listed["profile-people"]
     table = section.table.set_index("subject")
     assert list(table.index) == ["human:ours", "py:model", "unit (x1): people"]
     assert "the median threshold of 3 people" in section.note

@@ -112,4 +112,4 @@ def angles(run: Run) -> Iterator[ReportSection]:
     ]
     if rows:
         names = ["task", "person", "distance", "one pixel", "threshold", "angle", "published norm"]
-        yield ReportSection("People in minutes of arc", note, pd.DataFrame(rows, columns=names), None, "angles")
+        yield ReportSection("People's thresholds as angles", note, pd.DataFrame(rows, columns=names), None, "angles")
