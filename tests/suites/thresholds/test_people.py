@@ -20,16 +20,16 @@ from snellen.suites.thresholds.report.sections import sections, thresholds_of
 from tests.helpers.sections import by_name, row_of
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
-AT = 57.2958, 60.0
+ARCMINUTE = 57.2958, 60.0
 """Distance in cm at which 1 cm is one degree, and pixels per cm at which one pixel is then one minute of arc."""
 
 
 def person(state: str, value: float, low: float = math.nan, high: float = math.nan) -> PersonThreshold:
-    return PersonThreshold("human:ours/p01", state, value, low, high, px_per_cm=AT[1], distance_cm=AT[0])
+    return PersonThreshold("human:ours/p01", state, value, low, high, px_per_cm=ARCMINUTE[1], distance_cm=ARCMINUTE[0])
 
 
 def test_one_pixel_of_sixty_to_the_centimetre_is_a_minute_of_arc_at_57_cm() -> None:
-    assert arcmin(1.0, *AT) == pytest.approx(1.0, rel=1e-4)
+    assert arcmin(1.0, *ARCMINUTE) == pytest.approx(1.0, rel=1e-4)
     # A card of 323 CSS pixels (96 per inch) at 57.3 cm: a pixel of 0.265 mm is 1.59 minutes of arc.
     assert arcmin(1.0, 57.3, 323 / 8.56) == pytest.approx(1.59, abs=0.005)
     # The same card at three device pixels in a CSS pixel: a third.
@@ -49,10 +49,10 @@ def test_angles_worked_by_hand() -> None:
 
 
 def test_medians_worked_by_hand() -> None:
-    one, four, nine = (person(MEASURED, value) for value in (1.0, 4.0, 9.0))
+    small, four, nine = (person(MEASURED, value) for value in (1.0, 4.0, 9.0))
     below, above, none = person(BELOW, 0.5), person(ABOVE, 32.0), person(NOT_UNDERSTOOD, math.nan)
     for people, value, count in (
-        ([nine, one, four], 4.0, 3),
+        ([nine, small, four], 4.0, 3),
         ([four, nine, none], 6.0, 2),  # of ratios
         ([below, below, four, nine, above], 4.0, 5),
     ):

@@ -73,18 +73,18 @@ def medians(run: Run) -> dict[str, Median]:
     return {task: of_people for task, of_people in by_task.items() if of_people is not None}
 
 
-def angle_text(task: str, person: PersonThreshold) -> str:
+def angle_text(task: str, threshold: PersonThreshold) -> str:
     """The threshold of a person at a known distance as an angle with its interval, as a bound, or its state."""
-    if person.state == BELOW or (task in GAPS and person.state == MEASURED and person.value < 1):
+    if threshold.state == BELOW or (task in GAPS and threshold.state == MEASURED and threshold.value < 1):
         return NOT_MEASURABLE
-    if person.state not in (MEASURED, ABOVE):
-        return person.state
+    if threshold.state not in (MEASURED, ABOVE):
+        return threshold.state
     unit = ANGLES[task]
     value, low, high = (
-        digits(PER_ARCMIN[unit] * arcmin(end, person.distance_cm, person.px_per_cm))
-        for end in (person.value, person.low, person.high)
+        digits(PER_ARCMIN[unit] * arcmin(end, threshold.distance_cm, threshold.px_per_cm))
+        for end in (threshold.value, threshold.low, threshold.high)
     )
-    return f"{value} {unit} [{low}, {high}]" if person.state == MEASURED else f"more than {value} {unit}"
+    return f"{value} {unit} [{low}, {high}]" if threshold.state == MEASURED else f"more than {value} {unit}"
 
 
 def angles(run: Run) -> Iterator[ReportSection]:

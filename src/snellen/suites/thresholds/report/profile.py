@@ -42,14 +42,14 @@ def ideal_units() -> dict[str, float]:
     return {task: IDEAL[name] for task in MEASURES if (name := SAME_IDEAL.get(task, task)) in IDEAL}
 
 
-def multiples(by_task: Mapping[str, Sequence[Any]], units: Mapping[str, float]) -> dict[str, list[Multiple]]:
+def multiples(by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, float]) -> dict[str, list[Multiple]]:
     """The thresholds of each subject by its name, as multiples of these units of the tasks."""
     by_name: dict[str, list[Multiple]] = {}
     for task, thresholds in by_task.items():
         for threshold in thresholds:
             of_subject = by_name.setdefault(threshold.name, [])
-            if task in units and threshold.state in (MEASURED, BELOW, ABOVE):
-                ends = (end / units[task] for end in (threshold.value, threshold.low, threshold.high))
+            if task in unit_by_task and threshold.state in (MEASURED, BELOW, ABOVE):
+                ends = (end / unit_by_task[task] for end in (threshold.value, threshold.low, threshold.high))
                 of_subject.append(Multiple(task, threshold.state, *ends))
     return {name: of_subject for name, of_subject in by_name.items() if of_subject}
 
@@ -90,9 +90,9 @@ def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median])
 
 
 def _section(
-    name: str, by_task: Mapping[str, Sequence[Any]], units: Mapping[str, float], note: str, unit: str, norm: str
+    name: str, by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, float], note: str, unit: str, norm: str
 ) -> Iterator[ReportSection]:
-    by_name = multiples(by_task, units)
+    by_name = multiples(by_task, unit_by_task)
     tasks = [task for task in by_task if any(m.task == task for of_subject in by_name.values() for m in of_subject)]
     if len(tasks) < 2:
         return
@@ -100,7 +100,7 @@ def _section(
     for subject, of_subject in by_name.items():
         texts = {multiple.task: multiple.text for multiple in of_subject}
         rows.append([subject, *(texts.get(task, DASH) for task in tasks), in_words(of_subject, norm)])
-    rows.append([f"unit (x1): {unit}", *(amount(units[task], MEASURES[task]) for task in tasks), DASH])
+    rows.append([f"unit (x1): {unit}", *(amount(unit_by_task[task], MEASURES[task]) for task in tasks), DASH])
     table = pd.DataFrame(rows, columns=["subject", *tasks, "in words"])
     figure = partial(figures.profile, list(by_name.items())[:MAX_SERIES], tasks, unit)
     yield ReportSection(f"Profile in units of {unit}", note, table, figure, name)
