@@ -189,11 +189,6 @@ def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Ru
             names[verdict] += [f"{suite}/{name}" for name in compared.names(verdict)]
         rows[suite] = plain_changes(compared)["rows"]
     return ChangesSince(
-        since=step,
-        dropped=names[DROPPED],
-        rose=names[ROSE],
-        moved=names[MOVED],
-        too_few=names[TOO_FEW],
-        rows=rows,
+        since=step, dropped=names[DROPPED], rose=names[ROSE], moved=names[MOVED], too_few=names[TOO_FEW], rows=rows,
         without=without,
-    )
+    )  # fmt: skip

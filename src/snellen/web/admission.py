@@ -14,18 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from snellen.core.plain_text import short_reason
-from snellen.web.plan import (
-    Calibration,
-    Consent,
-    End,
-    Entry,
-    PageAnswers,
-    Question,
-    RecordRow,
-    Start,
-    Stop,
-    StudyPlan,
-)
+from snellen.web.plan import Calibration, Consent, End, Entry, PageAnswers, Question, RecordRow, Start, Stop, StudyPlan
 
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""

@@ -92,10 +92,7 @@ class Participant:
 
     @property
     def calibration(self) -> Calibration | None:
-        """Their last calibration; None if it says no size, or if an earlier one differs by more than a tenth.
-
-        The answers of somebody who came back to another screen or distance belong to no one size.
-        """
+        """Their last calibration; None without a card, or if they returned to another screen or distance (by 10 %)."""
         records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
         sizes = [(record.px_per_cm or 0.0) * record.distance_cm for record in records]
         return records[-1] if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0 else None

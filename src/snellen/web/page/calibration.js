@@ -3,7 +3,6 @@
 
 (() => {
   const { element } = Snellen;
-  const { ParameterType } = jsPsychModule;
   const CARD = [85.6, 53.98]; // millimetres, ISO/IEC 7810 ID-1
   const [SMALLEST, LARGEST, FIRST] = [100, 1000, 180]; // CSS pixels; the first is too small for nearly every screen
   const [NEAREST, FARTHEST] = [20, 200]; // centimetres, as in snellen.web.plan
@@ -21,17 +20,8 @@
       Object.assign(rectangle.style, { width: `${width}px`, height: `${height}px` });
       slider.setAttribute("aria-valuetext", `${Math.round(width)} by ${Math.round(height)} pixels`);
     };
-    const set = () => {
-      ratio = window.devicePixelRatio;
-      show();
-    };
-    const step = (sign, label) => {
-      const press = () => {
-        slider.value = Number(slider.value) + sign;
-        set();
-      };
-      return element("button", { type: "button", class: "step", "aria-label": label, click: press }, sign > 0 ? "+" : "−");
-    };
+    const set = () => ((ratio = window.devicePixelRatio), show());
+    const step = (sign, label) => element("button", { type: "button", class: "step", "aria-label": label, click: () => ((slider.value = Number(slider.value) + sign), set()) }, sign > 0 ? "+" : "−");
     slider.addEventListener("input", set);
     show();
     return {
@@ -60,8 +50,9 @@
     );
     without.addEventListener("change", () => (card.element.inert = without.checked));
     for (const kind of ["input", "click"]) form.addEventListener(kind, (event) => event.target !== go && (complaint.textContent = ""));
-    display.replaceChildren(element("section", { class: "words", tabindex: -1 }, element("h1", {}, "Your screen and your distance"), form));
-    display.querySelector("section").focus({ preventScroll: true });
+    const root = element("section", { class: "words", tabindex: -1 }, element("h1", {}, "Your screen and your distance"), form);
+    display.replaceChildren(root);
+    root.focus({ preventScroll: true });
     return new Promise((resolve) => {
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -75,21 +66,13 @@
     });
   }
 
+  /** `keep(record)` resolves when the record is kept. */
   class CalibrationPlugin {
-    static info = {
-      name: "snellen-calibration",
-      version: document.documentElement.dataset.version,
-      parameters: {
-        /** `keep(record)` resolves when the record is kept. */
-        keep: { type: ParameterType.FUNCTION },
-      },
-      data: {},
-    };
+    static info = { name: "snellen-calibration", version: document.documentElement.dataset.version, parameters: { keep: { type: jsPsychModule.ParameterType.FUNCTION } }, data: {} };
 
     constructor(jsPsych) {
       this.jsPsych = jsPsych;
     }
-
     trial(display, trial) {
       calibrate(display).then(trial.keep).then(() => this.jsPsych.finishTrial({}), Snellen.fail);
     }

@@ -20,11 +20,10 @@ from snellen.suites.thresholds.scoring import digits, estimate_text
 
 NOT_MEASURABLE = "not measurable at this distance"
 """In place of a threshold of a person that is smaller than what the pixels of the screen show."""
-ANGLES = {"acuity": "arcmin", "crowded-acuity": "arcmin", "vernier": "arcsec"}
-"""The tasks whose thresholds are lengths on the screen, and the units of their angles."""
-PER_ARCMIN = {"arcmin": 1, "arcsec": 60}
-GAPS = ("acuity", "crowded-acuity")
-"""Tasks with gaps, which a screen cannot show below one pixel. Offsets below are shown by shades of grey."""
+ARCMIN = "arcmin", 1, 1.0
+ANGLES = {"acuity": ARCMIN, "crowded-acuity": ARCMIN, "vernier": ("arcsec", 60, 0.0)}
+"""The tasks whose thresholds are lengths on the screen: the unit of the angle, the number of units in a minute of arc,
+and the pixels below which a screen cannot show the length (offsets below one are shown by shades of grey)."""
 ENDS = {BELOW: -math.inf, ABOVE: math.inf}
 
 
@@ -69,19 +68,18 @@ def median_of(thresholds: Sequence[PersonThreshold]) -> Median | None:
 
 def medians(run: Run) -> dict[str, Median]:
     """The medians of all people of a run, by the tasks that have one; of judgements those of the spread."""
-    by_task = {task: median_of(people_thresholds(run, task)) for task in MEASURES}
-    return {task: of_people for task, of_people in by_task.items() if of_people is not None}
+    return {task: of_people for task in MEASURES if (of_people := median_of(people_thresholds(run, task)))}
 
 
 def angle_text(task: str, threshold: PersonThreshold) -> str:
     """The threshold of a person at a known distance as an angle with its interval, as a bound, or its state."""
-    if threshold.state == BELOW or (task in GAPS and threshold.state == MEASURED and threshold.value < 1):
+    unit, per_arcmin, least_px = ANGLES[task]
+    if threshold.state == BELOW or threshold.value < least_px:
         return NOT_MEASURABLE
     if threshold.state not in (MEASURED, ABOVE):
         return threshold.state
-    unit = ANGLES[task]
     value, low, high = (
-        digits(PER_ARCMIN[unit] * arcmin(end, threshold.distance_cm, threshold.px_per_cm))
+        digits(per_arcmin * arcmin(end, threshold.distance_cm, threshold.px_per_cm))
         for end in (threshold.value, threshold.low, threshold.high)
     )
     return f"{value} {unit} [{low}, {high}]" if threshold.state == MEASURED else f"more than {value} {unit}"
@@ -97,19 +95,11 @@ def angles(run: Run) -> Iterator[ReportSection]:
     )
     norms = {norm.task: f"{norm.value:g} {norm.unit}: {norm.conditions} ({norm.source})" for norm in NORMS}
     rows = [
-        [
-            task,
-            person.name,
-            f"{person.distance_cm:g} cm",
-            f"{arcmin(1.0, person.distance_cm, person.px_per_cm):.2f} arcmin",
-            estimate_text(person, MEASURES[task]),
-            angle_text(task, person),
-            norms.get(task, DASH),
-        ]
-        for task in ANGLES
-        for person in people_thresholds(run, task)
-        if not math.isnan(person.px_per_cm)
-    ]
+        [task, person.name, f"{person.distance_cm:g} cm",
+         f"{arcmin(1.0, person.distance_cm, person.px_per_cm):.2f} arcmin",
+         estimate_text(person, MEASURES[task]), angle_text(task, person), norms.get(task, DASH)]
+        for task in ANGLES for person in people_thresholds(run, task) if not math.isnan(person.px_per_cm)
+    ]  # fmt: skip
     if rows:
         names = ["task", "person", "distance", "one pixel", "threshold", "angle", "published norm"]
         yield ReportSection("People's thresholds as angles", note, pd.DataFrame(rows, columns=names), None, "angles")
