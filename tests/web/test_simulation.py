@@ -8,8 +8,12 @@ import pandas as pd
 import pytest
 
 from snellen.core.storage.runfolder import read_responses
+from snellen.core.suite import BuildOptions
 from snellen.exam.run import Examination
+from snellen.reports.loading import load_run
 from snellen.runs.score import read_scores
+from snellen.suites.thresholds.generated.recipe import Generated
+from snellen.suites.thresholds.report.sections import sections
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
 from snellen.web.design import BlockDesign, StudyDesign
@@ -18,6 +22,7 @@ from snellen.web.lock import web_parts
 from snellen.web.plan import Texts
 from snellen.web.simulation import SUBJECT_RUNS, simulate
 from tests.helpers.replies import assert_same_replies
+from tests.helpers.sections import by_name
 from tests.helpers.sets import small_set
 
 pytestmark = pytest.mark.skipif(find_chromium() is None, reason=MISSING)
@@ -78,3 +83,18 @@ def test_eight_colour_blind_people_are_at_chance_with_colours_only(sets_folder: 
     assert needs_colour.sum() >= 40
     assert rows.loc[needs_colour, "value"].mean() < 0.5
     assert rows.loc[~needs_colour, "value"].min() == 1
+
+
+@pytest.mark.slow
+def test_a_simulated_person_calibrates_and_has_an_angle(tmp_path: Path) -> None:
+    """All questions of a form are answered, whatever the order in which the task would ask a model."""
+    items = Generated().build(BuildOptions(tmp_path / "items", n=17, tasks=("acuity",), renderer="blank"))
+    block = BlockDesign(name="b", tasks=("acuity",), practice=1)
+    design = StudyDesign(texts=Texts(title="Chart"), blocks=(block,), forms=1, calibration=True)
+    build_study([items], design, tmp_path / "study", name="trial")
+    (examination,) = simulate(tmp_path / "study", "fake:threshold=8", 1, tmp_path / "out")
+    assert len(examination.responses) == 17
+    assert_equal_to_own(tmp_path / "out", examination)
+    ((_, person, distance, pixel, *_),) = by_name(sections(load_run(examination.root)))["angles"].table.to_numpy()
+    # A card of 324 pixels at 60 cm: 85.6 mm / 324 = .264 mm, 1.51 minutes of arc.
+    assert (person, distance, pixel) == ("human:trial/p01", "60 cm", "1.51 arcmin")

@@ -15,6 +15,7 @@ import pytest
 
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import read_run_card
 from snellen.curation.steps import copy_media, step_item
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium, open_browser
@@ -49,7 +50,8 @@ def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
     """Boxes, numbers, choices, colours and texts of one suite; statements and descriptions of another."""
     blocks = [BlockDesign(name="see", items="ava-bench", questions=1, practice=1, attention=1)]
     blocks.append(BlockDesign(name="link", items="vlm2-bench", questions=1))
-    design = StudyDesign(texts=Texts(title="All kinds", consent="You may stop."), blocks=tuple(blocks), forms=1)
+    texts = Texts(title="All kinds", consent="You may stop.")
+    design = StudyDesign(texts=texts, blocks=tuple(blocks), forms=1, calibration=True)
     return build_study([small_set("ava-bench", folder), small_set("vlm2-bench", folder)], design, root, name="trial")
 
 
@@ -143,6 +145,8 @@ def test_a_whole_study_and_a_whole_review(transport: str, study: Any, sets_folde
     examinations = import_study(root, [submission], tmp_path / "people")
     kinds = set()
     for examination in examinations:
+        for arm in read_run_card(examination.root).arms if plan.calibration else ():
+            assert (arm.attributes["px_per_cm"], arm.attributes["distance_cm"]) == ("37.85", "60")  # 324 px / 8.56 cm
         assert_same_replies(examination.responses, stand_in.examinations[examination.suite.name].responses)
         kinds |= {response.reply_spec.kind for response in examination.responses}
     all_kinds = {"box", "choice", "colour", "description", "integer", "text", "true_false"}

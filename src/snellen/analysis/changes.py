@@ -28,6 +28,7 @@ from snellen.analysis.run_view import (
     lines_of,
     main_metric,
     of_first_judge,
+    protocol_in,
     result_rows,
     score_rows,
     unit_bounds,
@@ -44,9 +45,11 @@ from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
 from snellen.scoring.power import POWER
 
-Verdict: TypeAlias = Literal["dropped", "rose", "no clear change", "too few clusters"]
+Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too few clusters"]
 DROPPED: Verdict = "dropped"
 ROSE: Verdict = "rose"
+MOVED: Verdict = "moved"
+"""Of a number without a better end, such as a point of equality: a clear change."""
 TOO_FEW: Verdict = "too few clusters"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
@@ -85,10 +88,11 @@ class Unpaired:
 class Changes:
     """Changes from the one subject of `before` to the one of `after`.
 
-    `table` has one row per condition and task, ability or class (`kind`), columns `COLUMNS`: `difference` is after
-    minus before with its 95 % interval, `clear` as in contrasts, with Holm's correction over all classes, and over all
-    other rows. For own images `clusters` are images, `p` is one-sided in the direction of the difference and decides
-    alone, and the columns `class_…` have the two-sided test by class. `detectable_drop` (in the unit of the metric;
+    `table` has one row per condition and task, estimate of a task besides its main one, ability or class (`kind`),
+    columns `COLUMNS`: `difference` is after minus before with its 95 % interval, `clear` as in contrasts, with Holm's
+    correction over all classes, and over all other rows. For own images `clusters` are images, `p` is one-sided in the
+    direction of the difference and decides alone, and the columns `class_…` have the two-sided test by class.
+    `detectable_drop` (in the unit of the metric;
     infinite if there is none, NaN for a metric without a range) is the smallest drop that the test finds with a power
     of 80 %, at the strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are
     the items that detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does.
@@ -126,7 +130,8 @@ class Changes:
         abilities = rows[rows["kind"] == "ability"]
         explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
         tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
-        return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(rows[rows["kind"] == "class"])]]
+        others = rows[rows["kind"].isin(["estimate", "class"])]
+        return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(others)]]
 
     @property
     def is_own(self) -> bool:
@@ -154,6 +159,7 @@ def plain_changes(compared: Changes) -> dict[str, Any]:
         "after": compared.after.card.arms[0].subject,
         "dropped": compared.names(DROPPED),
         "rose": compared.names(ROSE),
+        "moved": compared.names(MOVED),
         "least_drop": plain(compared.least_drop),
         "undetectable": {name: plain(items) for name, items in compared.undetectable.items()},
         "rows": _records(compared.table),
@@ -300,25 +306,37 @@ def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
 
 
 def _threshold_rows(former: Run, current: Run, task: str) -> Iterator[dict[str, Any]]:
-    """The rows of a task with a threshold in both runs.
+    """The rows of a task with a threshold in both runs, and of its further estimates (points of equality).
 
-    Their logarithms differ by a normal distribution whose variance is the sum of both, from the widths of the credible
-    intervals. The interval of the difference is that of the ratio times the former threshold.
+    Logarithms of thresholds differ by a normal distribution whose variance is the sum of both, from the widths of the
+    credible intervals. The interval of the difference is that of the ratio times the former threshold. Further
+    estimates have signs: they differ by such a distribution themselves.
     """
-    metric = main_metric(former, task)
-    if metric.estimate is None:
-        return
-    sides = [{row.condition: row for row in lines_of(result_rows(run, task))} for run in (former, current)]
-    for condition, first in sides[0].items():
-        second = sides[1].get(condition)
+    for metric in protocol_in(former, task).metrics:
+        if metric.estimate is not None:
+            yield from _estimate_rows(former, current, task, metric)
+
+
+def _estimate_rows(former: Run, current: Run, task: str, metric: Metric) -> Iterator[dict[str, Any]]:
+    is_main = metric == main_metric(former, task)
+    kind, name = ("task", task) if is_main else ("estimate", f"{task}: {metric.words}")
+    rows = (result_rows(run, task, metric=metric.name) for run in (former, current))
+    earlier, later = ({row.condition: row for row in lines_of(of_run)} for of_run in rows)
+    for condition, first in earlier.items():
+        second = later.get(condition)
         if second is None or not first.state == second.state == MEASURED:
             continue
-        step = math.log(second.value / first.value)
-        error = math.hypot(*(math.log(row.high / row.low) for row in (first, second))) / (2 * NORMAL_END)
-        low, high = (first.value * math.expm1(step + side * NORMAL_END * error) for side in (-1, 1))
+        if is_main:
+            step = math.log(second.value / first.value)
+            error = math.hypot(*(math.log(row.high / row.low) for row in (first, second))) / (2 * NORMAL_END)
+            low, high = (first.value * math.expm1(step + side * NORMAL_END * error) for side in (-1, 1))
+        else:
+            step = second.value - first.value
+            error = math.hypot(*(row.high - row.low for row in (first, second))) / (2 * NORMAL_END)
+            low, high = (step + side * NORMAL_END * error for side in (-1, 1))
         count = min(first.n, second.n)
         yield {
-            "condition": condition, "kind": "task", "name": task, "tasks": (task,), "family": False,
+            "condition": condition, "kind": kind, "name": name, "tasks": (task,), "family": False,
             "metric": metric.name, "before": first.value, "after": second.value,
             "difference": second.value - first.value, "low": low, "high": high, "n": count, "clusters": count,
             "p": math.erfc(abs(step) / error / math.sqrt(2)), "gaps": np.zeros(0), "units": np.zeros(0, str),
@@ -430,6 +448,8 @@ def _power(row: Any, metric: Metric, level: float, least_drop: float) -> tuple[f
 
 def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
     """The verdict on a row; with fewer than `clusters` no p of so many tests can be clear."""
+    if row.clear and row.kind == "estimate":
+        return MOVED
     if row.clear:
         return DROPPED if row.difference * metric.sign < 0 else ROSE
     return TOO_FEW if row.clusters < clusters else "no clear change"

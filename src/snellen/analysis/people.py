@@ -103,6 +103,7 @@ def pooled(run: Run) -> Run:
     ordered = sorted(run.responses, key=lambda response: not is_person(response.subject))
     return replace(
         run,
+        unpooled=run,
         card=run.card.model_copy(update={"arms": arms}),
         responses=tuple(
             replace(r, subject=study_subject(r.subject), repeat=numbers[r.subject, r.condition, r.repeat])

@@ -42,7 +42,8 @@ class Run:
     """A scored run with its items, or several runs about one item set joined (`roots` are all their folders).
 
     `scores` are score rows by protocol; `results` hold all scored protocols (`analysis.results`). `inputs` are the
-    runs and files by name that were passed to the report for the suite (`Suite.report_inputs`).
+    runs and files by name that were passed to the report for the suite (`Suite.report_inputs`). `unpooled` is the run
+    in which each person is a subject, of a run whose people are one (`analysis.people.pooled`).
     """
 
     card: RunCard
@@ -53,6 +54,7 @@ class Run:
     results: pd.DataFrame
     roots: tuple[Path, ...] = ()
     inputs: Mapping[str, Path] = field(default_factory=dict)
+    unpooled: Run | None = None
     _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:

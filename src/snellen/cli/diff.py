@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from snellen.analysis.cells import number
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, Changes, plain, plain_changes, row_name
+from snellen.analysis.changes import DROPPED, MOVED, ROSE, TOO_FEW, Changes, plain, plain_changes, row_name
 from snellen.analysis.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.drops import UNDECIDED, Drop
 from snellen.analysis.run_view import arm_name, lines_of, main_metric
@@ -114,7 +114,7 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     table.add_column("", overflow="fold", min_width=12)
     for head in ("before", "after", "change", "95 %\ninterval", "p", "n", "detects"):  # rich cuts those, if it must
         table.add_column(head, justify="right", no_wrap=True)
-    colours = {DROPPED: "red", ROSE: "green"}
+    colours = {DROPPED: "red", ROSE: "green", MOVED: "yellow"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
         grades = " → ".join(dict.fromkeys(filter(None, (line.grade_before, line.grade_after))))
@@ -138,7 +138,7 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
         screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
     if compared.left_out:
         screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
-    for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE)):
+    for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE), ("Moved", MOVED)):
         if names := compared.names(verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
     if few := [row_name(row) for row in lines_of(compared.table[compared.table["verdict"] == TOO_FEW])]:

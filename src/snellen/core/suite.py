@@ -114,7 +114,7 @@ class Task:
     ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
     for people, without the form of the reply and the list of options; None: they get the prompt of models. `schedule`
     gives, for the test items, the order in which they are asked as answers arrive (None: all are asked); it asks at
-    most `most_items`.
+    most `most_items` of each part of the set by the factors `split_by`.
     """
 
     id: str
@@ -134,9 +134,9 @@ class Task:
     schedule: Callable[[Sequence[Item]], Schedule] | None = None
     most_items: int | None = None
 
-    def limited(self, count: int) -> int:
-        """How many of so many test items are asked at most."""
-        return count if self.most_items is None else min(count, self.most_items)
+    def limited(self, count: int, part_count: int = 1) -> int:
+        """How many of so many test items in equal parts are asked at most."""
+        return count if self.most_items is None else min(count, part_count * self.most_items)
 
 
 class Ceiling(BaseModel):

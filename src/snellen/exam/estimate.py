@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -176,8 +175,12 @@ def _part(items: ItemSet) -> tuple[ItemSet, float]:
 
 def _most_items(items: ItemSet) -> int:
     """The most test items that are asked of a set."""
-    counts = Counter(item.task for item in items.items if item.split == "test")
-    return sum(suite_of(items).tasks[task].limited(count) for task, count in counts.items())
+    most = 0
+    for task in suite_of(items).tasks.values():
+        factors = [item.factors for item in items.task(task.id) if item.split == "test"]
+        parts = {tuple(map(levels.get, task.split_by)) for levels in factors}
+        most += task.limited(len(factors), len(parts))
+    return most
 
 
 def _tests(items: ItemSet) -> int:
@@ -219,7 +222,10 @@ class _Build:
     def item_scale(self) -> float:
         """The ratio of the study's test items that are asked to the pilot's."""
         tasks, plans = self.suite.tasks, (self._planned(), self._pilot_plan)
-        counts = [sum(tasks[task].limited(count) for task, count in plan["items"].items()) for plan in plans]
+        counts = [
+            sum(tasks[task].limited(count, plan.get("parts", 1)) for task, count in plan["items"].items())
+            for plan in plans
+        ]
         return counts[0] / max(counts[1], 1)
 
     def stated(self) -> StudyStep:

@@ -68,7 +68,7 @@ class FlipCard:
 
 def change_lines(changes: Changes) -> list[ChangeLine]:
     """The rows of the table, drops first, abilities before tasks."""
-    order = {"dropped": 0, "rose": 1, "no clear change": 2, "too few clusters": 3}
+    order = {"dropped": 0, "rose": 1, "moved": 1, "no clear change": 2, "too few clusters": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
     return [_change_line(row, main_metric(changes.before, row.tasks[0])) for row in rows]
 
@@ -79,7 +79,7 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
     if row.classes > 1 and row.classes < row.clusters:
         interval = span(row.class_low, row.class_high, metric, row.n)
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
-    direction = "" if metric.higher_is_better else LOWER
+    direction = "" if metric.higher_is_better or row.kind == "estimate" else LOWER
     return ChangeLine(
         foreign(row_name(row), 120) + direction, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),
@@ -128,6 +128,7 @@ def render_changes(changes: Changes) -> str:
         shortages=shortages(changes),
         broke=changes.names("dropped"),
         rose=changes.names("rose"),
+        moved=changes.names("moved"),
         flips=list(_flip_cards(changes, flips[:MAX_FLIPS])),
         worse=int((~flips["is_better"].astype(bool)).sum()),
         style=style,

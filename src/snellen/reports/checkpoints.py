@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from snellen.analysis.changes import DROPPED, ROSE, TOO_FEW, changes, plain_changes
+from snellen.analysis.changes import DROPPED, MOVED, ROSE, TOO_FEW, Verdict, changes, plain_changes
 from snellen.analysis.coverage import gaps
 from snellen.analysis.grades import GRADES
 from snellen.analysis.section import Run
@@ -79,6 +79,7 @@ class ChangesSince(BaseModel):
     since: int
     dropped: list[str]
     rose: list[str]
+    moved: list[str] = []
     too_few: list[str]
     rows: dict[str, list[dict[str, Any]]]
     without: dict[str, str]
@@ -116,9 +117,10 @@ class CheckpointVerdict(Card):
         above = sum(score.state in GRADES[1:] for score in self.abilities)
         words = [f"step {self.step}: {above} of {len(self.abilities)} abilities have a grade above none"]
         if self.changes is not None:
-            for name, names in (("dropped", self.changes.dropped), ("rose", self.changes.rose)):
+            by_verdict = {verdict: getattr(self.changes, verdict) for verdict in (DROPPED, ROSE, MOVED)}
+            for name, names in by_verdict.items():
                 words += [f"{name} since {self.changes.since}: {', '.join(names)}"] if names else []
-            if not self.changes.dropped and not self.changes.rose:
+            if not any(by_verdict.values()):
                 words.append(f"no clear change since {self.changes.since}")
         return "; ".join([*words, *(["partial: " + self.error] if self.state == "partial" else [])])
 
@@ -172,7 +174,7 @@ def asked_set(run: Run) -> AskedSet:
 
 def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Run]) -> ChangesSince:
     """Changes from the runs of an exam at `step` to later ones, both by suite."""
-    names: dict[str, list[str]] = {DROPPED: [], ROSE: [], TOO_FEW: []}
+    names: dict[Verdict, list[str]] = {DROPPED: [], ROSE: [], MOVED: [], TOO_FEW: []}
     rows, without = dict[str, list[dict[str, Any]]](), dict[str, str]()
     for suite, run in current.items():
         if not run.responses or suite not in former or not former[suite].responses:
@@ -183,9 +185,10 @@ def changes_since(step: int, former: Mapping[str, Run], current: Mapping[str, Ru
         except SnellenError as error:
             without[suite] = str(error)
             continue
-        for verdict in (DROPPED, ROSE, TOO_FEW):
+        for verdict in names:
             names[verdict] += [f"{suite}/{name}" for name in compared.names(verdict)]
         rows[suite] = plain_changes(compared)["rows"]
     return ChangesSince(
-        since=step, dropped=names[DROPPED], rose=names[ROSE], too_few=names[TOO_FEW], rows=rows, without=without
-    )
+        since=step, dropped=names[DROPPED], rose=names[ROSE], moved=names[MOVED], too_few=names[TOO_FEW], rows=rows,
+        without=without,
+    )  # fmt: skip

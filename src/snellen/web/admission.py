@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from snellen.core.plain_text import short_reason
-from snellen.web.plan import Consent, End, Entry, PageAnswers, Question, RecordRow, Start, Stop, StudyPlan
+from snellen.web.plan import Calibration, Consent, End, Entry, PageAnswers, Question, RecordRow, Start, Stop, StudyPlan
 
 MAX_TEXT = 20_000
 """Characters of an answer or a reason."""
@@ -37,7 +37,7 @@ YEARS = range(2000, 2100)
 
 @dataclass(frozen=True)
 class FormProgress:
-    """A participant's rows so far: number, answered pages, the code, and whether consent, stop or end are there."""
+    """A participant's rows so far: number, answered pages, the code, and which other kinds of records are there."""
 
     rows: int = 0
     pages: int = 0
@@ -45,6 +45,7 @@ class FormProgress:
     stopped: bool = False
     finished: bool = False
     code: str = ""
+    calibrated: bool = False
 
     def after(self, record_row: RecordRow) -> FormProgress:
         """The progress with an accepted row."""
@@ -56,6 +57,7 @@ class FormProgress:
             self.stopped or isinstance(record, Stop),
             self.finished or isinstance(record, End),
             record.code if isinstance(record, Start) and not self.rows else self.code,
+            self.calibrated or isinstance(record, Calibration),
         )
 
 
@@ -78,7 +80,11 @@ def row_problem(record_row: RecordRow, plan: StudyPlan, participant: str, form: 
         return _start_problem(record, plan, participant, form)
     if plan.texts.consent and not progress.consented and not isinstance(record, Consent):
         return "Consent comes before the first answer."
+    if isinstance(record, Calibration) and not plan.calibration:
+        return "This study asks for no calibration."
     if isinstance(record, PageAnswers):
+        if plan.calibration and not progress.calibrated:
+            return "The calibration comes before the first answer."
         return next(_page_problems(record, plan, form, progress), "")
     pages = len(form_pages(plan, form))
     if isinstance(record, End) and progress.pages != pages:

@@ -85,7 +85,7 @@ def build_study(
         pages = {page_id: page for page_id, page in collected.pages.items() if page_id in dealt}
         plan = StudyPlan(
             study=name, plan_hash="", kind=design.kind, wording=design.wording, minutes=_minutes(forms, pages),
-            break_every=design.break_every if design.kind == "study" else 0,
+            break_every=design.break_every if design.kind == "study" else 0, calibration=design.calibration,
             texts=design.texts.model_copy(update={"completion_code": "", "completion_url": ""}),
             pages=pages, forms=forms,
         )  # fmt: skip

@@ -63,7 +63,8 @@ class StudyDesign(_Frozen):
 
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
     Latin square). After `break_every` pages people are told to take a break (0: never). `reviewers` are the aliases of
-    a review, one form each. `parameters` are the address parameters that are recorded.
+    a review, one form each. `parameters` are the address parameters that are recorded. With `calibration` people first
+    match a rectangle to a bank card and state their distance from the screen, and images have native pixels.
     """
 
     kind: Literal["study", "review"] = "study"
@@ -72,6 +73,7 @@ class StudyDesign(_Frozen):
     blocks: tuple[BlockDesign, ...] = Field(min_length=1)
     block_order: Literal["fixed", "random", "balanced"] = "fixed"
     break_every: int = Field(default=50, ge=0)
+    calibration: bool = False
     forms: int = Field(default=20, ge=1, le=1000)
     reviewers: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

@@ -38,7 +38,7 @@ from snellen.suites import SUITES, suite_of
 from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
-from snellen.web.plan import Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
+from snellen.web.plan import Calibration, Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.store import read_results
 from snellen.web.study import (
     LOCK,
@@ -89,6 +89,13 @@ class Participant:
     def consented(self) -> bool:
         """True if consent was given."""
         return any(isinstance(row.record, Consent) for row in self.rows)
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Their last calibration; None without a card, or if they returned to another screen or distance (by 10 %)."""
+        records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
+        sizes = [(record.px_per_cm or 0.0) * record.distance_cm for record in records]
+        return records[-1] if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0 else None
 
     @property
     def end(self) -> End | None:
@@ -318,12 +325,20 @@ def _arms(
         settings = {"study": card.plan_hash, "participant": participant.alias}
         size = sum(len(sources[page_id].item_ids) for page_id in _form(plan, participant) if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
+        attributes |= _calibrated(participant)
         subject_card = SubjectCard(name, settings=settings, attributes=attributes)
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)
             person = Person(subject_card, pages)
             schedule: Schedule = person.schedule
             yield Arm(person, condition, schedule=schedule)
+
+
+def _calibrated(participant: Participant) -> dict[str, str]:
+    """`px_per_cm` and `distance_cm` of a participant as texts; empty if they are unknown."""
+    if (calibration := participant.calibration) is None:
+        return {}
+    return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
 
 
 def _form(plan: StudyPlan, participant: Participant) -> list[str]:
@@ -388,6 +403,7 @@ def people_table(
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
         panel_id = participant.start.parameters.get(PROLIFIC, "")
         same_id = [alias for alias in aliases_of[panel_id] if alias != participant.alias] if panel_id else []
+        sizes = {"px_per_cm": "", "distance_cm": ""} | _calibrated(participant) if plan.calibration else {}
         rows.append(
             {
                 "participant": participant.alias,
@@ -411,6 +427,7 @@ def people_table(
                 "checks_passed": outcomes.count(True),
                 "checks_failed": outcomes.count(False),
                 "checks_not_reached": outcomes.count(None),
+                **sizes,
                 **{
                     f"parameter_{key}": text
                     for key, text in sorted(participant.start.parameters.items())

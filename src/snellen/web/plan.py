@@ -134,7 +134,8 @@ class StudyPlan(_Frozen):
     """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms.
 
     `minutes` is the estimated duration of the longest form, 0 if it is unknown. A break is offered after `break_every`
-    pages, unless it is 0.
+    pages, unless it is 0. With `calibration` the page asks for a `Calibration` whenever it is opened, and shows the
+    images of questions at native pixels.
     """
 
     format: Literal[1] = 1
@@ -144,6 +145,7 @@ class StudyPlan(_Frozen):
     wording: Literal["people", "models"] = "models"
     minutes: int = 0
     break_every: int = 0
+    calibration: bool = False
     texts: Texts
     pages: dict[str, Page]
     forms: tuple[tuple[PageBlock, ...], ...]
@@ -215,6 +217,29 @@ class Consent(_Frozen):
     time: datetime
 
 
+CARD_CM = 8.56
+"""Width of a bank card (ISO/IEC 7810, ID-1: 85.60 mm x 53.98 mm) in centimetres."""
+
+
+class Calibration(_Frozen):
+    """The size of pixels on the screen, and the distance of the eyes from it in centimetres.
+
+    `card_px` is the width of a bank card in CSS pixels; None for a person without a card. `pixel_ratio` is the number
+    of device pixels in a CSS pixel at that moment (`devicePixelRatio`), which includes the browser's zoom.
+    """
+
+    type: Literal["calibration"]
+    card_px: float | None = Field(ge=50, le=2000)
+    pixel_ratio: float = Field(ge=0.1, le=20)
+    distance_cm: float = Field(ge=20, le=200)
+    time: datetime
+
+    @property
+    def px_per_cm(self) -> float | None:
+        """Device pixels per centimetre, which are pixels of images (`StudyPlan.calibration`); None without a card."""
+        return None if self.card_px is None else self.card_px * self.pixel_ratio / CARD_CM
+
+
 class PageAnswers(_Frozen):
     """All answers of one page. `position` is its number in the form, from 0.
 
@@ -250,7 +275,9 @@ class End(_Frozen):
     time: datetime
 
 
-StudyRecord: TypeAlias = Annotated[Start | Consent | PageAnswers | Stop | End, Field(discriminator="type")]
+StudyRecord: TypeAlias = Annotated[
+    Start | Consent | Calibration | PageAnswers | Stop | End, Field(discriminator="type")
+]
 
 
 class RecordRow(_Frozen):

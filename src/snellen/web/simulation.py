@@ -35,6 +35,8 @@ PHONE: dict[str, Any] = {
     "device_scale_factor": 3,
 }
 PATIENCE_MS = 30_000
+CARD_PX, DISTANCE_CM = 324, 60
+"""What simulated people calibrate: a card on a screen of 96 CSS pixels per inch, and an arm's length."""
 SUBJECT_RUNS = "subject"
 
 
@@ -109,11 +111,15 @@ def _answer(tab: Tab, page: Page, entries: Mapping[str, Entry], phone: bool) -> 
 def to_page(tab: Tab, page_id: str) -> None:
     """Go to a page, past consent, instructions and the texts of blocks."""
     ready = f'[data-page-id="{page_id}"][data-ready]'
-    words = "[data-screen=consent] #consent, [data-screen=start] #start, [data-screen=block] #continue"
+    calibrate = "#calibrate:enabled"  # it is not while the record is being stored
+    words = f"[data-screen=consent] #consent, [data-screen=start] #start, [data-screen=block] #continue, {calibrate}"
     while True:
         tab.wait_for_selector(f"{ready}, {words}")
         if tab.query_selector(ready):
             return
+        if tab.query_selector(calibrate):
+            tab.fill("[data-field=card]", str(CARD_PX))
+            tab.fill("[data-field=distance]", str(DISTANCE_CM))
         tab.click(words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from snellen.core.condition import parse_conditions
@@ -12,8 +12,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import View
 from snellen.core.response import Response
 from snellen.core.storage.media import MediaFolder
-from snellen.exam.run import Examination, run
+from snellen.core.suite import all_trials
+from snellen.exam.run import Examination
+from snellen.runs.ask import ask
+from snellen.runs.plan import Arm, Plan
 from snellen.scoring.answers import read_answer
+from snellen.subjects.registry import make_subject
 from snellen.suites import suite_of
 from snellen.web.pages import SEED, as_recorded, page_trials
 from snellen.web.plan import Entry, Page
@@ -73,10 +77,12 @@ def make_stand_in(card: StudyCard, subject: str, people: int, out: Path) -> Stan
         # Test items that no page shows are dropped; all training items stay, since examples are drawn among them.
         kept = tuple(item for item in items.items if item.split != "test" or item.item_id in study_items)
         items = replace(items, items=kept)
-        conditions = list(dict.fromkeys(page.condition for page in card.pages.values() if page.suite == name))
-        examinations[name] = run(
-            items, [subject], out / name, conditions=conditions, repeats=people, seed=SEED, show_progress=False
-        )
+        conditions = dict.fromkeys(page.condition for page in card.pages.values() if page.suite == name)
+        points = [point for text in conditions for point in parse_conditions(suite.axes, text)]
+        stand_in, schedule = make_subject(subject, items.items), partial(all_trials)  # not that of the task
+        arms = [Arm(stand_in, point, number, schedule) for point in points for number in range(people)]
+        responses = ask(out / name, Plan(items, suite, arms, SEED))
+        examinations[name] = Examination(out / name, suite, items, responses)
         media = MediaFolder(out / name / "media", items.media)
         tasks = dict.fromkeys((page.task, page.condition) for page in card.pages.values() if page.suite == name)
         for task, written_condition in tasks:

@@ -305,9 +305,9 @@ def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     ).fetchall())  # fmt: skip
     query = "SELECT json_extract(record, '$.code') FROM rows WHERE participant = ? AND sequence = 0"
     first = connection.execute(query, (number,)).fetchone()
-    consented, stopped, finished = (name in kinds for name in ("consent", "stop", "end"))
+    consented, stopped, finished, calibrated = (name in kinds for name in ("consent", "stop", "end", "calibration"))
     code = str(first[0] or "") if first else ""
-    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), consented, stopped, finished, code)
+    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), consented, stopped, finished, code, calibrated)
 
 
 def addresses(root: Path, base: str, participant: str = "", *, renew: bool = False) -> list[str]:

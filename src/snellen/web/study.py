@@ -107,7 +107,10 @@ def read_plan(root: Path) -> StudyPlan:
 
 def plan_hash(plan: StudyPlan) -> str:
     """The hash of a plan's content, by which rows of results name it."""
-    return digest(plan.model_copy(update={"plan_hash": ""}).model_dump(mode="json"), 16)
+    content = plan.model_copy(update={"plan_hash": ""}).model_dump(mode="json")
+    if not plan.calibration:  # as in plans of earlier versions
+        del content["calibration"]
+    return digest(content, 16)
 
 
 def open_itemset(card: StudyCard, suite: str) -> ItemSet:

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
+from snellen.analysis.changes import MOVED, changes, plain_changes
 from snellen.analysis.run_view import lines_of
+from snellen.analysis.section import Run
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import ABOVE, BELOW, NOT_UNDERSTOOD
@@ -23,6 +25,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.exam.run import run
+from snellen.reports.changes_page import change_lines, render_changes
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
@@ -220,6 +223,39 @@ def test_a_negative_point_is_told_by_its_size(items: ItemSet, tmp_path: Path) ->
     assert 0.05 < low < 0.12 < high < 0.2
     assert "which is no clear bias" in table.loc[("touching", "py:fair"), "in words"]
     assert "no clear bias" not in words
+
+
+def loaded(root: Path, items: ItemSet, *parameters: float) -> Run:
+    """The run of a judge with this point and spread."""
+    responses = asked_of(root, items, [judge(items, "py:judge", *parameters)])
+    write_scores(root, score(responses, items, SUITE), "strict")
+    return load_run(root)
+
+
+def test_two_runs_are_compared_by_their_points_and_spreads(items: ItemSet, tmp_path: Path) -> None:
+    fair, shifted = loaded(tmp_path / "fair", items, 0.0, 0.05), loaded(tmp_path / "shifted", items, 0.2, 0.05)
+    compared = changes(fair, shifted)
+    name = "touching: point of equality, diameters"
+    (row,) = (row for row in compared.table.to_dict("records") if row["name"] == name)
+    assert (row["kind"], row["metric"], row["verdict"]) == ("estimate", "point", MOVED)
+    assert row["difference"] == pytest.approx(row["after"] - row["before"])
+    assert 0.1 < row["difference"] < 0.3
+    # Both intervals are 2 x 1.96 standard errors wide; the variance of a difference is the sum of both.
+    rows = (
+        next(r for r in lines_of(run.results) if (r.task, r.metric) == ("touching", "point")) for run in (fair, shifted)
+    )
+    half = math.hypot(*((r.high - r.low) / 2 for r in rows))
+    assert (row["low"], row["high"]) == pytest.approx((row["difference"] - half, row["difference"] + half))
+    assert row["p"] == pytest.approx(2 * NormalDist().cdf(-row["difference"] / (half / 1.959964)))
+    # A point has no better end: nothing dropped, whichever way it moved.
+    back = changes(shifted, fair)
+    assert set(back.names(MOVED)) == set(compared.names(MOVED)) == {name, "same-length: point of equality, %"}
+    assert not [*compared.names("dropped"), *back.names("dropped"), *compared.names("rose"), *back.names("rose")]
+    (line,) = (line for line in change_lines(back) if line.name == name)  # without "lower is better"
+    assert line.difference.startswith(("−0.1", "−0.2"))
+    assert f"Moved: <strong>{name}" in render_changes(back)
+    assert plain_changes(back)["moved"] == back.names(MOVED)
+    assert set(changes(fair, fair).table["verdict"]) == {"no clear change"}
 
 
 @pytest.mark.slow

@@ -13,8 +13,9 @@ from snellen.core.score import BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Stimulus
-from snellen.suites.thresholds.published import IDEAL, NOISE, SAME_IDEAL
-from snellen.suites.thresholds.report.profile import Multiple, in_words, multiples, profile
+from snellen.suites.thresholds.published import IDEAL, NOISE
+from snellen.suites.thresholds.report.people import Median
+from snellen.suites.thresholds.report.profile import Multiple, ideal_units, in_words, multiples, profile
 from tests.helpers.ideal_observers import Matrix, alternatives, mean_of, measured
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import bank
@@ -36,19 +37,19 @@ BY_TASK = {
 
 
 def test_multiples_worked_by_hand() -> None:
-    by_name_of_subject = multiples(BY_TASK)
+    by_name_of_subject = multiples(BY_TASK, ideal_units())
     assert list(by_name_of_subject) == ["sharp"]
     alone, crowded, vernier = by_name_of_subject["sharp"]
     assert alone.text == "x2.00 [1.00, 4.00]"
     assert crowded.text == "x10.0 [9.00, 11.0]"
     assert vernier.text == "less than x0.15"
-    assert {task for task in MEASURES if SAME_IDEAL.get(task, task) in IDEAL} == set(MEASURES) - {
+    assert set(ideal_units()) == set(MEASURES) - {
         "number", "touching", "same-length",
     }  # fmt: skip
 
 
 def test_words_name_what_is_clearly_best_and_worst() -> None:
-    sharp = multiples(BY_TASK)["sharp"]
+    sharp = multiples(BY_TASK, ideal_units())["sharp"]
     assert in_words(sharp) == "best at acuity, and 5.00 times as far from the ideal at crowded-acuity"
     wide = Multiple("length", MEASURED, 3.0, 1.0, 9.5)
     assert in_words([wide, sharp[1]]) == "no clear difference between the measures"
@@ -56,12 +57,32 @@ def test_words_name_what_is_clearly_best_and_worst() -> None:
 
 
 def test_the_section_has_bounds_and_no_other_canvas() -> None:
-    section = by_name(profile(BY_TASK))["profile"]
+    section = by_name(profile(BY_TASK, {}))["profile"]
     assert list(section.table.columns) == ["subject", "acuity", "crowded-acuity", "vernier", "in words"]
-    assert section.table["vernier"].tolist() == ["less than x0.15"]
+    assert section.table["vernier"].tolist() == ["less than x0.15", "0.34 px"]
     large = {task: [threshold("sharp", MEASURED, 5.0, 4.0, 6.0, side=1024)] for task in ("acuity", "vernier")}
-    assert not list(profile(large))
-    assert not list(profile({"acuity": BY_TASK["acuity"]}))
+    assert not list(profile(large, {}))
+    assert not list(profile({"acuity": BY_TASK["acuity"]}, {}))
+
+
+def test_units_of_people_worked_by_hand() -> None:
+    medians = {"acuity": Median(1.62, 5), "number": Median(25.0, 4)}
+    listed = by_name(profile(BY_TASK, medians))
+    assert list(listed) == ["profile-people", "profile"]
+    section = listed["profile-people"]
+    assert list(section.table.columns) == ["subject", "acuity", "number", "in words"]
+    assert section.table.to_numpy().tolist() == [
+        ["sharp", "x3.00 [1.50, 6.00]", "x2.00 [1.60, 2.40]", "no clear difference between the measures"],
+        ["unit (x1): people", "1.62 px", "25.0 %", "–"],
+    ]
+    assert "the median threshold of 4 to 5 people" in section.note
+    assert section.figure().axes[0].get_xlabel() == "threshold, in units of people"
+    far = multiples(BY_TASK, {"acuity": 4.86, "crowded-acuity": 8.1})["sharp"]
+    assert in_words(far, "the people") == "best at acuity, and 3.00 times as far from the people at crowded-acuity"
+    alone = by_name(profile(BY_TASK, {task: Median(2.0, 1) for task in medians}))["profile-people"]
+    assert "the median threshold of 1 person" in alone.note
+    # A median of one measure alone compares nothing.
+    assert list(by_name(profile(BY_TASK, {"number": Median(25.0, 4)}))) == ["profile"]
 
 
 def test_alternatives_differ_from_an_image_by_what_is_drawn(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ not examined at a known distance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -50,6 +51,9 @@ SAME_IDEAL: Mapping[str, str] = {"crowded-acuity": "acuity"}
 
 def pixels(arcmin: float, distance_cm: float, px_per_cm: float) -> float:
     """The number of pixels of an angle in minutes of arc, seen straight ahead at a distance."""
-    import math
-
     return 2 * distance_cm * math.tan(math.radians(arcmin / 60) / 2) * px_per_cm
+
+
+def arcmin(pixels: float, distance_cm: float, px_per_cm: float) -> float:
+    """The angle in minutes of arc of a number of pixels: the inverse of `pixels`."""
+    return 2 * 60 * math.degrees(math.atan(pixels / px_per_cm / (2 * distance_cm)))

@@ -17,10 +17,18 @@
     }
   }
 
+  /** Gives an image native pixels: one of its pixels is one of the screen, at any zoom of the browser. */
+  function fitToPixels(image) {
+    image.style.width = `${image.dataset.pixels / window.devicePixelRatio}px`;
+  }
+  window.addEventListener("resize", () => document.querySelectorAll("[data-pixels]").forEach(fitToPixels));
+
   /** The image element of a part; width and height reserve its place while it is loading. */
   function makeImage(part, label) {
     const zoom = part.zoom ?? 1;
-    return element("img", { src: part.path, alt: label, width: Math.round(zoom * part.width), height: Math.round(zoom * part.height), decoding: "sync", draggable: "false" });
+    const image = element("img", { src: part.path, alt: label, width: Math.round(zoom * part.width), height: Math.round(zoom * part.height), decoding: "sync", draggable: "false", "data-pixels": part.isNative ? part.width : null });
+    if (part.isNative) fitToPixels(image);
+    return image;
   }
 
   /**

@@ -37,9 +37,10 @@
 
   /** Builds a page: its element, media and questions. `submit` is called if a choice is confirmed by a key. */
   function makeView(page, place, submit) {
-    const zoom = globalThis.snellenPlan.wording === "people" ? Snellen.zoomOf(page) : 1;
-    for (const part of page.parts) if (part.kind === "image") part.zoom = zoom;
-    const drawable = new Set(page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0));
+    const { wording, calibration: isNative } = globalThis.snellenPlan;
+    const zoom = isNative ? 1 / window.devicePixelRatio : wording === "people" ? Snellen.zoomOf(page) : 1;
+    for (const part of page.parts) if (part.kind === "image") Object.assign(part, { zoom, isNative });
+    const drawable = new Set(isNative ? page.parts.keys() : page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0)); // native pixels are not enlarged
     const { media, blocks } = Snellen.makeParts({ ...page, parts: page.parts.filter((part) => !part.is_question) }, drawable);
     const asked = page.parts.filter((part) => part.is_question).map((part) => element("p", { class: "part asked" }, part.text));
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));
@@ -157,6 +158,8 @@
     }
     const larger = [...view.root.querySelectorAll(".image img")].filter((image) => Snellen.enlargedWidth(image) > 1.05 * image.clientWidth);
     if (larger.length) view.root.querySelector(".parts").append(element("p", { class: "note" }, "Press an image to enlarge it."));
+    const isCut = [...view.root.querySelectorAll(".stage:has([data-pixels])")].some((stage) => stage.scrollWidth > stage.clientWidth);
+    if (isCut) view.root.querySelector(".parts").append(element("p", { class: "note" }, "The window is too narrow for the image. Please make it wider, or turn the device."));
     await Snellen.painted();
     clock.paint();
     for (const medium of view.media) medium.begin();

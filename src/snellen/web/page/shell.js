@@ -19,7 +19,7 @@
   }
   document.addEventListener("keydown", onPress, true);
 
-  /** Names the screen for styles and for automatic participants: loading, consent, start, block, page, end. */
+  /** Names the screen for styles and for automatic participants: loading, consent, start, calibration, block, page, end. */
   function showScreen(name) {
     endScreen();
     document.body.dataset.screen = name;

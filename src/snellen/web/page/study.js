@@ -166,7 +166,9 @@
       const jsPsych = jsPsychModule.initJsPsych({ display_element: "study", override_safe_mode: true });
       const total = plan.forms[session.form].flatMap((block) => block.page_ids).length;
       const pause = Snellen.makePause(stop);
-      await jsPsych.run([opening(plan, session, total, transport, returns), ...blocks(plan, session, pause, jsPsych)]);
+      const trials = blocks(plan, session, pause, jsPsych);
+      if (plan.calibration && trials.length) trials.unshift({ type: Snellen.CalibrationPlugin, keep: (record) => session.append(record), on_load: () => showScreen("calibration") });
+      await jsPsych.run([opening(plan, session, total, transport, returns), ...trials]);
       await session.append({ type: "end" });
     }
     showEnd(plan, transport, session, await insist(() => transport.finish(session.rows, back), "The study could not be closed."));

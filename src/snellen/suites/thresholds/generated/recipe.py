@@ -99,7 +99,7 @@ class Generated:
         }
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """Items, seconds and bytes."""
+        """Items, canvases (the parts of a set of which a task is asked one by one), seconds and bytes."""
         count, measures, sides = count_of(options), measures_of(options), sides_of(options)
         images = len(measures) * (count + EASY * train_exemplars(options))
         sizes = images * sum((side / SIDE) ** 2 for side in sides)
@@ -107,6 +107,7 @@ class Generated:
             "suite": SUITE,
             "images": images * len(sides),
             "items": dict.fromkeys((measure.task for measure in measures), count * len(sides)),
+            "parts": len(sides),
             "seconds": round(sizes * SECONDS_AN_IMAGE / options.workers),
             "bytes": round(sizes * BYTES_AN_IMAGE),
             "workers": options.workers,

@@ -179,8 +179,8 @@ def canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Figure:
     return figure
 
 
-def profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str]) -> Figure:
-    """One row per task: multiples of the ideal observer's threshold with their intervals; bounds are hollow."""
+def profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str], unit: str) -> Figure:
+    """One row per task: multiples of a unit with their intervals; bounds are hollow."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 0.55 * len(tasks) + 1.6), layout="constrained")
@@ -201,7 +201,7 @@ def profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str]) -> Figure:
     axes.minorticks_off()
     axes.set_yticks(range(len(tasks)), list(tasks))
     axes.invert_yaxis()
-    axes.set_xlabel("threshold, as a multiple of the ideal observer's")
+    axes.set_xlabel(f"threshold, in units of {unit}")
     plain_axes(axes)
     figure.legend(loc="outside lower left", ncols=2, fontsize=8.5)
     return figure

@@ -1,4 +1,4 @@
-"""The profile of a subject: its thresholds as multiples of those of an ideal observer with noise."""
+"""The profile of a subject: its thresholds as multiples of those of an ideal observer with noise, or of people."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ import pandas as pd
 from snellen.analysis.cells import DASH
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.section import ReportSection
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.score import ABOVE, BELOW, MEASURED
+from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE
 from snellen.suites.thresholds.published import IDEAL, NOISE, SAME_IDEAL
 from snellen.suites.thresholds.report import figures
-from snellen.suites.thresholds.scoring import digits
+from snellen.suites.thresholds.report.people import Median
+from snellen.suites.thresholds.scoring import amount, digits
 
 
 class Multiple(NamedTuple):
-    """A threshold as a multiple of the ideal observer's; without an interval it is a bound."""
+    """A threshold as a multiple of a unit; without an interval it is a bound."""
 
     task: str
     state: str
@@ -35,34 +37,48 @@ class Multiple(NamedTuple):
         return f"{ {BELOW: 'less', ABOVE: 'more'}[self.state] } than x{digits(self.value)}"
 
 
-def multiples(by_task: Mapping[str, Sequence[Any]]) -> dict[str, list[Multiple]]:
-    """The multiples of each subject, by its name. `by_task` has thresholds in the units of the tasks."""
+def ideal_units() -> dict[str, float]:
+    """The thresholds of the ideal observer by task, in the units of the tasks."""
+    return {task: IDEAL[name] for task in MEASURES if (name := SAME_IDEAL.get(task, task)) in IDEAL}
+
+
+def multiples(by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, float]) -> dict[str, list[Multiple]]:
+    """The thresholds of each subject by its name, as multiples of these units of the tasks."""
     by_name: dict[str, list[Multiple]] = {}
     for task, thresholds in by_task.items():
-        ideal = IDEAL.get(SAME_IDEAL.get(task, task))
         for threshold in thresholds:
             of_subject = by_name.setdefault(threshold.name, [])
-            if ideal is not None and threshold.result.side == SIDE and threshold.state != NOT_UNDERSTOOD:
-                ends = (end / ideal for end in (threshold.value, threshold.low, threshold.high))
+            if task in unit_by_task and threshold.state in (MEASURED, BELOW, ABOVE):
+                ends = (end / unit_by_task[task] for end in (threshold.value, threshold.low, threshold.high))
                 of_subject.append(Multiple(task, threshold.state, *ends))
     return {name: of_subject for name, of_subject in by_name.items() if of_subject}
 
 
-def in_words(of_subject: Sequence[Multiple]) -> str:
-    """Which measures are best and worst, if their intervals are apart."""
+def in_words(of_subject: Sequence[Multiple], norm: str = "the ideal") -> str:
+    """Which measures are best and worst as compared with the norm, if their intervals are apart."""
     measured = sorted((m for m in of_subject if m.state == MEASURED), key=lambda multiple: multiple.value)
     if len(measured) < 2 or measured[0].high >= measured[-1].low:
         return "no clear difference between the measures"
     factor = digits(measured[-1].value / measured[0].value)
-    return f"best at {measured[0].task}, and {factor} times as far from the ideal at {measured[-1].task}"
+    return f"best at {measured[0].task}, and {factor} times as far from {norm} at {measured[-1].task}"
 
 
-def profile(by_task: Mapping[str, Sequence[Any]]) -> Iterator[ReportSection]:
-    """The section, if a subject has a threshold in two measures that have an ideal observer."""
-    by_name = multiples(by_task)
-    tasks = [task for task in by_task if any(m.task == task for of_subject in by_name.values() for m in of_subject)]
-    if len(tasks) < 2:
-        return
+def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median]) -> Iterator[ReportSection]:
+    """The sections in units of people, by their `medians`, and of an ideal observer.
+
+    Each needs a subject with a threshold in two measures that have the unit.
+    """
+    people = sorted({of_people.people for of_people in medians.values()})
+    count = " to ".join(map(str, people[:: max(1, len(people) - 1)]))
+    note = (
+        f"Thresholds as multiples of the median threshold of {count} {'person' if people == [1] else 'people'} in this "
+        "report. They compare measures that have different units: x1 is as good as these people, x2 needs twice as "
+        "much. People sat where they chose to; those who did not understand a question are not counted. Of judgements "
+        "the threshold is the spread. Bars are 95 % credible intervals, which do not cover other people."
+    )
+    units = {task: of_people.value for task, of_people in medians.items()}
+    yield from _section("profile-people", by_task, units, note, "people", "the people")
+    side = {task: [t for t in thresholds if t.result.side == SIDE] for task, thresholds in by_task.items()}
     note = (
         f"Thresholds as multiples of those of an ideal observer, which knows everything of an image but the answer, "
         f"and sees it with noise of {NOISE:g} grey levels in every pixel. They compare measures that have different "
@@ -70,10 +86,21 @@ def profile(by_task: Mapping[str, Sequence[Any]]) -> Iterator[ReportSection]:
         "without this noise, so a multiple below 1 is possible; another noise would move all of them about alike. Bars "
         "are 95 % credible intervals. Number and judgements have no such observer."
     )
+    yield from _section("profile", side, ideal_units(), note, "an ideal observer", "the ideal")
+
+
+def _section(
+    name: str, by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, float], note: str, unit: str, norm: str
+) -> Iterator[ReportSection]:
+    by_name = multiples(by_task, unit_by_task)
+    tasks = [task for task in by_task if any(m.task == task for of_subject in by_name.values() for m in of_subject)]
+    if len(tasks) < 2:
+        return
     rows = []
-    for name, of_subject in by_name.items():
+    for subject, of_subject in by_name.items():
         texts = {multiple.task: multiple.text for multiple in of_subject}
-        rows.append([name, *(texts.get(task, DASH) for task in tasks), in_words(of_subject)])
+        rows.append([subject, *(texts.get(task, DASH) for task in tasks), in_words(of_subject, norm)])
+    rows.append([f"unit (x1): {unit}", *(amount(unit_by_task[task], MEASURES[task]) for task in tasks), DASH])
     table = pd.DataFrame(rows, columns=["subject", *tasks, "in words"])
-    figure = partial(figures.profile, list(by_name.items())[:MAX_SERIES], tasks)
-    yield ReportSection("Profile in units of an ideal observer", note, table, figure, "profile")
+    figure = partial(figures.profile, list(by_name.items())[:MAX_SERIES], tasks, unit)
+    yield ReportSection(f"Profile in units of {unit}", note, table, figure, name)

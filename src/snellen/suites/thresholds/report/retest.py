@@ -17,8 +17,8 @@ from snellen.suites.thresholds.scoring import digits, estimate_text, threshold
 
 
 def retest(run: Run) -> Iterator[ReportSection]:
-    """The section of a run with repeats."""
-    rows = []
+    """The section of a run with repeats; people of a study are none."""
+    run, rows = run.unpooled or run, []
     for task, measure in MEASURES.items():
         scores = score_rows(run, task)
         for arm in examined(main_arms(run)):

@@ -31,6 +31,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.canvases import canvases
+from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians
 from snellen.suites.thresholds.report.profile import profile
 from snellen.suites.thresholds.report.retest import retest
 from snellen.suites.thresholds.scoring import (
@@ -85,7 +86,8 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if "acuity" in by_task:
         yield _chart(by_task["acuity"])
         yield from canvases(run)
-    yield from profile(by_task)
+    yield from angles(run)
+    yield from profile(by_task, medians(run))
     yield _in_words(by_task)
     forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
     if forced:
@@ -124,7 +126,7 @@ def in_words(threshold: ArmThreshold) -> str:
     if MEASURES[threshold.task].is_judgement and threshold.state != NOT_UNDERSTOOD:
         return _judged_in_words(threshold)
     if threshold.state == BELOW and is_person(threshold.name) and MEASURES[threshold.task].unit == "px":
-        return f"not measurable at this distance: reads {amount(threshold.value, MEASURES[threshold.task])}"
+        return f"{NOT_MEASURABLE}: reads {amount(threshold.value, MEASURES[threshold.task])}"
     if threshold.state in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
     right, controls = int(threshold.result.answers.right[-1]), int(threshold.result.answers.counts[-1])
