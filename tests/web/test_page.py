@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,10 +304,22 @@ def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, 
 
 
 @pytest.mark.slow
-def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_path: Path) -> None:
+def test_practice_shows_the_right_answer_after_three_wrong_ones(browser: Browser, tmp_path: Path) -> None:
+    def answer_wrongly(page_id: str, answer: Callable[[], object], tries: int = 3) -> None:
+        for attempt in range(tries):
+            wait_for(opened, page_id)
+            answer()
+            opened.click("#next")
+            opened.wait_for_selector("[data-right=false]")
+            if attempt < 2:
+                assert opened.locator(".box.right, .swatch + .swatch").count() == 0
+                assert "right answer" not in opened.locator(".feedback").text_content()  # type: ignore[operator]
+                opened.click("#continue")
+
     practice = (
         practice_of("integer", "4"),
         practice_of("box", [10, 20, 300, 220]),
+        practice_of("box", [10, 20, 300, 220]).model_copy(update={"page_id": "other-box"}),
         practice_of("colour", [255, 0, 0]),
         practice_of("text", "OPEN"),
     )
@@ -332,33 +345,29 @@ def test_practice_shows_the_right_answer_after_answering(browser: Browser, tmp_p
         opened.click("#next")
         opened.wait_for_selector("[data-right=true]")
         opened.click("#continue")
-        wait_for(opened, "box")
-        drag(opened, (100, 100, 200, 200))
-        opened.click("#next")
-        right = opened.wait_for_selector(".box.right")
-        assert right
-        assert right.evaluate("box => [box.style.left, box.style.width]") == ["1.66667%", "48.3333%"]
-        opened.click("#continue")
+        answer_wrongly("box", lambda: drag(opened, (100, 100, 200, 200)), tries=1)
         wait_for(opened, "box")
         drag(opened, (20, 25, 290, 215))
         opened.click("#next")
         opened.wait_for_selector("[data-right=true]")
         opened.click("#continue")
+        answer_wrongly("other-box", lambda: drag(opened, (100, 100, 200, 200)))
+        right = opened.wait_for_selector(".box.right")
+        assert right
+        assert right.evaluate("box => [box.style.left, box.style.width]") == ["1.66667%", "48.3333%"]
+        opened.click("#continue")
         wait_for(opened, "colour")
         opened.locator("[data-field=picker]").fill("#102030")
         opened.click("#next")
-        opened.wait_for_selector("#continue")
+        opened.wait_for_selector("#continue")  # colours are not right or wrong
         colours = opened.locator(".swatch").evaluate_all("all => all.map((one) => one.style.backgroundColor)")
         assert colours == ["rgb(16, 32, 48)", "rgb(255, 0, 0)"]
         opened.click("#continue")
-        wait_for(opened, "text")
-        opened.fill("[data-field=answer]", "SHUT")
-        opened.click("#next")
-        opened.wait_for_selector("#continue")
+        answer_wrongly("text", lambda: opened.fill("[data-field=answer]", "SHUT"))
         assert "OPEN" in opened.locator(".feedback").text_content()  # type: ignore[operator]
         assert answers_of(stored(opened))["colour"] == [16, 32, 48]
         attempts = {row.page_id: row.attempts for row in pages_of(stored(opened))}
-        assert attempts == {"practice": 2, "integer": 1, "box": 2, "colour": 1}
+        assert attempts == {"practice": 2, "integer": 1, "box": 2, "other-box": 3, "colour": 1}
         assert answers_of(stored(opened))["practice"] == "B", "the first answer is kept"
 
 
