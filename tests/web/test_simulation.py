@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pytest
@@ -12,6 +13,7 @@ from snellen.core.suite import BuildOptions
 from snellen.exam.run import Examination
 from snellen.reports.loading import load_run
 from snellen.runs.score import read_scores
+from snellen.suites import SUITES
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import sections
 from snellen.web.building import build_study
@@ -34,9 +36,12 @@ def parts() -> Path:
     return web_parts()
 
 
-def study(suite: str, folder: Path, root: Path, *blocks: BlockDesign) -> None:
+def study(
+    suite: str, folder: Path, root: Path, *blocks: BlockDesign, wording: Literal["people", "models"] = "people"
+) -> None:
     texts = Texts(title="Seeing", consent="You may stop.", instructions="Look.")
-    build_study([small_set(suite, folder)], StudyDesign(texts=texts, blocks=blocks, forms=8), root, name="trial")
+    design = StudyDesign(texts=texts, blocks=blocks, forms=8, wording=wording)
+    build_study([small_set(suite, folder)], design, root, name="trial")
 
 
 def assert_equal_to_own(out: Path, examination: Examination) -> None:
@@ -65,7 +70,11 @@ def test_a_subject_s_answers_through_the_pages_are_imported(sets_folder: Path, t
 @pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])
 def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder: Path, tmp_path: Path) -> None:
     practice = 1 if suite == "ava-bench" else 0
-    study(suite, sets_folder, tmp_path / "study", BlockDesign(name="b", examples=practice, practice=practice))
+    blocks = [BlockDesign(name="b", examples=practice, practice=practice)]
+    if suite == "combo":
+        one = BlockDesign(name="a", tasks=("pattern-perception",), conditions=("samples=1,questions=one",), questions=4)
+        blocks = [one, BlockDesign(name="b", tasks=tuple(SUITES.get(suite).tasks)[1:])]
+    study(suite, sets_folder, tmp_path / "study", *blocks)
     (examination,) = simulate(tmp_path / "study", "fake:chance", 1, tmp_path / "out", phone=phone)
     assert_equal_to_own(tmp_path / "out", examination)
 
@@ -74,7 +83,7 @@ def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder
 def test_eight_colour_blind_people_are_at_chance_with_colours_only(sets_folder: Path, tmp_path: Path) -> None:
     """Each answers all questions about every object; those that depend on colour are guessed, a fifth of them right."""
     block = BlockDesign(name="b", tasks=("pattern-perception",), conditions=("samples=1",))
-    study("combo", sets_folder, tmp_path / "study", block)
+    study("combo", sets_folder, tmp_path / "study", block, wording="models")
     (examination,) = simulate(tmp_path / "study", "fake:blind-to=colour", 8, tmp_path / "out")
     assert_equal_to_own(tmp_path / "out", examination)
     rows = read_scores(examination.root)["strict"]
