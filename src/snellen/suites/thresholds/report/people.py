@@ -87,13 +87,17 @@ def angle_text(task: str, threshold: PersonThreshold) -> str:
 
 def angles(run: Run) -> Iterator[ReportSection]:
     """The section of a run with people whose screen and distance are known."""
+    published = [norm for norm in NORMS if norm.task in ANGLES]
+    sources = "; ".join(
+        f"{norm.task} {norm.value:g} {norm.unit}, {norm.conditions} ({norm.source})" for norm in published
+    )
     note = (
         "Thresholds of people whose screen and distance are known, in pixels of the image (which are pixels of the "
         "screen) and as angles at the eye. A person who reads gaps of less than one pixel has to sit farther away to "
         "be measured. Distances are those that people stated. Published norms are of people who saw well, and no "
-        "ceilings of this report."
+        f"ceilings of this report: {sources}."
     )
-    norms = {norm.task: f"{norm.value:g} {norm.unit}: {norm.conditions} ({norm.source})" for norm in NORMS}
+    norms = {norm.task: f"{norm.value:g} {norm.unit}" for norm in published}
     rows = [
         [task, person.name, f"{person.distance_cm:g} cm",
          f"{arcmin(1.0, person.distance_cm, person.px_per_cm):.2f} arcmin",
