@@ -72,8 +72,10 @@ def test_every_kind_of_reply_of_every_suite(suite: str, phone: bool, sets_folder
     practice = 1 if suite == "ava-bench" else 0
     blocks = [BlockDesign(name="b", examples=practice, practice=practice)]
     if suite == "combo":
-        one = BlockDesign(name="a", tasks=("pattern-perception",), conditions=("samples=1,questions=one",), questions=4)
-        blocks = [one, BlockDesign(name="b", tasks=tuple(SUITES.get(suite).tasks)[1:])]
+        patterns = BlockDesign(
+            name="a", tasks=("pattern-perception",), conditions=("samples=1,questions=one",), questions=4
+        )
+        blocks = [patterns, BlockDesign(name="b", tasks=tuple(SUITES.get(suite).tasks)[1:])]
     study(suite, sets_folder, tmp_path / "study", *blocks)
     (examination,) = simulate(tmp_path / "study", "fake:chance", 1, tmp_path / "out", phone=phone)
     assert_equal_to_own(tmp_path / "out", examination)
