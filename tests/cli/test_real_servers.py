@@ -128,7 +128,9 @@ def test_a_model_that_thinks_too_long_is_not_called_blind(
     assert code == 0, err
     page = (tmp_path / "report" / "index.html").read_text()
     assert "cut off" in page
-    assert "could not be read" not in page.partition("<dt>No grade")[0]
+    assert "could not be read got the worst score of its metric (0 of " in page, "as cited"
+    assert "replies were cut off at the token limit and got the worst score" in page
+    assert "could not be read" not in page.partition("<dt>No grade")[0].replace("could not be read got", "")
     before = len(server.requests)
     server.answer = lambda request: "yes" if FIRST_QUESTION in request.parts else "T"
     enough = snellen("run", items.root, "--subject", f"{THINKER}?max_tokens=8192", "--out", run)

@@ -161,14 +161,16 @@ def _reading(run: Run) -> list[str]:
     arms = {arm_name(arm.subject, arm.condition) for arm in (examined(run.card.arms) or run.card.arms)}
     is_counted = [arm_name(*pair) in arms for pair in zip(rows["subject"], rows["condition"], strict=True)]
     counts = Counter(rows[is_counted]["outcome"])
-    unread, failed = counts["no_answer"] + counts["cut_off"], counts["failed"]
-    replies = counts["answered"] + unread
+    unread, cut, failed = counts["no_answer"], counts["cut_off"], counts["failed"]
+    replies = counts["answered"] + unread + cut
     sentences = []
     if replies:
         sentences.append(
             "Replies were read by one rule-based parser; a reply that could not be read got the worst score of its "
             f"metric ({unread} of {replies} replies, {rate(unread / replies)})."
         )
+    if cut:
+        sentences.append(f"{cut} replies were cut off at the token limit and got the worst score, too.")
     if failed:
         sentences.append(f"{failed} calls failed and are not scored.")
     return sentences
