@@ -228,6 +228,19 @@ def _measured(runs: Path, out: Path) -> tuple[float, float, str]:
     return float(seconds), float(memory), done.stdout
 
 
+def test_runs_that_are_read_in_parts_make_the_same_site(
+    folder: Path, site: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A subject's neighbours in different parts are compared, too."""
+    monkeypatch.setattr(archive, "RUNS_PER_WORKER", 1)
+    monkeypatch.setattr(archive, "map_shards", lambda read, shards, workers: [read(shard.work) for shard in shards])
+    for workers in (2, 4):
+        other = write_archive(folder, tmp_path / str(workers), suite_of, workers)
+        assert (other.runs, other.unreadable) == (site.runs, site.unreadable)
+        for path in site.page.parent.rglob("*.html"):
+            assert (other.page.parent / path.relative_to(site.page.parent)).read_bytes() == path.read_bytes()
+
+
 @pytest.mark.slow
 def test_two_hundred_runs(tmp_path: Path) -> None:
     """A new run is added to 199 in 10 s and 1 GB; the first time takes longer, since every run is compared."""

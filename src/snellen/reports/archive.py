@@ -34,6 +34,7 @@ from snellen.analysis.run_view import (
     score_rows,
 )
 from snellen.analysis.section import Run, protocol_of
+from snellen.compute import Shard, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.storage import files
@@ -64,6 +65,8 @@ from snellen.reports.words import answer_words, foreign, marked_amount, slug, sp
 
 MAX_REPLIES = 3000
 """Greatest number of replies to one task on the page of a run."""
+RUNS_PER_WORKER = 25
+"""New runs for which one more process is worth its start."""
 LOADED = 6
 """Number of runs kept in memory, so that a run is read once for its page and for comparisons with its neighbours."""
 SKIPPED = ("media", "parts")
@@ -185,11 +188,12 @@ class Archive:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Archive:
+def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered, workers: int = 1) -> Archive:
     """Write pages about all runs in a folder, at any depth, into the folder `out`.
 
     Item sets are found in the folder by their hash, otherwise at the path in the run's card. Runs that cannot be read
-    are named on the first page. Raises SnellenError if there is no run, or `out` holds anything but an earlier site.
+    are named on the first page. Many new runs are read by `workers` processes. Raises SnellenError if there is no run,
+    or `out` holds anything but an earlier site.
     """
     if not folder.is_dir():
         raise SnellenError(f"{folder}: no such folder; give the folder that holds the runs")
@@ -207,19 +211,23 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
             unreadable[root.relative_to(folder).as_posix()] = reader.reason(error)
     # Neighbours in most histories follow each other, so that both are in memory when they are compared.
     runs.sort(key=lambda run: (run.group, sorted(arm.subject for arm in run.card.arms)[:1], run.date, run.name))
-    facts_by_run, known_changes = dict[str, RunFacts](), dict(earlier.changes)
+    unchanged = [run for run in runs if (known := earlier.runs.get(run.name)) and known.stamp == run.stamp]
+    count = min(workers, max(1, (len(runs) - len(unchanged)) // RUNS_PER_WORKER))
+    ends = [number * len(runs) // count for number in range(count + 1)]
+    shards = [
+        Shard("runs of the archive", _Part(tuple(runs[start:end]), earlier, out, folder, sets, suite_of))
+        for start, end in pairwise(ends)
+    ]
+    facts_by_run, known_changes = dict[str, RunFacts](), dict[str, ChangeFacts]()
+    for part in map_shards(_read, shards, workers=count):
+        facts_by_run |= part.facts
+        known_changes |= part.changes
+        unreadable |= part.unreadable
     histories: dict[tuple[Group, str], list[Visit]] = {}
     for run in runs:
-        try:
-            facts = facts_by_run[run.name] = _facts(run, earlier.runs.get(run.name), out, reader)
-        except (SnellenError, OSError) as error:
-            unreadable[run.name] = reader.reason(error)
-            continue
-        for line in facts.lines:
-            history = histories.setdefault((run.group, line.name), [])
-            history.append(Visit(run, facts, line))
-            if len(history) > 1:
-                _compare(history[-2], history[-1], known_changes, reader)
+        if (facts := facts_by_run.get(run.name)) is not None:
+            for line in facts.lines:
+                histories.setdefault((run.group, line.name), []).append(Visit(run, facts, line))
     for history in histories.values():
         history.sort(key=lambda visit: (visit.run.date, visit.run.name))
         history[1:] = [_compare(previous, visit, known_changes, reader) for previous, visit in pairwise(history)]
@@ -234,6 +242,45 @@ def write_archive(folder: Path, out: Path, suite_of: SuiteOf = registered) -> Ar
     card = ArchiveCard(runs=lasting, changes=used)
     files.write_text(out / ArchiveCard.file, card.model_dump_json() + "\n")
     return Archive(out / "index.html", tuple(sorted(facts_by_run)), unreadable)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Runs that one process reads, and what it needs for them."""
+
+    runs: tuple[ArchivedRun, ...]
+    earlier: ArchiveCard
+    out: Path
+    folder: Path
+    sets: Mapping[str, Path]
+    suite_of: SuiteOf
+
+
+@dataclass(frozen=True)
+class _PartFacts:
+    """Facts on the runs of a part, reasons of those that cannot be read, and changes between neighbours by key."""
+
+    facts: Mapping[str, RunFacts]
+    unreadable: Mapping[str, str]
+    changes: Mapping[str, ChangeFacts]
+
+
+def _read(part: _Part) -> _PartFacts:
+    """Read the runs of a part, write their pages, and compare neighbours while both are in memory."""
+    reader, facts_by_run, unreadable = _Reader(part.folder, part.sets, part.suite_of), dict[str, RunFacts](), {}
+    known_changes, latest = dict(part.earlier.changes), dict[tuple[Group, str], Visit]()
+    for run in part.runs:
+        try:
+            facts = facts_by_run[run.name] = _facts(run, part.earlier.runs.get(run.name), part.out, reader)
+        except (SnellenError, OSError) as error:
+            unreadable[run.name] = reader.reason(error)
+            continue
+        for line in facts.lines:
+            visit, history = Visit(run, facts, line), (run.group, line.name)
+            if history in latest:
+                _compare(latest[history], visit, known_changes, reader)
+            latest[history] = visit
+    return _PartFacts(facts_by_run, unreadable, known_changes)
 
 
 def _compare(previous: Visit, visit: Visit, known_changes: dict[str, ChangeFacts], reader: _Reader) -> Visit:
