@@ -61,7 +61,8 @@ class Metric:
     reports and on the terminal, if it is not `name` with spaces for underscores. `remark` shows the metric beneath the
     main one in the main table of a report, with `{value}` and `{n}` (scored units) filled in; empty: only in results.
     `estimate` takes the place of `summary`: it gets items and their scores. Its value has another unit than the scores
-    of items, no chance and no grade, and arms are not compared by their scores of items, which differ in difficulty.
+    of items (`unit`), no chance and no grade, and arms are not compared by their scores of items, which differ in
+    difficulty.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Metric:
     title: str = ""
     remark: str = ""
     estimate: Callable[[Sequence[Item], Sequence[float]], Measurement] | None = None
+    unit: str = ""
 
     @property
     def best(self) -> float:

@@ -16,6 +16,7 @@ from snellen.analysis.people import study_subject
 from snellen.analysis.results import printed_ceilings
 from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
 from snellen.analysis.section import Run
+from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.core.storage.sight import sight_of
 from snellen.core.subject import is_simulated
 from snellen.core.suite import Need
@@ -24,7 +25,7 @@ from snellen.reports.examples import Thumbnail
 from snellen.reports.grid import SIDE_BY_SIDE
 from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
 from snellen.reports.turning import even_parts
-from snellen.reports.words import amount, marked_amount, span
+from snellen.reports.words import amount, marked_amount, span, value_words
 
 MANY = 6
 """With more subjects than this, a table of small squares is shown before the strips."""
@@ -87,12 +88,21 @@ COLUMNS = (
 """The columns of `tables/front.csv`."""
 
 
+class EstimateText(NamedTuple):
+    """A threshold or its bound, its unit and its interval as text."""
+
+    value: str
+    unit: str
+    span: str
+
+
 @dataclass(frozen=True)
 class GradedAbility:
     """The grade of one ability (a task) of a subject, or the state in its place; `note` explains it.
 
     `about` is that of `ExamPart.ability`. `text` is the grade with its note and its floor. `progress`, `low` and `high`
-    are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
+    are the score and its interval, scaled from the blind baseline (0) to the ceiling (1). A threshold has no such scale
+    but an `estimate`.
     """
 
     suite: str
@@ -106,6 +116,7 @@ class GradedAbility:
     text: str = ""
     row: Any = field(default=None, repr=False, compare=False)
     about: AbilityName = UNNAMED
+    estimate: EstimateText | None = None
 
     @property
     def words(self) -> str:
@@ -284,7 +295,11 @@ def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
     texts = (row.note, grade_words(row, metric))
-    return GradedAbility(*place, row.grade, row.state, middle, low, high, *texts, row, part.ability(str(row.task)))
+    estimate = None
+    if row.state in (MEASURED, BELOW, ABOVE):
+        estimate = EstimateText(value_words(row, metric), metric.unit, span(row.low, row.high, metric))
+    about = part.ability(str(row.task))
+    return GradedAbility(*place, row.grade, row.state, middle, low, high, *texts, row, about, estimate)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:

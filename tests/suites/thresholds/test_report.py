@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.changes import changes
+from snellen.analysis.run_view import lines_of, result_rows
 from snellen.analysis.section import ReportSection, Run
 from snellen.reports import write_report
 from snellen.reports.changes_page import render_changes
@@ -103,6 +104,19 @@ def test_the_front_page_grades_no_threshold(run: Run) -> None:
     for line in page.lines:
         assert {graded.group for graded in line.grades} == {"no grade"}
         assert not line.partial
+
+
+def test_the_front_page_has_thresholds_with_their_units(run: Run) -> None:
+    lines = {line.subject: line for line in front([ExamPart(run, "Thresholds", "")]).lines}
+    grades = {name: lines[name].grade("Thresholds", "acuity") for name in PLANTED}
+    (row,) = [row for row in lines_of(result_rows(run, "acuity")) if row.subject == "py:sharp"]
+    sharp = grades["py:sharp"].estimate
+    assert sharp is not None
+    assert float(sharp.value) == pytest.approx(row.value, rel=0.005)
+    assert sharp.unit == "px"
+    assert sharp.span.startswith("[")
+    assert grades["py:perfect"].estimate == ("< 0.50", "px", "")
+    assert lines["py:dull"].grade("Thresholds", "contrast").estimate == ("> 60.0", "%", "")
 
 
 @pytest.mark.slow

@@ -205,6 +205,7 @@ def protocols(measure: Measure) -> Mapping[str, Protocol]:
         higher_is_better=False,
         share=False,
         estimate=partial(threshold, measure),
+        unit=measure.unit,
         title=f"{'spread' if measure.is_judgement else 'threshold'}, {measure.unit}",
     )
     if not measure.is_judgement:
