@@ -95,6 +95,9 @@ class EstimateText(NamedTuple):
     unit: str
     span: str
 
+    def __str__(self) -> str:
+        return " ".join(filter(None, self))
+
 
 @dataclass(frozen=True)
 class GradedAbility:
