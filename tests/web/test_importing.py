@@ -514,6 +514,25 @@ def test_the_names_of_suites_lead_out_of_no_folder(sets_folder: Path, tmp_path: 
             read_study(root)
 
 
+@pytest.mark.parametrize("change", ["page", "items", "more"])
+def test_pages_of_the_card_are_those_of_the_plan(sets_folder: Path, tmp_path: Path, change: str) -> None:
+    root = tmp_path / "study"
+    small_study("combo", sets_folder, root)
+    read_plan(root)
+    path = root / "study.json"
+    card = json.loads(path.read_text("utf-8"))
+    page_id = next(iter(card["pages"]))
+    if change == "page":
+        card["pages"]["other"] = card["pages"].pop(page_id)
+    elif change == "items":
+        card["pages"][page_id]["item_ids"] = ["other"]
+    else:
+        card["pages"]["other"] = card["pages"][page_id]
+    path.write_text(json.dumps(card), "utf-8")
+    with pytest.raises(SnellenError, match=r"its pages are not those of .*; build the study again"):
+        read_plan(root)
+
+
 def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: FilledStudy, tmp_path: Path) -> None:
     """Another name in the folder, a result without its first row, and a list of refused rows."""
     root, out = tmp_path / "study", tmp_path / "people"

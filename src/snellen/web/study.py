@@ -102,6 +102,9 @@ def read_plan(root: Path) -> StudyPlan:
         raise SnellenError(
             f"{root / BUNDLE}: plan.json or plan.js was changed after it was built; build the study again"
         )
+    sources = {page_id: set(source.item_ids or source.answers) for page_id, source in card.pages.items()}
+    if sources != {page_id: {question.item_id for question in page.questions} for page_id, page in plan.pages.items()}:
+        raise SnellenError(f"{root / STUDY}: its pages are not those of {path}; build the study again")
     return plan
 
 
