@@ -121,7 +121,10 @@ def write_study(
         target = bundle / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content if isinstance(content, bytes) else content.encode())
-    sources = {page_id: PageSource(block="all") for page_id in plan.pages}
+    sources = {
+        page_id: PageSource(block="all", item_ids=tuple(question.item_id for question in page.questions))
+        for page_id, page in plan.pages.items()
+    }
     card = StudyCard(name="small", seed=0, design=design, itemsets={}, plan_hash=plan.plan_hash, pages=sources)
     write_card(root, card)
     return plan
