@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards
+from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards, one_at_a_time
 from snellen.core.errors import SnellenError
 
 
@@ -100,6 +100,28 @@ def test_background_work_that_cannot_be_pickled_is_done_here() -> None:
     with background(append, workers=2) as submit:
         submit(Shard("one", 1))
         assert numbers == [1]
+
+
+def write_priority(path: Path) -> None:
+    path.write_text(str(os.nice(0)))
+
+
+def test_one_work_at_a_time_has_the_lowest_priority_and_fails_silently(tmp_path: Path) -> None:
+    with one_at_a_time(write_priority) as begin:
+        assert begin(Shard("bad", tmp_path / "missing" / "a"))
+        while not begin(Shard("good", tmp_path / "a")):
+            time.sleep(0.01)
+        while not (tmp_path / "a").exists() or not (tmp_path / "a").read_text():
+            time.sleep(0.01)
+    assert (tmp_path / "a").read_text() == "19"
+
+
+def test_work_that_is_not_needed_ends_with_its_block(tmp_path: Path) -> None:
+    with one_at_a_time(sleep_in_two_processes) as begin:
+        assert begin(Shard("long", tmp_path))
+        assert not begin(Shard("second", tmp_path))
+        wait_for_locks(tmp_path)
+    wait_for_ends(tmp_path)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -72,6 +72,10 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], parts_
     return {"examinations": {name: examination(name, 1) for name in undecided}, "order": order}
 
 
+def nothing_ahead(items: Any) -> bool:
+    return False
+
+
 def batteries(names: dict[str, int]) -> list[checkup._Battery]:
     return [checkup._Battery(name, BuildOptions(Path(name)), Path("run") / name) for name in names]
 
@@ -79,7 +83,7 @@ def batteries(names: dict[str, int]) -> list[checkup._Battery]:
 def test_the_next_parts_are_those_that_decide_the_most_scores_for_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting = simulated(monkeypatch, names)
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False)
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
     # One part is expected to decide 1 score of combo in 50 s, 2 of vlm2-bench in 10 s or 2 of vfm-bench in 20 s.
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
@@ -93,18 +97,33 @@ def test_parts_that_decide_too_few_scores_for_their_time_come_later_and_those_th
     assert checkup._next_parts({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
 
 
+def test_while_parts_are_asked_one_of_the_next_set_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its time is that of asking alone, so it is not taken for that of a part."""
+    names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
+    setting, ahead = simulated(monkeypatch, names), list[int]()
+
+    def draw_next_part(items: Any) -> bool:
+        ahead.append(len(items.card.parts))
+        return True
+
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False, draw_next_part)
+    combo, vlm2, vfm = ((name, 1) for name in names)
+    assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
+    assert ahead == [1, 2, 2, 1], "vfm, vlm2, vfm and combo"
+
+
 def test_of_parts_that_are_not_expected_to_decide_anything_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"combo": 3, "vlm2-bench": 1}
     setting = simulated(monkeypatch, names)
     monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: math.inf)
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False)
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1), ("combo", 1), ("combo", 1)]
 
 
 def test_several_parts_are_drawn_of_a_set_whose_time_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = simulated(monkeypatch, {"combo": 3})
     monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: 2)
-    checkup._grow(batteries({"combo": 3}), [], setting["examinations"], 600, False)
+    checkup._grow(batteries({"combo": 3}), [], setting["examinations"], 600, False, nothing_ahead)
     assert setting["order"] == [("combo", 1), ("combo", 2)]
 
 
@@ -117,7 +136,7 @@ def test_further_parts_follow_from_the_growth_that_a_score_needs() -> None:
 def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
     for names, deadline in (({"combo": 6}, 0.0), ({"combo": 0}, 60.0)):
         setting = simulated(monkeypatch, names)
-        checkup._grow(batteries(names), [], setting["examinations"], deadline, False)
+        checkup._grow(batteries(names), [], setting["examinations"], deadline, False, nothing_ahead)
         assert setting["order"] == []
 
 

@@ -28,8 +28,12 @@ MIN_ALIKE = 24
 MAX_TRAIN = 2000
 """Training items per task: more hardly change a forest, and their images take long to read."""
 THUMBNAIL_PX, CROP_PX, BINS = 8, 4, 16
+MAX_FEATURES = 20_000
+"""Features of images that are remembered, each about 1 kB: a set that grows, and its report, need them again."""
 OPEN_IMAGES = 64
 """Images that are kept open, since several tasks ask about the same ones."""
+
+_FEATURES: dict[tuple[Media, tuple[tuple[float, ...], ...]], NDArray[np.float32]] = {}
 
 
 def box_features(names: Sequence[str]) -> Features:
@@ -71,15 +75,19 @@ def image_features(media: MediaFolder) -> Callable[[Sequence[str], Item], NDArra
         return np.concatenate([shrunk(image, THUMBNAIL_PX), histogram, gradients, size]).astype(np.float32)
 
     def features(names: Sequence[str], item: Item) -> NDArray[np.float32]:
-        query = item.query[0]
-        crops = [shrunk(_crop(opened(query), item.regions.get(name)), CROP_PX) for name in names]
-        return np.concatenate([whole(query), *crops])
+        query, boxes = item.query[0], tuple(tuple(item.regions.get(name) or ()) for name in names)
+        if (query, boxes) not in _FEATURES:
+            if len(_FEATURES) >= MAX_FEATURES:
+                _FEATURES.clear()
+            crops = [shrunk(_crop(opened(query), box), CROP_PX) for box in boxes]
+            _FEATURES[query, boxes] = np.concatenate([whole(query), *crops])
+        return _FEATURES[query, boxes]
 
     return features
 
 
-def _crop(image: Any, box: Any) -> Any:
-    if box is None:
+def _crop(image: Any, box: Sequence[float]) -> Any:
+    if not box:
         return image
     x1, y1, x2, y2 = (int(edge) for edge in box)
     return image.crop((x1, y1, max(x2, x1 + 1), max(y2, y1 + 1)))

@@ -111,7 +111,7 @@ def checkup(
     print(f"{result.decided} of {result.scores} scores are decided{remedy}")
     for note in result.notes:
         print(f"Note: {note} (snellen build … --size WxH)")
-    summaries = [summary(examination, with_table=False) for examination in result.examinations]
+    summaries = [summary(examination) for examination in result.examinations]
     for run_summary in summaries:
         explain(run_summary, with_declines=False)
     if declining := {subject: None for run_summary in summaries for subject in run_summary.declines}:

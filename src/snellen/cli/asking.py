@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
@@ -109,6 +110,7 @@ def _ask(
 
     roots = {name: folder.root for name, folder in folders.items()}
     with_table, limit, conditions = not options.as_json, options.limit, options.conditions
+    summarised = partial(summary, with_table=with_table, with_rows=options.as_json)
     how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
     how |= {"decide": options.decide, "max_items": options.max_items} if options.decide else {}
     finished = {
@@ -136,9 +138,9 @@ def _ask(
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as stop:
             if has_tables(root) and score_paths(root):  # a signal may come before the first scores
-                summaries.append(summary(open_examination(root), with_table=with_table))
+                summaries.append(summarised(open_examination(root)))
             return summaries, stop
-        summaries.append(summary(examination, with_table=with_table))
+        summaries.append(summarised(examination))
     return summaries, None
 
 

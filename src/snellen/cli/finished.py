@@ -43,7 +43,7 @@ class RunSummary:
     cost: Mapping[str, float] = field(default_factory=dict)
 
 
-def summary(examination: Examination, *, with_table: bool) -> RunSummary:
+def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
     """The summary of a run; its table is stored in the stamp for the next time."""
     table = None
     if with_table and examination.responses:
@@ -59,7 +59,7 @@ def summary(examination: Examination, *, with_table: bool) -> RunSummary:
         examination.reasons("declined"),
         examination.unasked(),
         table,
-        () if with_table else _rows(examination),
+        _rows(examination) if with_rows else (),
         cut_off=sum(response.cut_off for response in examination.responses),
         cost=cost_by_subject(examination.root),
     )

@@ -44,7 +44,7 @@ def results(run: Path, format_name: str, out: Path, dataset: str, as_json: bool)
 def import_inspect(logs: Sequence[Path], itemset: Path, out: Path, as_json: bool) -> None:
     """Write the run, and print what it holds. Exit code 1 if samples failed or are missing."""
     imported = import_logs(logs, itemset, out)
-    run = summary(imported.examination, with_table=not as_json)
+    run = summary(imported.examination, with_table=not as_json, with_rows=as_json)
     unasked = sum(run.unasked.values())
     if as_json:
         print_json(_plain(imported, unasked))

@@ -1,7 +1,7 @@
 """Work in independent shards, in a local process pool or on a Ray cluster, and its progress line."""
 
 from snellen.compute.executor import EXECUTORS, cluster, executing
-from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards
+from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards, one_at_a_time
 from snellen.compute.progress import Progress
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "executing",
     "map_ahead",
     "map_shards",
+    "one_at_a_time",
 ]

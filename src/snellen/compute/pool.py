@@ -127,6 +127,27 @@ def map_ahead(
             raise _Unneeded
 
 
+@contextmanager
+def one_at_a_time(function: Callable[[Work], object]) -> Iterator[Callable[[Shard[Work]], bool]]:
+    """Yield a function that begins `function(shard.work)` in another process, and returns True if it did.
+
+    It does not while earlier work is running. That process has the lowest priority. Leaving the block ends it with its
+    children, and failures are ignored: whoever needs the result repeats the work, and meets the failure.
+    """
+    with suppress(_Unneeded), _pool(1, _end_with_children_and_wait_for_others, imports_script=False) as pool:
+        futures = list[Future[object]]()
+
+        def begin(shard: Shard[Work]) -> bool:
+            if futures and not futures[-1].done():
+                return False
+            futures.append(pool.submit(function, shard.work))
+            return True
+
+        yield begin
+        if futures and not futures[-1].done():
+            raise _Unneeded
+
+
 class _Unneeded(Exception):
     """The results still being computed are not needed."""
 
@@ -258,3 +279,9 @@ def _end_with_children() -> None:
         raise SystemExit(1)  # so that its pool is closed and leaves no semaphores
 
     signal.signal(signal.SIGTERM, end)
+
+
+def _end_with_children_and_wait_for_others() -> None:
+    _end_with_children()
+    if hasattr(os, "nice"):  # of POSIX
+        os.nice(19)

@@ -20,6 +20,7 @@ from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
 from snellen.exam.items import build
+from snellen.exam.parts import parts_in_background
 from snellen.exam.run import Examination, run, undecided
 from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
@@ -147,7 +148,9 @@ def checkup(
                 preflight=preflight,
             )
     if more:
-        _grow(batteries, examined, examinations, time.monotonic() + MORE_SECONDS, show_progress)
+        with parts_in_background(workers) as draw_next_part:
+            deadline = time.monotonic() + MORE_SECONDS
+            _grow(batteries, examined, examinations, deadline, show_progress, draw_next_part)
     from snellen.reports import write_report
     from snellen.reports.rows import whole_tasks
 
@@ -175,15 +178,17 @@ def _grow(
     examinations: dict[str, Examination],
     deadline: float,
     show_progress: bool,
+    draw_next_part: Callable[[ItemSet], bool],
 ) -> None:
     """Draw and ask further parts until the deadline, and replace the examinations.
 
     The next parts are those expected to decide the most scores of subjects for their time; if none is, a part of the
-    set with the most undecided scores. The time of a set's first part is planned, that of others measured.
+    set with the most undecided scores. The time of a set's first part is planned, that of others measured. While parts
+    of one set are asked, `draw_next_part` draws one of the set whose turn is next.
     """
     by_suite = {battery.suite: battery for battery in batteries}
     seconds = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
-    parts_needed, timed = dict[str, list[float]](), set[str]()
+    parts_needed, timed, drawn_ahead = dict[str, list[float]](), set[str](), set[str]()
     while True:
         for name in [name for name in by_suite if name not in parts_needed]:
             card = examinations[name].items.card
@@ -195,6 +200,8 @@ def _grow(
         most = max(by_suite, key=lambda name: len(parts_needed[name]) / seconds[name])
         name, count = _next_parts(parts_needed, seconds, left) or (most, 1)
         items, start = examinations[name].items, time.monotonic()
+        following = _next_parts({**parts_needed, name: []}, seconds, left - count * seconds[name])
+        is_ahead = following is not None and draw_next_part(examinations[following[0]].items)
         before = len(items.card.parts)
         examinations[name] = run(
             items,
@@ -205,9 +212,13 @@ def _grow(
             max_parts=before + (count if name in timed else 1),
             show_progress=show_progress,
         )
-        if added := len(examinations[name].items.card.parts) - before:
+        added = len(examinations[name].items.card.parts) - before
+        if added and name not in drawn_ahead:
             seconds[name] = (time.monotonic() - start) / added
             timed.add(name)
+        drawn_ahead.discard(name)
+        if following is not None and is_ahead:
+            drawn_ahead.add(following[0])
         del parts_needed[name]
 
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.compute import Shard, cluster, map_ahead
+from snellen.compute import Shard, cluster, map_ahead, one_at_a_time
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -131,6 +131,20 @@ def parts_ahead(
         return
     with map_ahead(_draw, shards, ahead=1) as roots:
         yield map(open_items, roots)
+
+
+@contextmanager
+def parts_in_background(workers: int) -> Iterator[Callable[[ItemSet], bool]]:
+    """Yield a function that begins to draw the next part of a set in another process; it returns True if it did.
+
+    It does not while another part is being drawn, with one worker, or on a cluster. Leaving the block ends the process,
+    and the next one continues the part.
+    """
+    if workers < 2 or cluster() is not None:
+        yield lambda items: False
+        return
+    with one_at_a_time(_draw) as begin:
+        yield lambda items: begin(Shard(f"part {len(items.card.parts)}", (items.root, len(items.card.parts), workers)))
 
 
 def _draw(numbered: tuple[Path, int, int]) -> Path:
