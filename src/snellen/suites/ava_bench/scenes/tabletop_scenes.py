@@ -211,13 +211,17 @@ def _draw_single(
         if not _point_may_fit((*position, bottom + FLOOR_GAP_M), boxes, viewpoint):
             continue
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
+        least_scale = _least_scale(kind, low, position, bottom, angle, viewpoint)
+        if not _may_fit(kind, position, bottom, angle, least_scale, boxes, viewpoint):
+            continue
+        posts = (_post(number, position, bottom, viewpoint),) if is_raised else ()
+        post_boxes = tuple(seen_box(post, viewpoint.camera) for post in posts)
+        if not all(_fits(box, boxes, viewpoint) for box in post_boxes):
+            continue
         scale = _scale_for(kind, share, position, bottom, angle, viewpoint)
         solid = standing(str(number), kind, TABLE_MATERIALS[0], position, angle, scale, bottom)
         box = seen_box(solid, viewpoint.camera)
-        placed = Placed((solid,), (box,))
-        if is_raised:
-            post = _post(number, position, bottom, viewpoint)
-            placed = Placed((solid, post), (box, seen_box(post, viewpoint.camera)))
+        placed = Placed((solid, *posts), (box, *post_boxes))
         if low <= share_of(box, viewpoint.camera) <= high and all(
             _fits(each, boxes, viewpoint) for each in placed.boxes
         ):
@@ -285,10 +289,15 @@ def _draw_counted(
         scale = max(share, MIN_SIDE) * 2 * half_width
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
         angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
-        if _may_fit(kind, position, angle, scale, boxes, viewpoint):
+        least_px = MIN_SIDE * viewpoint.width_px
+        if (
+            _point_may_fit(_centre(kind, position, scale), boxes, viewpoint)
+            and shorter_side(_outer_box(kind, position, 0.0, angle, scale, viewpoint)) + _SLACK_PX >= least_px
+            and _may_fit(kind, position, 0.0, angle, scale, boxes, viewpoint)
+        ):
             solid = standing(name, kind, material, position, angle, scale)
             box = seen_box(solid, viewpoint.camera)
-            if shorter_side(box) >= MIN_SIDE * viewpoint.width_px and _fits(box, boxes, viewpoint):
+            if shorter_side(box) >= least_px and _fits(box, boxes, viewpoint):
                 return solid, box
         share *= 0.97
     return None
@@ -307,35 +316,54 @@ def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
 def _may_fit(
     kind: str,
     position_m: tuple[float, float],
+    height_m: float,
     turn_deg: float,
     scale: float,
     boxes: Sequence[Rect],
     viewpoint: Viewpoint,
 ) -> bool:
-    """False only for things that are too small or do not fit: a cheap test by a few points that ends most draws.
+    """False only for things that do not fit at this scale or a larger one: a cheap test that ends most draws.
 
-    The middle must fit; the box around the solid must be large enough in the image, since the solid is no larger; and
-    some points of the surface must fit, since the whole is no smaller. Most draws end before arrays are used.
+    The middle, and some points of the surface, must fit, since the whole is no smaller. A larger thing at the same
+    position contains the smaller one.
     """
-    centre = _centre(kind, position_m, scale)
+    x, y, z = _centre(kind, position_m, scale)
+    centre = x, y, z + height_m
     if not _point_may_fit(centre, boxes, viewpoint):
         return False
     cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
-    corners = [
-        viewpoint.pixel(
-            centre[0] + scale * (u * cosine - v * sine),
-            centre[1] + scale * (u * sine + v * cosine),
-            centre[2] + scale * w,
-        )
-        for u, v, w in _box_corners(kind)
-    ]
-    across, along = zip(*corners, strict=True)
-    if min(max(across) - min(across), max(along) - min(along)) + _SLACK_PX < MIN_SIDE * viewpoint.width_px:
-        return False
     rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     pixels, _ = project(viewpoint.camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
     x1, y1, x2, y2 = box_round(pixels)
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
+
+
+def _outer_box(
+    kind: str, position_m: tuple[float, float], height_m: float, turn_deg: float, scale: float, viewpoint: Viewpoint
+) -> Rect:
+    """A box in the image that contains that of a thing, in plain floats: around the corners of the box around it."""
+    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
+    x, y, z = _centre(kind, position_m, scale)
+    corners = [
+        viewpoint.pixel(
+            x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + height_m + scale * w
+        )
+        for u, v, w in _box_corners(kind)
+    ]
+    across, along = zip(*corners, strict=True)
+    return min(across), min(along), max(across), max(along)
+
+
+def _least_scale(
+    kind: str, share: float, position_m: tuple[float, float], height_m: float, turn_deg: float, viewpoint: Viewpoint
+) -> float:
+    """A scale at which a thing surely fills less than that share of the image; not much less, as a rule."""
+    scale = 0.3 * math.sqrt(share) * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m)
+    outer = share_of(_outer_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera)
+    scale *= math.sqrt(0.95 * share / outer)
+    while share_of(_outer_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera) >= share:
+        scale *= 0.95
+    return scale
 
 
 def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
