@@ -26,8 +26,8 @@ BETS = {0.01: 0.01, 0.025: 0.01, 0.05: 0.03, 0.1: 0.05, 0.2: 0.225, 0.4: 0.225, 
 Tuned by simulation for 20 to 240 clusters (docs/measurements/deciding.md); small bets tell small differences apart in
 thousands of clusters.
 """
-STEPS = 40
-"""Halvings of the range when a sequence's end is sought: it is found to within its range / 2^40."""
+STEPS = 24
+"""Halvings of the range when a sequence's end is sought: it is found to within its range / 2^24, 6e-8."""
 
 
 class Rounds(NamedTuple):
