@@ -97,6 +97,23 @@ def test_parts_that_decide_too_few_scores_for_their_time_come_later_and_those_th
     assert checkup._next_parts({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
 
 
+def test_the_time_of_a_first_part_is_planned_at_the_pace_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """VLM2-Bench takes twice its planned 5 s, so ComBo is expected to take twice its planned 20 s."""
+    names, expected = {"combo": 1, "vlm2-bench": 1}, list[dict[str, float]]()
+    setting, choose = simulated(monkeypatch, names), checkup._next_parts
+    planned = {"combo": 20.0, "vlm2-bench": 5.0}
+
+    def next_parts(parts_needed: Any, seconds: Any, left: float) -> Any:
+        expected.append(dict(seconds))
+        return choose(parts_needed, seconds, left)
+
+    monkeypatch.setattr(checkup, "_next_parts", next_parts)
+    monkeypatch.setattr(checkup, "_part_seconds", lambda options: planned[options.out.name])
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    assert setting["order"] == [("vlm2-bench", 1), ("combo", 1)]
+    assert (expected[0], expected[-1]) == (planned, {"combo": 40.0, "vlm2-bench": 10.0})
+
+
 def test_while_parts_are_asked_one_of_the_next_set_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """And its time is that of asking alone, so it is not taken for that of a part."""
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}

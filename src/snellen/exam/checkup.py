@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from snellen.analysis.deciding import units_to_decide
@@ -44,6 +45,8 @@ PART_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
 """Tasks of further parts (otherwise all): those that the packaged subjects can be asked."""
 MAX_ITEMS = 2000
 """More than the parts have: their number is the limit."""
+SECONDS_AN_ITEM = 0.03
+"""Seconds in which all packaged subjects are asked about an item, and their scores decided."""
 MORE_SECONDS = 180
 """Seconds after which no further part is drawn with `more`."""
 CHECKUP_SUBJECTS = (
@@ -183,13 +186,16 @@ def _grow(
     """Draw and ask further parts until the deadline, and replace the examinations.
 
     The next parts are those expected to decide the most scores of subjects for their time; if none is, a part of the
-    set with the most undecided scores. The time of a set's first part is planned, that of others measured. While parts
-    of one set are asked, `draw_next_part` draws one of the set whose turn is next.
+    set with the most undecided scores. The time of a set's first part is planned, at the pace of the others on this
+    machine; that of later ones is measured. While parts of one set are asked, `draw_next_part` draws one of the set
+    whose turn is next.
     """
     by_suite = {battery.suite: battery for battery in batteries}
-    seconds = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
-    parts_needed, timed, drawn_ahead = dict[str, list[float]](), set[str](), set[str]()
+    planned = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
+    parts_needed, measured, drawn_ahead = dict[str, list[float]](), dict[str, float](), set[str]()
     while True:
+        pace = fmean([measured[name] / planned[name] for name in measured] or [1.0])
+        seconds = {name: measured.get(name, pace * planned[name]) for name in by_suite}
         for name in [name for name in by_suite if name not in parts_needed]:
             card = examinations[name].items.card
             scores = undecided(examinations[name], subjects, "none", MAX_ITEMS) if card.parts_left else []
@@ -209,13 +215,12 @@ def _grow(
             by_suite[name].run_root,
             decide="none",
             max_items=MAX_ITEMS,
-            max_parts=before + (count if name in timed else 1),
+            max_parts=before + (count if name in measured else 1),
             show_progress=show_progress,
         )
         added = len(examinations[name].items.card.parts) - before
         if added and name not in drawn_ahead:
-            seconds[name] = (time.monotonic() - start) / added
-            timed.add(name)
+            measured[name] = (time.monotonic() - start) / added
         drawn_ahead.discard(name)
         if following is not None and is_ahead:
             drawn_ahead.add(following[0])
@@ -265,9 +270,9 @@ def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations
 
 def _part_seconds(options: BuildOptions) -> float:
     """The planned seconds of drawing and asking a further part of a set."""
-    part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks, workers=1)
+    part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks)
     planned = SUITES.get(options.out.name).recipes["generated"].plan(part)
-    return 2 * float(max(1, planned["seconds"]))  # asking takes about as long as drawing
+    return max(1.0, float(planned["seconds"])) + SECONDS_AN_ITEM * float(sum(planned["items"].values()))
 
 
 def _existing_seed(folder: Path) -> int:
