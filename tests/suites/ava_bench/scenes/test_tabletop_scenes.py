@@ -19,11 +19,11 @@ def test_a_thing_of_the_least_scale_is_inside_larger_ones_and_too_small(kind: st
         viewpoint = draw_viewpoint(SIZE_PX, rng)
         ahead, height, turn = float(rng.uniform(2.5, 9)), float(rng.choice([0.0, 0.4])), float(rng.uniform(-40, 40))
         half_width, share = viewpoint.half_width_m(ahead, height), float(rng.uniform(0.002, 0.05))
-        place = (float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M), height, turn
-        least = tabletop_scenes._least_scale(kind, share, *place, viewpoint)
+        position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
+        least = tabletop_scenes._least_scale(kind, share, position, height, turn, viewpoint)
         (x1, y1, x2, y2), smaller = (
             seen_box(
-                tabletop_scenes.standing("0", kind, TABLE_MATERIALS[0], place[0], turn, scale, height),
+                tabletop_scenes.standing("0", kind, TABLE_MATERIALS[0], position, turn, scale, height),
                 viewpoint.camera,
             )
             for scale in (1.2 * least, least)
