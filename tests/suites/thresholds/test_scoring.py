@@ -6,6 +6,7 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,16 @@ def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:
     measure = MEASURES["acuity"]
     assert threshold(measure, controls, [0.0, 0.0, 1.0, 1.0]).state == NOT_UNDERSTOOD
     assert threshold(measure, controls, [0.0, 0.0, 0.0, 1.0]).state != NOT_UNDERSTOOD
+
+
+@pytest.mark.parametrize("task", ["acuity", "touching"])
+def test_of_two_or_three_controls_one_is_enough(items: ItemSet, task: str) -> None:
+    """A person is asked about two, and lapses in one answer of twenty."""
+    control, measure = next(item for item in items.items if item.factors["control"] == "yes"), MEASURES[task]
+    for count in (2, 3):
+        controls = [replace(control, task=task, item_id=str(number)) for number in range(count)]
+        assert threshold(measure, controls, [1.0] * count).state == NOT_UNDERSTOOD
+        assert threshold(measure, controls, [0.0] + [1.0] * (count - 1)).state != NOT_UNDERSTOOD
 
 
 def test_conditions_are_levels_frequencies_and_controls(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Judgements with
 yes and no have the spread of what is judged in its place, and the point at which both are equally frequent. Half of the
 controls or fewer right: the subject did not understand the question, and has no threshold. Of judgements three quarters
-or fewer, since a subject that always gives the same answer has half of them right, and one that guesses often more.
+or fewer, since a subject that always gives the same answer has half of them right, and one that guesses often more. Of
+fewer than four controls, as in studies of people, one right is enough.
 """
 
 from __future__ import annotations
@@ -93,9 +94,15 @@ class Fitted(NamedTuple):
 
     @property
     def is_understood(self) -> bool:
-        """True unless half of the controls (of judgements three quarters) or fewer were answered right."""
+        """True unless half of the controls (of judgements three quarters) or fewer were answered right.
+
+        Of fewer than `FIRST_CONTROLS`, as in studies, one is enough: a single lapse does not speak against people, who
+        have practised until they were right.
+        """
         controls, right = int(self.answers.counts[-1]), int(self.answers.right[-1])
-        return not controls or (4 * right > 3 * controls if self.is_judgement else 2 * right > controls)
+        if controls < FIRST_CONTROLS:
+            return not controls or right > 0
+        return 4 * right > 3 * controls if self.is_judgement else 2 * right > controls
 
 
 def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
