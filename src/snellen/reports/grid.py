@@ -207,7 +207,8 @@ def _grid(
         subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
         label = "" if condition == "vanilla" else condition
         if is_study(subject):
-            label = f"{label}{label and ': '}{number_of_people(run, subject, condition)} people"
+            count = number_of_people(run, subject, condition)
+            label = f"{label}{label and ': '}{count} {'person' if count == 1 else 'people'}"
         lines.append(Line(arm, subject, label, is_simulated(arm), tuple(of_task.get(arm) for of_task in cells)))
     return Grid(title, tuple(columns), tuple(lines), notes.footnotes(), row_name)
 
