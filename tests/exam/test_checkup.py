@@ -109,7 +109,8 @@ def test_the_time_of_a_first_part_is_planned_at_the_pace_of_others(monkeypatch: 
 
     monkeypatch.setattr(checkup, "_next_parts", next_parts)
     monkeypatch.setattr(checkup, "_part_seconds", lambda options: planned[options.out.name])
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    pace = checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    assert pace == pytest.approx((10 / 5 + 50 / 20) / 2)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1)]
     assert (expected[0], expected[-1]) == (planned, {"combo": 40.0, "vlm2-bench": 10.0})
 
@@ -172,5 +173,6 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     ]
     too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
     # vlm2-bench: 30 of 12 items are two more parts; 90 are seven, of which only four are left. combo: one and four.
-    assert checkup._expected(too_few, batteries(names), setting["examinations"]) == 2
-    assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"]) == 0
+    assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2
+    assert checkup._expected(too_few, batteries(names), setting["examinations"], 4.0) == 1, "ComBo would take 200 s"
+    assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"], 1.0) == 0

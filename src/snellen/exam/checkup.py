@@ -128,7 +128,7 @@ def checkup(
             show_progress=show_progress,
         )
         batteries.append(_Battery(name, options, out / "run" / name))
-    is_complete = all(map(_is_built, batteries))
+    is_complete, is_first_built = all(map(_is_built, batteries)), _is_built(batteries[0])
     if not is_complete:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
     examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
@@ -137,8 +137,11 @@ def checkup(
     for subject in examined:
         if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card.fingerprint()):
             sight(subject, out / FOLDER / subject.card.fingerprint())
+    begin, pace = time.monotonic(), 1.0
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
+            if battery is batteries[0] and not is_first_built:  # in this process, with nothing beside it
+                pace = max(pace, (time.monotonic() - begin) / _planned_seconds(battery.options))
             examinations[battery.suite] = run(
                 items,
                 examined,
@@ -153,7 +156,7 @@ def checkup(
     if more:
         with parts_in_background(workers) as draw_next_part:
             deadline = time.monotonic() + MORE_SECONDS
-            _grow(batteries, examined, examinations, deadline, show_progress, draw_next_part)
+            pace = _grow(batteries, examined, examinations, deadline, show_progress, draw_next_part)
     from snellen.reports import write_report
     from snellen.reports.rows import whole_tasks
 
@@ -171,7 +174,7 @@ def checkup(
         batteries[0].options.size_notes(),
         len(rows) - len(too_few),
         len(rows),
-        _expected(too_few, batteries, examinations),
+        _expected(too_few, batteries, examinations, pace),
     )
 
 
@@ -182,13 +185,13 @@ def _grow(
     deadline: float,
     show_progress: bool,
     draw_next_part: Callable[[ItemSet], bool],
-) -> None:
+) -> float:
     """Draw and ask further parts until the deadline, and replace the examinations.
 
     The next parts are those expected to decide the most scores of subjects for their time; if none is, a part of the
     set with the most undecided scores. The time of a set's first part is planned, at the pace of the others on this
     machine; that of later ones is measured. While parts of one set are asked, `draw_next_part` draws one of the set
-    whose turn is next.
+    whose turn is next. Returns the pace: the mean ratio of measured to planned times, 1 if none was measured.
     """
     by_suite = {battery.suite: battery for battery in batteries}
     planned = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
@@ -202,7 +205,7 @@ def _grow(
             parts_needed[name] = [_parts_needed(growth, card) for who, _, growth in scores if not is_simulated(who)]
         left = deadline - time.monotonic()
         if not any(parts_needed.values()) or left <= 0:
-            return
+            return pace
         most = max(by_suite, key=lambda name: len(parts_needed[name]) / seconds[name])
         name, count = _next_parts(parts_needed, seconds, left) or (most, 1)
         items, start = examinations[name].items, time.monotonic()
@@ -249,12 +252,17 @@ def _next_parts(
     return max(choices, key=lambda choice: choices[choice], default=None)
 
 
-def _expected(too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination]) -> int:
-    """About the number of these scores that `more` would decide, by the units that they need (`units_to_decide`)."""
+def _expected(
+    too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination], pace: float
+) -> int:
+    """About the number of these scores that `more` would decide, by the units that they need (`units_to_decide`).
+
+    `pace` is the ratio of the time that parts take on this machine to the planned one.
+    """
     from snellen.reports.rows import metric_in
 
     parts_needed: dict[str, list[float]] = {}
-    seconds = {battery.suite: _part_seconds(battery.options) for battery in batteries}
+    seconds = {battery.suite: pace * _part_seconds(battery.options) for battery in batteries}
     for name, rows in too_few.groupby("suite"):
         examination = examinations[str(name)]
         growths = [units_to_decide(row, metric_in(examination.suite, row)) / row.n for row in lines_of(rows)]
@@ -272,7 +280,12 @@ def _part_seconds(options: BuildOptions) -> float:
     """The planned seconds of drawing and asking a further part of a set."""
     part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks)
     planned = SUITES.get(options.out.name).recipes["generated"].plan(part)
-    return max(1.0, float(planned["seconds"])) + SECONDS_AN_ITEM * float(sum(planned["items"].values()))
+    return _planned_seconds(part) + SECONDS_AN_ITEM * float(sum(planned["items"].values()))
+
+
+def _planned_seconds(options: BuildOptions) -> float:
+    """The planned seconds of drawing a set, at least 1."""
+    return max(1.0, float(SUITES.get(options.out.name).recipes["generated"].plan(options)["seconds"]))
 
 
 def _existing_seed(folder: Path) -> int:
