@@ -134,7 +134,7 @@ def one_at_a_time(function: Callable[[Work], object]) -> Iterator[Callable[[Shar
     It does not while earlier work is running. That process has the lowest priority. Leaving the block ends it with its
     children, and failures are ignored: whoever needs the result repeats the work, and meets the failure.
     """
-    with suppress(_Unneeded), _pool(1, _end_with_children_and_wait_for_others, imports_script=False) as pool:
+    with suppress(_Unneeded), _pool(1, _end_with_children_at_lowest_priority, imports_script=False) as pool:
         futures = list[Future[object]]()
 
         def begin(shard: Shard[Work]) -> bool:
@@ -281,7 +281,7 @@ def _end_with_children() -> None:
     signal.signal(signal.SIGTERM, end)
 
 
-def _end_with_children_and_wait_for_others() -> None:
+def _end_with_children_at_lowest_priority() -> None:
     _end_with_children()
     if hasattr(os, "nice"):  # of POSIX
         os.nice(19)

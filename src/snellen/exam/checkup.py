@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.deciding import units_to_decide
 from snellen.analysis.grades import TOO_FEW
@@ -128,7 +128,8 @@ def checkup(
             show_progress=show_progress,
         )
         batteries.append(_Battery(name, options, out / "run" / name))
-    is_complete, is_first_built = all(map(_is_built, batteries)), _is_built(batteries[0])
+    built = [_is_built(battery) for battery in batteries]
+    is_complete = all(built)
     if not is_complete:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
     examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
@@ -140,8 +141,8 @@ def checkup(
     begin, pace = time.monotonic(), 1.0
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
-            if battery is batteries[0] and not is_first_built:  # in this process, with nothing beside it
-                pace = max(pace, (time.monotonic() - begin) / _planned_seconds(battery.options))
+            if battery is batteries[0] and not built[0]:  # in this process, with nothing beside it
+                pace = max(pace, (time.monotonic() - begin) / _drawing_seconds(_plan(battery.options)))
             examinations[battery.suite] = run(
                 items,
                 examined,
@@ -279,13 +280,18 @@ def _expected(
 def _part_seconds(options: BuildOptions) -> float:
     """The planned seconds of drawing and asking a further part of a set."""
     part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks)
-    planned = SUITES.get(options.out.name).recipes["generated"].plan(part)
-    return _planned_seconds(part) + SECONDS_AN_ITEM * float(sum(planned["items"].values()))
+    plan = _plan(part)
+    return _drawing_seconds(plan) + SECONDS_AN_ITEM * float(sum(plan["items"].values()))
 
 
-def _planned_seconds(options: BuildOptions) -> float:
+def _plan(options: BuildOptions) -> Mapping[str, Any]:
+    """The recipe's plan of a set of the checkup."""
+    return SUITES.get(options.out.name).recipes["generated"].plan(options)
+
+
+def _drawing_seconds(plan: Mapping[str, Any]) -> float:
     """The planned seconds of drawing a set, at least 1."""
-    return max(1.0, float(SUITES.get(options.out.name).recipes["generated"].plan(options)["seconds"]))
+    return max(1.0, float(plan["seconds"]))
 
 
 def _existing_seed(folder: Path) -> int:
