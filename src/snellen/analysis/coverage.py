@@ -51,7 +51,7 @@ def stopping_note(rows: Iterable[Any], arms: Sequence[ArmCard]) -> str:
     if decided:
         number += f", after {sum(decided) / len(decided):.0f} items on average"
     if len(decided) < len(asked):
-        number += f"; of the others there are no more items, or {max(questions.values())}, the most, were asked"
+        number += f"; the others have no items left, or reached the limit of {max(questions.values())}"
     intervals = "Intervals are 95 % confidence sequences, which hold whenever asking ends."
     return f"Each task was asked until it was decided {question}: {number}. {intervals}"
 
