@@ -11,14 +11,12 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.grades import (
-    ABOUT,
-    AT_LEAST,
-    AT_MOST,
     STATES,
     Grading,
     UnitFloor,
     colour,
     graded,
+    is_decided,
     progress,
     words,
 )
@@ -30,7 +28,7 @@ ERROR_METRIC = Metric("mae_over_gt", lambda item, prediction: 0.0, higher_is_bet
 FACTS = {
     "subject": "model", "task": "naming", "chance": 0.25, "blind": 0.4, "ceiling": math.nan, "unable": False,
     "no_answer_rate": 0.0, "cut_off_rate": 0.0, "not_applicable": 0, "items": 36,
-    "boxes_in": "",
+    "boxes_in": "", "failure_rate": 0.0,
 }  # fmt: skip
 
 
@@ -94,7 +92,11 @@ def test_replies_without_an_answer_and_equal_ones_are_states_of_their_own() -> N
 def test_a_chosen_part_of_the_items_has_no_grade() -> None:
     declined = grading(0.9, 0.8, 1.0, not_applicable=13)
     assert (declined.state, declined.grade, declined.note) == ("partly declined", "", "23 of 36")
+    failed = grading(0.9, 0.8, 1.0, not_applicable=6, failure_rate=0.5)
+    assert (failed.state, failed.grade, failed.note) == ("partly failed", "", "15 of 36")
+    assert text(0.9, 0.8, 1.0, failure_rate=0.5) == "partly failed"
     assert text(0.9, 0.8, 1.0, not_applicable=3) == "most"
+    assert text(0.9, 0.8, 1.0, failure_rate=0.05, left_out=0.2) == "partly failed", "groups with a failed item"
     assert text(math.nan, math.nan, math.nan, not_applicable=36) == "declined"
     assert text(math.nan, math.nan, math.nan) == "not asked"
 
@@ -193,25 +195,25 @@ def asked_until_decided(share: float, items: int, floor: UnitFloor | None = None
     return graded(row, ACCURACY, units, [floor] if floor else [])
 
 
-def test_a_score_near_a_boundary_has_a_state_of_its_own_if_it_was_asked_until_decided() -> None:
-    """On the way from .40 to 1, a quarter is .55, and the band reaches from .49 to .61."""
-    few = asked_until_decided(0.55, 60)
-    assert (few.state, few.sides) == ("too few items", {0.9: "below"})
-    states = {share: asked_until_decided(share, 1000).state for share in (0.52, 0.55, 0.58)}
-    assert set(states.values()) <= {AT_MOST, ABOUT, AT_LEAST}
-    assert states[0.52] != AT_LEAST
-    assert states[0.58] != AT_MOST
-    assert asked_until_decided(0.55, 3000).state == ABOUT
-    assert asked_until_decided(0.55, 3000).sides[0.25] == ABOUT
-    assert text(0.55, 0.50, 0.60) == "too few items", "of a set of fixed size this is no state"
+def test_a_score_near_a_boundary_stays_undecided() -> None:
+    """On the way from .40 to 1, a quarter is .55."""
+    for items in (60, 1000, 3000):
+        assert asked_until_decided(0.55, items).state == "too few items"
+    assert asked_until_decided(0.60, 3000).grade == "some"
+    assert asked_until_decided(0.50, 3000).grade == "none"
+
+
+def test_a_decision_is_a_grade_a_threshold_or_no_more_than_a_named_baseline() -> None:
+    decided = {state for state in STATES if is_decided(state)}
+    assert decided == {"graded", "threshold", "below the smallest level", "above the largest level"} | {
+        state for state in STATES if state.startswith("no more than ")
+    }
 
 
 def test_what_is_far_from_a_boundary_is_graded() -> None:
     assert asked_until_decided(0.38, 200).grade == "none"
-    assert asked_until_decided(0.38, 200).sides == {0.25: "below", 0.5: "below", 0.9: "below"}
     assert asked_until_decided(0.80, 400).grade == "most"
     assert asked_until_decided(0.62, 800).grade == "some"
-    assert asked_until_decided(0.62, 800).sides == {0.25: "above", 0.5: "below", 0.9: "below"}
 
 
 def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> None:
@@ -223,7 +225,6 @@ def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> N
     floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
     copied = asked_until_decided(0.5, 1600, floor, blind=0.25)
     assert copied.state == "no more than the frames give"
-    assert copied.sides[0.25] == "below"
 
 
 def test_a_score_at_the_boundary_of_none_that_is_below_a_great_floor_is_no_more_than_this_floor() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,22 +13,60 @@ import pandas as pd
 import pytest
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam import checkup
-from tests.helpers.journey import colour_set
+from snellen.exam.run import open_examination, run
 
 
-def test_only_an_item_set_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checkup, "build", lambda suite, how, options: None)
-    notes = tmp_path / "items" / "notes.txt"
-    notes.parent.mkdir()
-    notes.write_text("mine")
-    battery = checkup._Battery("combo", BuildOptions(notes.parent), tmp_path / "run")
+def test_sets_and_runs_of_another_checkup_are_moved_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
+    monkeypatch.setattr(checkup, "CHECKUP_SUBJECTS", ("fake:chance",))
+    out = tmp_path / "checkup"
+    first = checkup.checkup(out=out, show_progress=False).examinations[0]
+    scores = first.all_results()
+    bytes_of = {path.name: path.read_bytes() for path in first.root.glob("**/*.parquet")}
+    notes = out / "items" / "notes.txt"
+    notes.write_text("no set")
+    capsys.readouterr()
+    second = checkup.checkup(out=out, fresh=True, show_progress=False).examinations[0]
+    assert second.items.card.content_hash != first.items.card.content_hash
+    earlier = out / "earlier" / "1"
+    assert f"were moved to {earlier}" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in (earlier / "run" / "thresholds").glob("**/*.parquet")} == bytes_of
+    assert open_examination(earlier / "run" / "thresholds").all_results().equals(scores)
+    shutil.rmtree(out / "items" / "thresholds")  # the run about it stays
+    checkup.checkup(out=out, fresh=True, show_progress=False)
+    assert open_examination(earlier / "run" / "thresholds").responses == first.responses
+    assert (out / "earlier" / "2" / "run" / "thresholds").is_dir()
+    assert notes.is_file()
+
+
+@pytest.mark.parametrize("moves", [0, 1])
+def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
+    options = BuildOptions(tmp_path / "items" / "thresholds", tasks=("acuity",))
+    battery = checkup._Battery("thresholds", options, tmp_path / "run" / "thresholds")
     checkup._build(battery)
-    assert notes.read_text() == "mine", "no item set is in the folder"
-    colour_set(notes.parent)
-    checkup._build(battery)
-    assert not notes.parent.exists()
+    items = read_itemset(battery.options.out)
+    run(items, ["fake:chance"], battery.run_root, show_progress=False)
+    rename, calls = Path.rename, list[Path]()
+
+    def killed(path: Path, target: Path) -> Path:
+        if path in (battery.run_root, items.root):
+            calls.append(path)
+            if len(calls) > moves:
+                raise KeyboardInterrupt
+        return rename(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", killed)
+        with pytest.raises(KeyboardInterrupt):
+            checkup._set_aside([battery], tmp_path)
+    checkup._set_aside([battery], tmp_path)
+    assert open_examination(tmp_path / "earlier" / "1" / "run" / "thresholds").responses
+    assert not (tmp_path / "earlier" / "2").exists()
 
 
 def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,7 +246,7 @@ def test_parts_go_with_generated_sets_alone(first_part: ItemSet, tmp_path: Path)
 @pytest.mark.slow
 def test_runs_killed_at_any_moment_end_like_an_undisturbed_one(first_part: ItemSet, tmp_path: Path) -> None:
     """By the command, which draws parts meanwhile; moments differ by date."""
-    command = [sys.executable, "-m", "snellen", "run", "--decide", "none", "--json"]
+    command = [sys.executable, "-m", "snellen", "run", "--until-decided", "--json"]
     command += [part for name in SUBJECTS for part in ("-s", name)]
     ends, duration = [], 0.0
     for name in ("undisturbed", "killed"):

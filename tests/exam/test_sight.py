@@ -16,7 +16,7 @@ from snellen.cli import main
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import SightCard, copy_sight, keep_sight, latest_sight, read_sight, sight_of
+from snellen.core.storage.sight import SightCall, SightCard, copy_sight, keep_sight, latest_sight, read_sight, sight_of
 from snellen.exam.sight import drawing, sight
 from snellen.exam.sight.asking import MOST_CALLS
 from snellen.exam.sight.checks import CHECKS, SAMPLERS, STABLE_CHECKS
@@ -222,7 +222,13 @@ def test_runs_get_the_latest_result(tmp_path: Path) -> None:
     assert copied is not None
     assert copied.words() == "red and blue arrive exchanged (cannot tell: video); snellen sight, 2026-11-27"
     assert sight_of(tmp_path, "0" * 12) is None
-    assert _result("x").words().startswith("no check found that images change on their way (cannot tell")
+    assert _result("x").words().startswith("1 of 2 checks found images unchanged (cannot tell: video)")
+    nothing = _result("x").model_copy(update={"lines": (_result("x").lines[1],)})
+    assert nothing.words() == "nothing could be told: nothing was asked; snellen sight, 2026-11-27"
+    call = SightCall(group="colours", question="Which colour fills the image?", images=(), right="red", reply="2")
+    one_reply = nothing.model_copy(update={"calls": (call, call.model_copy(update={"reply": None}))})
+    assert "no explanation fits the replies (1); asked “Which colour fills the image?”, it" in one_reply.words()
+    assert "all calls failed (1)" in nothing.model_copy(update={"calls": one_reply.calls[1:]}).words()
 
 
 def test_two_results_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from snellen.analysis.deciding import BOUNDARIES, Question, turns
-from snellen.analysis.grades import ABOUT, AT_LEAST, AT_MOST, BAND, QUARTER
+from snellen.analysis.deciding import turns
+from snellen.analysis.grades import QUARTER
 from snellen.core.item import Item, Option, View
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import BlindCard, BlindScore, ItemSet
@@ -31,17 +31,16 @@ MOST = 0.9
 
 
 class Design(NamedTuple):
-    """What is asked of a task: the question, the most items, items of each cluster, and the correlation within one."""
+    """What is asked of a task: the most items, items of each cluster, and the correlation within one."""
 
-    question: Question
     max_items: int
     per_cluster: int
     correlation: float
 
 
-QUESTIONS: tuple[tuple[Question, int], ...] = (("none", 240), ("grade", 240), ("grade", 480))
+LIMITS = (240, 480)
 CLUSTERS = (1, 0.0), (2, 0.3), (4, 0.3)
-DESIGNS = tuple(Design(*question, *clusters) for question in QUESTIONS for clusters in CLUSTERS)
+DESIGNS = tuple(Design(limit, *clusters) for limit in LIMITS for clusters in CLUSTERS)
 TASK = Task("naming", "choice", (), lambda *_: (), lambda _: cast(Any, None), {"strict": strict()})
 
 
@@ -76,7 +75,7 @@ def outcomes(design: Design, subjects: int, truth: float | None = None, seed: in
     """Simulated subjects with this truth, or with truths that are uniform from 0 to `MOST`."""
     items = item_set(design)
     suite = cast(Suite, SimpleNamespace(tasks={"naming": TASK}, card=SimpleNamespace(ceilings=())))
-    decider = Decider(items, suite, design.question, design.max_items)
+    decider = Decider(items, suite, design.max_items)
     order = turns(items, TASK, design.max_items)
     trials = [Trial((cast(View, SimpleNamespace(item_id=item.item_id)),)) for item in items.items]
     for number in range(subjects):
@@ -115,23 +114,17 @@ def _outcome(
             break
     grading = decider.grading(TASK, values, {}, False)
     assert grading is not None
-    is_decided = decider.is_settled(TASK, values, {}, False)
+    is_decided = decider.is_decided(TASK, values, {}, False)
     turn = [order[decider.items.by_id[name].cluster_id] for name in values]
     low, high = confidence_sequence(list(values.values()), turn, (0.0, 1.0))
     return Outcome(
-        truth, len(values), is_decided, _is_wrong(decider.question, grading.sides, truth), low <= share <= high,
-        grading.grade,
+        truth, len(values), is_decided, _is_wrong(grading.grade, truth), low <= share <= high, grading.grade,
     )  # fmt: skip
 
 
-def _is_wrong(question: Question, sides: Any, truth: float) -> bool:
-    """True if a claim about a boundary is wrong by more than the band."""
-    return any(
-        (sides.get(boundary) in ("above", AT_LEAST) and truth < boundary - BAND)
-        or (sides.get(boundary) in ("below", AT_MOST) and truth > boundary + BAND)
-        or (sides.get(boundary) == ABOUT and abs(truth - boundary) > BAND)
-        for boundary in BOUNDARIES[question]
-    )
+def _is_wrong(grade: str, truth: float) -> bool:
+    """True for *none* of a truth above a quarter of the way, and for a better grade of one below it."""
+    return bool(grade) and (grade == "none") == (truth > QUARTER)
 
 
 def rates(design: Design, subjects: int = 400) -> dict[str, float]:
@@ -142,7 +135,7 @@ def rates(design: Design, subjects: int = 400) -> dict[str, float]:
         "clusters": design.max_items // design.per_cluster,
         "decided": float(np.mean([outcome.is_decided for outcome in done])),
         "mean items": float(np.mean([outcome.items for outcome in done])),
-        "wrong by more than the band": float(np.mean([outcome.is_wrong for outcome in done])),
+        "wrong": float(np.mean([outcome.is_wrong for outcome in done])),
         "interval holds the truth": float(np.mean([outcome.is_covered for outcome in done])),
         "blind called none": float(np.mean([outcome.grade == "none" for outcome in blind])),
         "blind above none": float(np.mean([outcome.grade not in ("", "none") for outcome in blind])),
@@ -151,12 +144,11 @@ def rates(design: Design, subjects: int = 400) -> dict[str, float]:
 
 def main() -> None:
     """Print the table."""
-    head = ["decided", "most items", "clusters", "correlation", "decided, %", "mean items", "wrong, %", "coverage, %"]
-    print("| " + " | ".join([*head, "blind: none, %", "blind: above none, %"]) + " |\n|---|" + "---:|" * 9)
+    head = ["most items", "clusters", "correlation", "decided, %", "mean items", "wrong, %", "coverage, %"]
+    print("| " + " | ".join([*head, "blind: none, %", "blind: above none, %"]) + " |\n|" + "---:|" * 9)
     for design in DESIGNS:
         row = rates(design)
-        shares = [f"{100 * row[name]:.1f}" for name in list(row)[3:]]
-        first = f"{'none or not' if BOUNDARIES[design.question] == (QUARTER,) else 'grade'} | {design.max_items}"
+        shares, first = [f"{100 * row[name]:.1f}" for name in list(row)[3:]], str(design.max_items)
         numbers = [f"{row['clusters']:.0f}", f"{design.correlation:g}", f"{100 * row['decided']:.1f}"]
         print("| " + " | ".join([first, *numbers, f"{row['mean items']:.0f}", *shares]) + " |", flush=True)
 

@@ -74,7 +74,7 @@ def grade(design: Design, units: pd.DataFrame, floors: tuple[UnitFloor, ...] = (
     row = SimpleNamespace(
         subject="model", task="task", value=units["value"].mean(), low=low, high=high, chance=design.chance,
         blind=design.blind, ceiling=design.people, unable=False, no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="",
-        not_applicable=0, items=len(units),
+        not_applicable=0, items=len(units), failure_rate=0.0,
     )  # fmt: skip
     grading = graded(row, metric, units, floors)
     return words(grading.grade, grading.state)

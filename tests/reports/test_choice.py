@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from snellen.core.errors import CallFailed
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.media import MediaFolder
+from snellen.core.subject import SubjectCard
 from snellen.reports import write_report
 from snellen.reports.choice import AbilityChoice, SubjectChoice, ability_choices, choice_frame, subject_choices
 from snellen.reports.comparisons import paired
 from snellen.reports.front_page import AbilityName, ExamPart
 from snellen.reports.loading import gather, load_run
-from tests.reports.exam import able, suite_of, write_items, write_run
+from tests.reports.exam import Able, able, suite_of, write_items, write_run
 from tests.reports.test_report import page
 
 
@@ -44,6 +50,28 @@ def test_equal_scores_are_best_together_and_errors_are_marked(tmp_path: Path) ->
     assert [subject for subject, _ in choices["naming"].best] == ["chat:a", "chat:b"]
     assert all(score.endswith(" ↓") for _, score in choices["sizing"].best)
     assert not any("↓" in score for _, score in choices["naming"].best)
+
+
+@dataclass(frozen=True)
+class Failer(Able):
+    """Its calls fail on two of five items, as those of a server with a filter do; it is right on the others."""
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        if int(prompt.views[0].item_id[-4:]) % 5 < 2:
+            raise CallFailed("HTTP 400: content filter")
+        return await super().answer(prompt, media, rng)
+
+
+def test_a_score_of_items_whose_calls_did_not_fail_has_no_grade_and_is_not_the_best(tmp_path: Path) -> None:
+    items = write_items(tmp_path / "items", 60, tasks=("naming",))
+    crowd = [able(name, items, {"naming": skill}) for name, skill in (("chat:good", 0.95), ("chat:fair", 0.8))]
+    failer = Failer(SubjectCard("chat:failer"), items.by_id, {"naming": 1.0})
+    root = write_run(tmp_path / "run", items, [*crowd, failer], tasks=("naming",), protocols=("strict",))
+    (choice,) = _choices(root)
+    assert [subject for subject, _ in choice.best] == ["chat:good"]
+    assert ("chat:failer", "100 %") in choice.uncompared
+    grades = write_report([root], tmp_path / "report", suite_of=suite_of).grades().set_index("subject")
+    assert grades.loc["chat:failer", ["state", "note"]].tolist() == ["partly failed", "36 of 60"]
 
 
 def test_one_subject_is_no_choice(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import snellen
 from snellen.reports import Report, Run, load_run
-from snellen.reports.examples import reply_texts
+from snellen.reports.examples import run_replies
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.page import content_policy
 from snellen.reports.turning import even_parts, parts_of, readable, turned
@@ -74,7 +74,7 @@ def test_a_reply_in_which_no_answer_was_found_is_still_printed(sets_folder: Path
     items = small_set("combo", sets_folder)
     done = snellen.examine(lambda _: "hard to say", items.root, out=tmp_path / "run", limit=4, show_progress=False)
     run = load_run(done.root)
-    replies = reply_texts(run)
+    replies = run_replies(run)
     assert {response.task for response in run.responses if response.text is None} == {"pattern-perception"}
     assert {replies[response.response_id] for response in run.responses} == {"hard to say"}
 

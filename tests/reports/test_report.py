@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
@@ -23,6 +26,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
 from snellen.reports.conduct import conduct
+from snellen.reports.findings import FALSE_ALARM, _is_at_chance
 from snellen.reports.loading import Exam
 from snellen.scoring.protocols import all_right, strict
 from snellen.subjects.fakes.simple import Scripted
@@ -145,6 +149,19 @@ def test_printed_numbers_are_labelled_and_in_a_separate_table(report: Report, sm
     assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here"}
     assert "GPT-4V" not in (report.root / "results.csv").read_text()
     assert "GPT-4V" not in page(small_report).text
+
+
+def test_chance_is_checked_for_all_tasks_together() -> None:
+    """The score of a guesser is normal, with a standard error of .1; 400 checks of 23 tasks each."""
+    rng, false_alarms = np.random.default_rng(3), 0
+    for _ in range(400):
+        scores = 0.3 + 0.1 * rng.standard_normal(23)
+        rows = [SimpleNamespace(value=v, low=v - 0.196, high=v + 0.196, chance=0.3) for v in scores.tolist()]
+        false_alarms += not all(map(_is_at_chance(23), rows))
+    assert 0 < false_alarms <= 400 * FALSE_ALARM + 3 * 2
+    far = SimpleNamespace(value=0.7, low=0.5, high=0.9, chance=0.3)
+    assert not _is_at_chance(23)(far), "one task is enough"
+    assert _is_at_chance(23)(SimpleNamespace(value=0.7, low=math.nan, high=math.nan, chance=0.3))
 
 
 def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:
@@ -400,13 +417,14 @@ def test_only_the_first_of_many_arms_are_compared(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("without_figures")
-def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
+def test_replies_that_cannot_be_read_come_first(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 20, tasks=("naming",))
     naming = [item for item in items.items if item.task == "naming"]
 
     def scripted(name: str, unread: int) -> Scripted:
         lines = {
-            item.item_id: "hm" if n < unread else item.view().reply.write(item.answer) for n, item in enumerate(naming)
+            item.item_id: f"hm {n}" if n < unread else item.view().reply.write(item.answer)
+            for n, item in enumerate(naming)
         }
         return Scripted(SubjectCard(f"chat:own/{name}", reads="views"), lines)
 
@@ -414,12 +432,14 @@ def test_rates_of_unread_replies_are_compared(tmp_path: Path) -> None:
     root = write_run(tmp_path / "run", items, scripts, tasks=("naming",), protocols=("strict",))
     report = write_report([root], tmp_path / "report", suite_of=suite_of)
     text = " ".join(page(report).text.split())
-    # 4, 1 and 0 of 20 replies: "nearly" is 5 points from "clear", which is not more than 5.
+    # 4, 1 and 0 of 20 replies: 5 % is not more than a twentieth.
     sentence = (
-        "naming: replies of chat:own/vague could not be read in 20 %, of chat:own/clear in 0 %: their strict scores"
+        "20 % of the replies of chat:own/vague cannot be read and count as wrong; mend this before you compare scores. "
+        "Such replies: “hm 0”, “hm 1”, “hm 2”."
     )
-    assert sentence in text
-    assert "own/nearly could not" not in text
+    assert text.index(sentence) < text.index("How far does each subject")
+    assert sentence in " ".join((report.root / "shapes.html").read_text("utf-8").split())
+    assert "replies of chat:own/nearly" not in text
     table = pd.read_csv(report.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
     assert table["chat:own/vague"].endswith("; no answer 20 %; of what was read 100 %)")
     assert "read" not in table["chat:own/clear"]

@@ -100,20 +100,32 @@ def test_work_steps_have_no_chance(sets_folder: Path, tmp_path: Path) -> None:
     assert "blind" not in text
 
 
-def test_scores_with_too_few_items_name_the_number_that_is_needed(sets_folder: Path, tmp_path: Path) -> None:
+def test_undecided_scores_are_counted_and_told_how_much_larger_a_set_must_be(sets_folder: Path, tmp_path: Path) -> None:
+    """From a blind baseline of .25 a quarter of the way to 1 is .4375; an interval of .6 to 1 must shrink to .4375."""
     items = small_set("combo", sets_folder)
     done = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False)
-    rows = done.all_results().assign(state="graded", items_needed=40.0, n=24, clusters=24)
-    assert print_table(rows).note == ""
+    facts = {"value": 0.55, "low": 0.25, "high": 0.85, "chance": 0.25, "blind": 0.25, "floor": 0.25, "ceiling": 1.0}
+    rows = done.all_results().assign(**facts, state="graded", n=24, clusters=12)
+    assert print_table(rows, can_grow=True).note == ""
     scores = len(done.grades())
     few = rows.assign(state="too few items")
-    assert print_table(few).note == (
-        f"{scores} of {scores} scores have too few items for a grade. About 40 items per task would decide half of "
-        "them: build --n 40"
+    counted = f"{scores} of {scores} scores are undecided: {scores} too few items"
+    assert print_table(few).note == counted, "a set that cannot grow"
+    # (.30 / .1125)² = 7.1
+    assert print_table(few, can_grow=True).note == (
+        f"{counted}. With too few items, half would be decided by about 7.1 times as many clusters (now 12): build the "
+        "set with a --n that is as many times larger"
     )
-    assert "2,000 items per task would not decide half of them." in print_table(few.assign(items_needed=9e4)).note
-    assert "n <" not in print_table(few).html()
-    assert "too few to tell how many are needed. Try build --n 24" in print_table(few.assign(n=2)).note
+    near = print_table(few.assign(value=0.43), can_grow=True).note
+    assert "so near a boundary of grades that no larger set is likely to decide them" in near
+    unread = few.assign(state=["could not be read", *["too few items"] * (len(few) - 1)])
+    assert f"are undecided: {scores - 1} too few items, 1 could not be read" in print_table(unread).note
+
+
+def test_sentences_on_unread_replies_stand_above_the_table() -> None:
+    table = TaskTables(("chat:a",), (("naming", ("40 %",)),), warning="20 % of the replies cannot be read.")
+    assert lines_at(80, table)[0] == "20 % of the replies cannot be read."
+    assert table.html().startswith("<p>20 % of the replies cannot be read.</p><table>")
 
 
 def test_measures_of_which_lower_is_better_are_marked(sets_folder: Path, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from snellen.analysis.unread import unread_sentences
 from snellen.core.condition import Axis
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Montage, Part, View
@@ -248,6 +249,43 @@ def test_calls_of_subjects_without_prices_need_no_budget(tmp_path: Path, built: 
     )
     assert len(ask(tmp_path / "run", Plan(built, suite, [arm(free, suite), arm(local, suite)], budget=0.0))) == 8
     assert cost_by_subject(tmp_path / "run") == {}
+
+
+@pytest.mark.parametrize(("unread", "first"), [(1, 0), (2, 20), (12, 20)])
+def test_unread_replies_are_announced_after_twenty(tmp_path: Path, unread: int, first: int) -> None:
+    built, suite, lines = colour_set(tmp_path / "set", 60), suite_of(), list[str]()
+
+    def reply(prompt: Prompt) -> str:
+        return "hm" if int(prompt.views[0].item_id) < unread else "red"
+
+    plan = Plan(built, suite, [arm(says("own:vague", reply, max_concurrency=1), suite)], notify=lines.append)
+    responses = ask(tmp_path / "run", plan)
+    expected = [f"own:vague, {responses[0].task}: {unread} of {first} replies cannot be read, such as 'hm'"]
+    assert lines == (expected if first else [])
+    lines.clear()
+    sentences = unread_sentences([tmp_path / "run"], score(responses, built, suite), responses)
+    assert sentences == (
+        (
+            "20 % of the replies of own:vague cannot be read and count as wrong; mend this before you "
+            "compare scores. Such replies: “hm”.",
+        )
+        if unread == 12
+        else ()
+    )
+
+
+def test_empty_replies_beside_reasoning_are_counted(tmp_path: Path) -> None:
+    @dataclass(frozen=True)
+    class Swallowed(Base):
+        async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+            number = int(prompt.views[0].item_id)
+            return Reply("" if number % 2 else "red", "It is red.", stop="length" if number == 1 else "end")
+
+    built, suite = colour_set(tmp_path / "set", 8), suite_of()
+    responses = ask(tmp_path / "run", Plan(built, suite, [arm(Swallowed(SubjectCard("own:swallowed")), suite)]))
+    first, last = unread_sentences([tmp_path / "run"], score(responses, built, suite), responses)
+    assert first.endswith("Such replies: (empty).")
+    assert last.startswith("3 replies of own:swallowed are empty beside full reasoning: the server's reasoning parser")
 
 
 def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_a_table_is_valid_for_its_scores_only(work: Path) -> None:
         return stamp.has_table(root, run_stamp)
 
     assert not known(), "no table is known yet"
-    stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])], "")
+    stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])], "", "")
     assert known()
     _, items, suite = open_run_items(root)
     rescore(root, items, suite, "published")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.analysis.grades import TOO_FEW
+from snellen.analysis.grades import is_decided
 from snellen.analysis.results import SEQUENTIAL
 from snellen.core.response import Response
 from snellen.core.storage.runfolder import ArmCard
@@ -37,23 +37,22 @@ def partial_note(shortfalls: Sequence[Gap]) -> str:
 
 
 def stopping_note(rows: Iterable[Any], arms: Sequence[ArmCard]) -> str:
-    """Why not all items were asked of tasks that were asked until decided; empty if there are none.
+    """How many tasks that were asked until decided are so, and why the others are not; empty if there are none.
 
     `rows` are results of whole tasks.
     """
     asked = [row for row in rows if row.interval == SEQUENTIAL]
-    questions = {arm.decide: arm.max_items for arm in arms if arm.decide in ("none", "grade")}
-    if not asked or not questions:
+    limits = [arm.max_items for arm in arms if arm.decide not in ("", "drop")]
+    if not asked or not limits:
         return ""
-    question = "whether its grade is none" if "none" in questions else "its grade"
-    decided = [row.items for row in asked if row.state != TOO_FEW]
-    number = f"{len(decided)} of {len(asked)} are decided"
-    if decided:
-        number += f", after {sum(decided) / len(decided):.0f} items on average"
-    if len(decided) < len(asked):
-        number += f"; the others have no items left, or reached the limit of {max(questions.values())}"
-    intervals = "Intervals are 95 % confidence sequences, which hold whenever asking ends."
-    return f"Each task was asked until it was decided {question}: {number}. {intervals}"
+    counts = [row.items for row in asked if is_decided(row.state)]
+    number = f"{len(counts)} of {len(asked)} {'is' if len(counts) == 1 else 'are'} decided"
+    if counts:
+        number += f", after {sum(counts) / len(counts):.0f} items on average"
+    if undecided := Counter(row.state for row in asked if not is_decided(row.state)):
+        number += f"; undecided: {', '.join(f'{count} {state}' for state, count in undecided.most_common())}"
+    rule = f"Each task was asked until its score was decided, {max(limits)} items at most"
+    return f"{rule}: {number}. Intervals are 95 % confidence sequences, which hold whenever asking ends."
 
 
 def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:

@@ -1,4 +1,4 @@
-"""Tasks that are asked until a grade is decided: the order of asking, and what is proven after some of it.
+"""Tasks that are asked until decided (`grades.is_decided`): the order of asking, and how many units decide a score.
 
 The order depends on the item set alone, so two subjects that stop at different places share the items of the shorter
 run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable
+from typing import Any
 
-from snellen.analysis.grades import BAND, HALF, NEAR, NEARLY, QUARTER, Grading, baseline, ceiling_of, progress
+from snellen.analysis.grades import BAND, QUARTER, baseline, ceiling_of
 from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -20,9 +20,6 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Task
 from snellen.scoring.sequential import asking_order
 
-Question: TypeAlias = Literal["none", "grade"]
-"""What is decided: whether a grade is *none*, or the grade itself."""
-BOUNDARIES: Mapping[Question, tuple[float, ...]] = {"none": (QUARTER,), "grade": (QUARTER, HALF, NEARLY)}
 MAX_ITEMS = 240
 """The default of the greatest number of items asked of a task."""
 BALANCED = 1000
@@ -78,7 +75,7 @@ def _levels(item: Item, task: Task) -> list[str]:
 
 
 def units_to_decide(row: Any, metric: Metric) -> float:
-    """About the number of units after which a score is proven to be *none* or not, or near that boundary (`graded`).
+    """About the number of units after which a score is proven to be *none* or not (`graded`).
 
     Its interval is taken to narrow with the square root of their number, and its floor to be one number. Infinite for a
     score that is at the end of every claim.
@@ -97,19 +94,7 @@ def units_to_decide(row: Any, metric: Metric) -> float:
         return (width / distance) ** 2 if distance > 0 and math.isfinite(width) else math.inf
 
     blind_quarter, floor_quarter = places(QUARTER)
-    (blind_below, floor_below), (_, floor_above) = places(QUARTER - BAND), places(QUARTER + BAND)
     claims = [times(floor_quarter, True), times(blind_quarter, False)]
     if floor_quarter > blind_quarter:  # no more than the floor gives
-        claims.append(max(times(floor_quarter, False), times(blind_below, True)))
-    if abs(progress(row.value, row.floor, ceiling) - QUARTER) <= NEAR:
-        claims += [times(floor_below, True), times(floor_above, False)]
+        claims.append(max(times(floor_quarter, False), times(places(QUARTER - BAND)[0], True)))
     return float(row.n * min(claims))
-
-
-def is_settled(question: Question, grading: Grading) -> bool:
-    """True if a grading answers the question."""
-    if grading.state.startswith("no more than"):
-        return True
-    if QUARTER in grading.sides and grading.grade in ("", "none"):
-        return True
-    return all(boundary in grading.sides for boundary in BOUNDARIES[question])

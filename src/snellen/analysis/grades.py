@@ -13,16 +13,16 @@ greatest floor. A floor known per item enters as a paired difference: per item d
 y, the floor's score a, the ceiling c and the boundary g; a boundary is passed if the interval of the mean d, by
 cluster, is above 0. Some cells have no grade but a state (`STATES`), which is stated in its place.
 
-Of a task that was asked until decided, all intervals are confidence sequences, and a score near a boundary has a state
-of its own: *about a quarter of the way* is proven to be within `BAND` of it, *at most* or *at least about a quarter* to
-be on one side of the band's other end.
+Of a task that was asked until decided, all intervals are confidence sequences. A score is decided (`is_decided`) if it
+has a grade, is a threshold or its bound, or is shown to be no better than a named baseline. Asking stops by this rule,
+and pages count by it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -38,18 +38,12 @@ from snellen.scoring.uncertainty import paired_difference
 GRADES = ("none", "some", "most", "nearly all right", "as people")
 """Worst first."""
 TOO_FEW, GRADED = "too few items", "graded"
-ABOUT, AT_MOST, AT_LEAST = (
-    "about a quarter of the way", "at most about a quarter of the way", "at least about a quarter of the way",
-)  # fmt: skip
+NO_MORE = "no more than the frames give", "no more than a thumbnail gives", "no more than equal questions give"
+LEFT_OUT_STATES = PARTLY_DECLINED, PARTLY_FAILED = "partly declined", "partly failed"
 STATES = (
     GRADED,
     TOO_FEW,
-    AT_MOST,
-    ABOUT,
-    AT_LEAST,
-    "no more than the frames give",
-    "no more than a thumbnail gives",
-    "no more than equal questions give",
+    *NO_MORE,
     "cannot be graded",
     MEASURED,
     BELOW,
@@ -59,17 +53,19 @@ STATES = (
     "cut off",
     "could not be read",
     "always the same answer",
-    "partly declined",
+    *LEFT_OUT_STATES,
     "declined",
     "not asked",
 )
+DECIDED = frozenset((GRADED, MEASURED, BELOW, ABOVE, *NO_MORE))
+"""The states of scores that are decided."""
 QUARTER, HALF, NEARLY = 0.25, 0.5, 0.9
 """Boundaries of grades, as shares of the way from a floor to the ceiling."""
-BAND, NEAR = 0.1, 0.15
-"""A score is about at a boundary if it is within `BAND`; that is enough for a score whose estimate is within `NEAR`."""
+BAND = 0.1
+"""Share by which a score asked until decided, no more than a floor, may be below a quarter of the way from blind."""
 FULL = 0.9
 """Share of the way from the blind baseline to the ceiling from which on a floor leaves nothing to grade."""
-UNREAD, DECLINED = 0.05, 0.10
+UNREAD, LEFT_OUT = 0.05, 0.10
 """Shares of items above which a low score may be due to wording, and a score is of a chosen part of the items."""
 LEAST_EXCESS = 0.05
 """Share of the way that a floor must be above the blind baseline: less may be chance, and does not matter."""
@@ -101,7 +97,6 @@ class Grading:
     """The grade of a row of results, or its state; `note` explains it.
 
     `floor` and `floor_name` are the greatest floor that applies, `decided_by` what the grade or state was judged from.
-    `sides` has the boundaries of which the side of the score is proven (see `_side`).
     """
 
     grade: str = ""
@@ -110,7 +105,27 @@ class Grading:
     floor_name: str = ""
     decided_by: str = ""
     note: str = ""
-    sides: Mapping[float, str] = field(default_factory=dict)
+
+
+def is_decided(state: str) -> bool:
+    """True for the state of a score with a grade, a threshold or its bound, or one no better than a named baseline."""
+    return state in DECIDED
+
+
+def incomplete(row: Any) -> Grading | None:
+    """The grading of a score from which more than `LEFT_OUT` of the items are left out; None if they are fewer.
+
+    Items are left out if they were declined, failed or wait for a judge: such a score is one of items that the subject,
+    its service or its judge chose. `results` also gives a row the share of groups that are left out with such an item
+    (`left_out`), which is no column.
+    """
+    asked = row.items - row.not_applicable
+    failed = 0 if math.isnan(row.failure_rate) else round(row.failure_rate * asked)
+    share = getattr(row, "left_out", (row.not_applicable + failed) / row.items)
+    if share <= LEFT_OUT:
+        return None
+    state = PARTLY_DECLINED if row.not_applicable > failed else PARTLY_FAILED
+    return Grading(state=state, decided_by="items without a score", note=f"{asked - failed} of {row.items}")
 
 
 def words(grade: str, state: str) -> str:
@@ -171,23 +186,18 @@ def graded(
     remarks = [remark] if progress(thumbnail, blind, ceiling) >= QUARTER else []
 
     def grading(grade: str, state: str, decided_by: str, *notes: str) -> Grading:
-        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))), sides)
+        return Grading(grade, state, *known, decided_by, "; ".join(filter(None, (*notes, *remarks))))
 
     def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
         """An end of the interval of d, signs turned so that more is better."""
         return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
 
-    sides: dict[float, str] = {}
-    if row.not_applicable > DECLINED * row.items:
-        return grading("", "partly declined", "items declined", f"{row.items - row.not_applicable} of {row.items}")
+    if (partial := incomplete(row)) is not None:
+        return grading("", partial.state, partial.decided_by, partial.note)
     if math.isnan(progress(row.value, blind, ceiling)):
         return grading("", "cannot be graded", BLIND, "no blind baseline" if math.isnan(blind) else "blind is perfect")
     is_sequential = units is not None and "turn" in units
-    way = progress(row.value, known[0], ceiling)
-    for boundary in (QUARTER, HALF, NEARLY):
-        if side := _side(boundary, end, way, best, is_sequential):
-            sides[boundary] = side
-    passed = [boundary for boundary, side in sides.items() if side == "above"]
+    passed = [edge for edge in (QUARTER, HALF, NEARLY) if end(edge, best) > 0 and end(edge, None) > 0]
     is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
     if passed and not is_full:
         names = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
@@ -211,32 +221,8 @@ def graded(
     is_beyond_blind = end(QUARTER - BAND if is_sequential else QUARTER, None) > 0
     if best is not None and is_beyond_blind and end(QUARTER, best, upper=True) < 0:
         return grading("", best.excess, best.name)
-    if sides.get(QUARTER) in (ABOUT, AT_MOST, AT_LEAST):
-        return grading("", sides[QUARTER], known[1])
     mark = "above the floor" if end(0.0, best) > 0 else "above the blind baseline" if end(0.0, None) > 0 else ""
     return grading("", TOO_FEW, known[1], mark)
-
-
-def _side(boundary: float, end: Callable[..., float], share: float, best: UnitFloor | None, is_sequential: bool) -> str:
-    """The side of a boundary on which a score is proven to be: "above", or empty if it is not.
-
-    Of a task asked until decided, also "below", and `ABOUT`, `AT_MOST` or `AT_LEAST` if its `share` of the way is near
-    the boundary. `end` gives an end of the interval of d.
-    """
-    if end(boundary, best) > 0 and end(boundary, None) > 0:
-        return "above"
-    if not is_sequential:
-        return ""
-    # Of a score below a quarter of the way from the floor, *none* depends on the way from the blind baseline.
-    if end(boundary, None, upper=True) < 0:
-        return "below"
-    if end(boundary, best, upper=True) < 0 and (boundary > QUARTER or end(boundary, None) > 0):
-        return "below"
-    if abs(share - boundary) > NEAR:
-        return ""
-    is_least = end(boundary - BAND, best) > 0 and end(boundary - BAND, None) > 0
-    is_most = end(boundary + BAND, None, upper=True) < 0 or end(boundary + BAND, best, upper=True) < 0
-    return {(True, True): ABOUT, (False, True): AT_MOST, (True, False): AT_LEAST}.get((is_least, is_most), "")
 
 
 def _text(value: float, metric: Metric) -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
-from snellen.analysis.grades import Grading, UnitFloor, baseline, graded
+from snellen.analysis.grades import Grading, UnitFloor, baseline, graded, incomplete
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
 from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
@@ -63,6 +63,8 @@ NUMBERS = (
 
 SEQUENTIAL = "95 % confidence sequence, by cluster"
 """The kind of intervals of tasks that were asked until decided."""
+GROUP = ["repeat", "group_id"]
+"""What identifies a group of items that are scored together."""
 UNREAD_CODES = [OUTCOMES.index("no_answer"), OUTCOMES.index("cut_off")]
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
@@ -165,7 +167,9 @@ def results(
                 names = item_ids.reindex(units.index).tolist()
                 estimate = metric.estimate([items.by_id[name] for name in names], units["value"].tolist())
                 row |= _of_estimate(estimate)
-                grading = asdict(Grading(state=estimate.state, decided_by="all answers", note=estimate.note))
+                shortfall = incomplete(SimpleNamespace(**row)) if len(units) else None
+                of_all = Grading(state=estimate.state, decided_by="all answers", note=estimate.note)
+                grading = asdict(shortfall or of_all)
             rows.append({**row, **grading, "note": "; ".join(filter(None, (grading["note"], reading)))})
     return pd.DataFrame(rows, columns=result_columns(suite))
 
@@ -290,7 +294,16 @@ def _numbers(
         "not_applicable": not_applicable,
         "unable": _is_unable(tallies, answered, no_answer + cut_off),
         "items": responded + failed + not_applicable,
+        "left_out": _left_out(scores, units),  # no column: the state of the row says it
     }
+
+
+def _left_out(scores: pd.DataFrame, units: pd.DataFrame) -> float:
+    """The share of items without a score, or with groups as units, of groups with such an item."""
+    is_left_out = np.isnan(scores["value"].to_numpy(float))
+    if units.index.name == "group_id" and is_left_out.any():
+        return float(pd.Series(is_left_out).groupby([scores[name].to_numpy() for name in GROUP]).any().mean())
+    return float(is_left_out.mean())
 
 
 def _is_unable(tallies: Places, answered: int, unread: int) -> bool:

@@ -13,8 +13,8 @@ import typer
 from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.options import (
     VANILLA,
-    Decide,
     Executor,
+    FormerDecide,
     Full,
     Inputs,
     Json,
@@ -25,10 +25,11 @@ from snellen.cli.options import (
     Renderer,
     Seed,
     Subjects,
+    UntilDecided,
     Workers,
     cores,
+    is_until_decided,
     named_paths,
-    question_of,
     read_balance,
 )
 from snellen.cli.output import console, print_json
@@ -100,6 +101,8 @@ def checkup(
             quality=quality, announce=announce, explorer=explorer,
         )  # fmt: skip
     screen = console()
+    for text in (text for examination in result.examinations for text in examination.unread()):
+        screen.print(text, soft_wrap=True, markup=False, style="bold")
     for _, rows in result.report.results.groupby("suite", sort=False):  # computed for the report
         screen.print(print_table(rows))
     screen.print(answer_table(result.report.answers()))
@@ -216,7 +219,7 @@ def build(
             "--parts",
             min=1,
             max=1000,
-            help="Declare a set of so many parts of N test items per task; `run --decide` draws them.",
+            help="Declare a set of so many parts of N test items per task; `run --until-decided` draws them.",
         ),
     ] = 1,
     executor: Executor = "local",
@@ -373,7 +376,8 @@ def run(
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
     ] = False,
-    decide: Decide = "",
+    until_decided: UntilDecided = False,
+    decide: FormerDecide = "",
     max_items: MaxItems = 240,
     seed: Seed = 0,
     out: Annotated[str | None, typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,
@@ -386,8 +390,8 @@ def run(
     from snellen.compute import executing
     from snellen.remote import is_url
 
-    tables, question = named_paths("--input", inputs), question_of(decide)
-    options = RunOptions(condition, limit, repeats, tables, budget, keep_going, seed, as_json, question, max_items)
+    tables, is_until = named_paths("--input", inputs), is_until_decided(decide) or until_decided
+    options = RunOptions(condition, limit, repeats, tables, budget, keep_going, seed, as_json, is_until, max_items)
     with executing(executor, [Path(out)] if out and not is_url(out) else ()):
         do(itemset, subject, out, options)
 

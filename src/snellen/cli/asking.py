@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -39,7 +39,7 @@ class RunOptions:
     keep_going: bool
     seed: int
     as_json: bool
-    decide: Literal["none", "grade", ""] = ""
+    until_decided: bool = False
     max_items: int = 240
 
 
@@ -112,7 +112,7 @@ def _ask(
     with_table, limit, conditions = not options.as_json, options.limit, options.conditions
     summarised = partial(summary, with_table=with_table, with_rows=options.as_json)
     how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
-    how |= {"decide": options.decide, "max_items": options.max_items} if options.decide else {}
+    how |= {"decide": "none", "max_items": options.max_items} if options.until_decided else {}
     finished = {
         name: finished_summary(name, subjects, roots.get(name), with_table=with_table, inputs=options.inputs, **how)
         for name in itemsets

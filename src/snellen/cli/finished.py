@@ -49,8 +49,11 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
     if with_table and examination.responses:
         from snellen.reports import print_table
 
-        table = print_table(examination.all_results(), suite_of=lambda _: examination.suite)
-        add_table(examination.root, table.subjects, table.columns, table.note)
+        table = print_table(
+            examination.all_results(), suite_of=lambda _: examination.suite,
+            can_grow=examination.items.card.source == "generated", unread=examination.unread(),
+        )  # fmt: skip
+        add_table(examination.root, table.subjects, table.columns, table.note, table.warning)
     return RunSummary(
         examination.root,
         len(examination.responses),
@@ -110,4 +113,4 @@ def finished_summary(
         from snellen.exam.run import open_examination
 
         return replace(old, rows=_rows(open_examination(run)))
-    return replace(old, table=TaskTables(stamp.subjects, stamp.columns, stamp.note))
+    return replace(old, table=TaskTables(stamp.subjects, stamp.columns, stamp.note, stamp.warning))

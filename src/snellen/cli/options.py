@@ -1,6 +1,7 @@
 """Options shared by several commands."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,11 +24,12 @@ Inputs = Annotated[
     list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
 ]
 TrainingItems = Annotated[str, typer.Option("--items", help="Item set with training items, or a suite.")]
-Decide = Annotated[
-    str,
-    typer.Option(help="Ask each task only until this is decided: none (is the grade none or better?) or grade."),
+UntilDecided = Annotated[
+    bool,
+    typer.Option("--until-decided", help="Ask each task only until it is decided whether it gets beyond guessing."),
 ]
-MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --decide.")]
+FormerDecide = Annotated[str, typer.Option("--decide", hidden=True)]
+MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --until-decided.")]
 Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
 
 Executor = Annotated[
@@ -45,15 +47,15 @@ def cores(workers: int | None) -> int:
     return workers or len(os.sched_getaffinity(0))
 
 
-def question_of(decide: str) -> Literal["none", "grade", ""]:
-    """The value of `--decide`. Raises SnellenError for an unknown one."""
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
+def is_until_decided(former: str) -> bool:
+    """True for `--decide none`, the former spelling of `--until-decided`. Raises SnellenError for other values."""
+    if former not in ("", "none"):
+        from snellen.core.errors import SnellenError
 
-    questions: dict[str, Literal["none", "grade", ""]] = {"": "", "none": "none", "grade": "grade"}
-    if decide not in questions:
-        raise SnellenError(f"--decide {decide!r}: {near(decide, ['none', 'grade'])}")
-    return questions[decide]
+        raise SnellenError(f"--decide {former}: was removed; use --until-decided, or ask all items for a finer grade")
+    if former:
+        print("snellen: --decide none is now --until-decided", file=sys.stderr)
+    return bool(former)
 
 
 def read_balance(name: str | None) -> Literal["paper", "answers"] | None:

@@ -72,7 +72,8 @@ def print_changes(former: Path, current: Path, as_json: bool) -> None:
         for side in lines:
             print_line(side.get(check) or SightLine(check=check, verdict="cannot tell", text="not checked"))
     if not differing:
-        print("No check has another result.")
+        is_known = any(line.verdict != "cannot tell" for line in (*before.lines, *after.lines))
+        print("No check has another result." if is_known else "No check could tell anything in either result.")
 
 
 def _agrees(former_line: SightLine | None, line: SightLine | None) -> bool:

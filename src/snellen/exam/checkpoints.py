@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import signal
 import sys
@@ -273,8 +274,10 @@ class _Exam:
         """Ask, score, and compare with the previous exam."""
         sets, start = prepare_exam(**dict(self.settings)), time.monotonic()
         root, card = _root(self.folder, self.step), self._card(sets, function)
-        if root.exists():
-            shutil.rmtree(root)  # the weights at this step may have changed
+        if root.exists():  # the weights at this step may have changed
+            names = (root.with_name(f"earlier-{number}-{root.name}") for number in itertools.count(1))
+            root.rename(earlier := next(name for name in names if not name.exists()))
+            _print(f"snellen: the earlier exam at step {self.step} was moved to {earlier}")
         deadline = start + self.settings.seconds * (1 - CLOSING_SHARE)
         for items in sets:
             self._ask(select_items(items, card.items_a_task), wrap(Clock(function).ask, self._name), root, deadline)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-import shutil
+import sys
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
@@ -13,10 +14,12 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.deciding import units_to_decide
-from snellen.analysis.grades import TOO_FEW
+from snellen.analysis.grades import TOO_FEW, is_decided
 from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
+from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
@@ -49,6 +52,8 @@ SECONDS_AN_ITEM = 0.03
 """Seconds in which all packaged subjects are asked about an item, and their scores decided."""
 MORE_SECONDS = 180
 """Seconds after which no further part is drawn with `more`."""
+EARLIER = "earlier"
+"""Folder of sets and runs of earlier checkups with other options or versions."""
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
@@ -63,8 +68,8 @@ CHECKUP_SUBJECTS = (
 class Checkup:
     """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
 
-    `decided` of `scores` of subjects that are not simulated have a grade or a state other than "too few items";
-    `expected` is about the number of others that `more` would decide.
+    `decided` of `scores` of subjects that are not simulated are so (`analysis.grades.is_decided`); `expected` is about
+    the number of others that `more` would decide.
     """
 
     examinations: Sequence[Examination]
@@ -101,7 +106,8 @@ def checkup(
 ) -> Checkup:
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
-    All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. With more
+    All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. Sets of
+    other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With more
     than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first, unless
     that was done on this machine. The sets are in parts, and each task is asked until it
     is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, those that
@@ -129,6 +135,8 @@ def checkup(
         )
         batteries.append(_Battery(name, options, out / "run" / name))
     built = [_is_built(battery) for battery in batteries]
+    unwanted = [battery for battery, is_wanted in zip(batteries, built, strict=True) if not is_wanted]
+    _set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
     is_complete = all(built)
     if not is_complete:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
@@ -143,6 +151,9 @@ def checkup(
         for battery, items in zip(batteries, item_sets, strict=True):
             if battery is batteries[0] and not built[0]:  # in this process, with nothing beside it
                 pace = max(pace, (time.monotonic() - begin) / _drawing_seconds(_plan(battery.options)))
+            is_asked = (battery.run_root / RunCard.file).is_file()
+            if is_asked and read_run_card(battery.run_root).content_hash != items.card.content_hash:
+                _set_aside([battery], out, with_items=False)
             examinations[battery.suite] = run(
                 items,
                 examined,
@@ -173,7 +184,7 @@ def checkup(
         report,
         time.monotonic() - start,
         batteries[0].options.size_notes(),
-        len(rows) - len(too_few),
+        sum(map(is_decided, rows["state"])),
         len(rows),
         _expected(too_few, batteries, examinations, pace),
     )
@@ -202,7 +213,7 @@ def _grow(
         seconds = {name: measured.get(name, pace * planned[name]) for name in by_suite}
         for name in [name for name in by_suite if name not in parts_needed]:
             card = examinations[name].items.card
-            scores = undecided(examinations[name], subjects, "none", MAX_ITEMS) if card.parts_left else []
+            scores = undecided(examinations[name], subjects, MAX_ITEMS) if card.parts_left else []
             parts_needed[name] = [_parts_needed(growth, card) for who, _, growth in scores if not is_simulated(who)]
         left = deadline - time.monotonic()
         if not any(parts_needed.values()) or left <= 0:
@@ -329,8 +340,32 @@ def _is_built(battery: _Battery) -> bool:
 
 
 def _build(battery: _Battery) -> None:
-    """Build the set, removing an existing one and its run."""
-    if is_itemset(battery.options.out):
-        shutil.rmtree(battery.options.out)
-    shutil.rmtree(battery.run_root, ignore_errors=True)
     build(SUITES.get(battery.suite), "generated", battery.options)
+
+
+def _set_aside(batteries: Sequence[_Battery], out: Path, *, with_items: bool = True) -> None:
+    """Move sets that are not the wanted ones, and the runs about them, to the first free `out/earlier/N`, and say so.
+
+    The set goes last, and the card of the run names the set's new folder before anything is moved, so that the next
+    checkup completes what a kill interrupted.
+    """
+    kept = dict[Path, list[str]]()
+    for battery in batteries:
+        folders = {"run": battery.run_root} | ({"items": battery.options.out} if with_items else {})
+        folders = {name: folder for name, folder in folders.items() if folder.exists()}
+        numbered = (out / EARLIER / str(number) for number in itertools.count(1))
+        root = next(root for root in numbered if not any((root / name / battery.suite).exists() for name in folders))
+        if with_items and (card := battery.run_root / RunCard.file).is_file():
+            address = str((root / "items" / battery.suite).resolve())
+            moved = read_run_card(battery.run_root).model_copy(update={"itemset": address})
+            files.write_text(card, moved.model_dump_json(indent=1) + "\n")
+        for name, folder in folders.items():
+            (root / name).mkdir(parents=True, exist_ok=True)
+            folder.rename(root / name / battery.suite)
+        kept.setdefault(root, []).append(battery.suite)
+    for root, names in kept.items():
+        products = "sets and runs" if with_items else "runs"
+        sys.stderr.write(
+            f"snellen: {', '.join(names)}: {products} of an earlier checkup, made with other options or by another "
+            f"version, were moved to {root}; nothing was deleted\n"
+        )

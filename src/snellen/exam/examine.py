@@ -10,7 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.deciding import MAX_ITEMS
 from snellen.core.errors import SnellenError
@@ -32,7 +32,7 @@ def examine(
     condition: str = "vanilla",
     out: str | Path | None = None,
     limit: int | None = None,
-    decide: Literal["none", "grade", ""] = "",
+    until_decided: bool = False,
     max_items: int = MAX_ITEMS,
     show_progress: bool = True,
     after_call: Callable[[], None] = lambda: None,
@@ -48,8 +48,8 @@ def examine(
         condition: Changes of presentation, e.g. `images=none`.
         out: Folder or URL of the run. Default: a folder in `runs` named after items and subjects.
         limit: Maximum number of test items per task.
-        decide: Ask each task only until this is decided: `none`, whether the grade is *none* or better, or `grade`.
-        max_items: The most items asked of a task with `decide`.
+        until_decided: Ask each task only until it is decided whether its grade is *none* or better.
+        max_items: The most items asked of a task with `until_decided`.
         show_progress: Whether to show progress on standard error.
         after_call: Called after each call; it may end the run by an error.
 
@@ -63,7 +63,7 @@ def examine(
 
     """
     try:
-        until = {"decide": decide, "max_items": max_items}
+        until = {"decide": "none" if until_decided else "", "max_items": max_items}
         return _examine(subject, itemset, condition, out, limit, show_progress, after_call, until)
     except SnellenError as error:
         raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it

@@ -13,14 +13,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from snellen.analysis.coverage import gaps
-from snellen.analysis.deciding import MAX_ITEMS, Question
+from snellen.analysis.deciding import MAX_ITEMS
 from snellen.compute import Progress
 from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import Condition, parse_conditions, refuse_unknown
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet, is_itemset
-from snellen.core.storage.runfolder import RunCard, default_folder, has_tables, own_responses, read_run_card
+from snellen.core.storage.runfolder import (
+    RunCard,
+    default_folder,
+    has_tables,
+    own_responses,
+    read_run_card,
+)
 from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
@@ -85,7 +91,9 @@ class Examination:
         from snellen.reports import print_table
 
         notes = "".join(f"<p>{escape(line)}</p>" for line in repr(self).splitlines())
-        return (print_table(self.all_results(), suite_of=lambda _: self.suite).html() if self.responses else "") + notes
+        if not self.responses:
+            return notes
+        return print_table(self.all_results(), suite_of=lambda _: self.suite, unread=self.unread()).html() + notes
 
     @property
     def failed(self) -> int:
@@ -111,6 +119,13 @@ class Examination:
         for gap in gaps(read_run_card(self.root).arms, self.responses):
             counts[gap.subject] += gap.missing
         return dict(counts)
+
+    def unread(self) -> tuple[str, ...]:
+        """Sentences about subjects of whose replies to a task more than a twentieth cannot be read, with examples."""
+        from snellen.analysis.unread import unread_sentences
+
+        scores = own_scores(self.root, self.items, self.suite, read_run_card(self.root).arms)
+        return unread_sentences([self.root], scores["strict"], self.responses)
 
     def results(self) -> pd.DataFrame:
         """One row per subject, task, condition and metric, for all scored protocols; studies of people first."""
@@ -217,7 +232,7 @@ def run(
     repeats: int = 1,
     seed: int = 0,
     limit: int | None = None,
-    decide: Question | Literal["drop", ""] = "",
+    decide: Literal["none", "drop", ""] = "",
     max_items: int = MAX_ITEMS,
     max_parts: int | None = None,
     drop: DropDecider | None = None,
@@ -232,8 +247,8 @@ def run(
 ) -> Examination:
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
-    With `decide`, the items of each task are asked until this is decided, at most `max_items` (`runs.deciding`); for
-    "drop" by the rule `drop`. A set in parts grows as long as a task is undecided, to at most `max_parts` of them
+    With `decide`, the items of each task are asked until its score is decided, at most `max_items` (`runs.deciding`);
+    for "drop" by the rule `drop`. A set in parts grows as long as a task is undecided, to at most `max_parts` of them
     (`exam.parts`).
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
@@ -301,7 +316,7 @@ def run(
                     progress.restart()
                     items, plan = (
                         larger,
-                        replace(plan, items=larger, arms=arms_about(larger), preflight=(), deciders={}),
+                        replace(plan, items=larger, arms=arms_about(larger), preflight=(), deciders=[]),
                     )
                     responses = _ask(root, plan)
         except (BudgetSpent, Interrupted) as cause:
@@ -382,14 +397,14 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
 
 
 def undecided(
-    examination: Examination, subjects: Sequence[str | Subject], decide: Question, max_items: int
+    examination: Examination, subjects: Sequence[str | Subject], max_items: int
 ) -> list[tuple[str, str, float]]:
     """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`).
 
     The third is about how many times as many items decide whether the grade is *none*.
     """
     items, suite = examination.items, examination.suite
-    arms = [Arm(subject, Condition(suite.axes), decide=decide) for subject in _subjects(subjects, items)]
+    arms = [Arm(subject, Condition(suite.axes), decide="none") for subject in _subjects(subjects, items)]
     plan = Plan(items, suite, arms, max_items=max_items)
     return [(arm.subject.card.name, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
 

@@ -48,7 +48,7 @@ from snellen.core.storage.trees import code_digest, tree_digest, tree_files
 from snellen.core.suite import check_items
 from snellen.remote import is_url
 from snellen.reports.changes_page import LOWER, ChangeLine, change_lines, detection
-from snellen.reports.examples import marks, reply_texts
+from snellen.reports.examples import marks, run_replies
 from snellen.reports.front_page import (
     ExamPart,
     GradedAbility,
@@ -443,7 +443,7 @@ def _replies(run: Run, *, is_secret: bool) -> Iterator[tuple[str, int, list[list
     A row is a reply: item, question, right answer, arm, mark, answer as read, and its text if that says more. Secret
     items have their id and marks only.
     """
-    texts = reply_texts(run)
+    texts = run_replies(run)
     by_key = {response_key(response): response for response in run.responses}
     for task in run.suite.tasks:
         if task not in set(run.scores[protocol_of(run)]["task"]):

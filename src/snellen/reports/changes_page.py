@@ -22,7 +22,7 @@ from snellen.analysis.section import Run
 from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.storage import files
-from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, reply_texts
+from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, run_replies
 from snellen.reports.words import amount, foreign, probability, span
 
 if TYPE_CHECKING:
@@ -179,5 +179,5 @@ class _Side:
             self._rows[task, condition] = {row.item_id: row for row in rows}
         response, item = self.responses[condition, item_id], self.run.items.by_id[item_id]
         row, metric = self._rows[task, condition][item_id], main_metric(self.run, task)
-        text = reply_texts(self.run)[response.response_id]
+        text = run_replies(self.run)[response.response_id]
         return prediction(item, _subject(self.run), row, metric, text, response.reason)

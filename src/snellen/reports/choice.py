@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grades import words
+from snellen.analysis.grades import LEFT_OUT_STATES, words
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.core.score import Metric
 from snellen.core.subject import is_person, is_simulated
@@ -94,9 +94,14 @@ def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
         if len(of_task) < 2:
             continue
         metric = metric_in(part.run.suite, next(lines_of(of_task)))
-        ranked = list(lines_of(of_task.sort_values("value", ascending=not metric.higher_is_better, kind="stable")))
+        is_chosen = of_task["state"].isin(LEFT_OUT_STATES)  # the score is of items that the subject chose
+        of_task = of_task[~is_chosen].sort_values("value", ascending=not metric.higher_is_better, kind="stable")
+        ranked, others = list(lines_of(of_task)), list(lines_of(rows[rows["task"] == task][is_chosen]))
+        if not ranked:
+            continue
         best = arm_name(ranked[0].subject, ranked[0].condition)
         groups: dict[str, list[tuple[str, str]]] = {"best": [], "level": [], "worse": [], "uncompared": []}
+        groups["uncompared"] = [(str(row.subject), marked_amount(row.value, metric, row.n)) for row in others]
         for row in ranked:
             test = tests.get((str(task), frozenset((best, arm_name(row.subject, row.condition)))))
             if row.value == ranked[0].value:

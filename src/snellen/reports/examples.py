@@ -21,7 +21,7 @@ from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder, data_url
-from snellen.core.storage.runfolder import read_calls
+from snellen.core.storage.runfolder import reply_texts
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
@@ -141,7 +141,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
     rows, groups = whole_tasks_of(run), []
     order = arm_order(rows)
     order = ([arm for arm in order if not is_simulated(arm)] or order)[:MAX_ARMS]
-    replies = reply_texts(run)
+    replies = run_replies(run)
     texts = {(r.item_id, arm_name(r.subject, r.condition)): replies[r.response_id] for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}
     for (task, protocol, metric), _ in rows.groupby(["task", "protocol", "metric"], sort=False):
@@ -176,14 +176,9 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
 
 
 @once_a_run
-def reply_texts(run: Run) -> Mapping[str, str]:
-    """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found."""
-    texts = {response.response_id: response.text or "" for response in run.responses}
-    unread = [r for r in run.responses if r.text is None and r.status == "ok" and r.calls]
-    roots = [root for root in run.roots if unread and (root / "exchanges.parquet").is_file()]
-    tables = [read_calls(root, "key", "text").to_pydict() for root in roots]
-    calls = {key: text for table in tables for key, text in zip(table["key"], table["text"], strict=True)}
-    return texts | {response.response_id: calls.get(response.calls[-1]) or "" for response in unread}
+def run_replies(run: Run) -> Mapping[str, str]:
+    """The reply to each item of a run, by response id (`core.storage.runfolder.reply_texts`)."""
+    return reply_texts(run.roots, run.responses)
 
 
 def task_images(run: Run, thumbs: Thumbs) -> dict[str, Thumbnail]:

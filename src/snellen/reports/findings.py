@@ -10,39 +10,20 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.run_view import lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.unread import unread_sentences
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, span
 
-UNREAD_GAP = 0.05
-"""Greatest difference of two rates of unread replies with comparable strict scores."""
+FALSE_ALARM = 0.01
+"""Rate at which a check that scores are at chance fails though they are, over all its tasks together."""
 
 
-@dataclass(frozen=True)
-class UnreadGap:
-    """A task with very different rates of unread replies: (arm, rate), the highest first."""
-
-    task: str
-    arms: tuple[tuple[str, float], ...]
-
-
-def unread_gaps(run: Run) -> list[UnreadGap]:
-    """Tasks on which the rates of unread replies of examined subjects differ by more than 5 points.
-
-    Listed are the arm with the lowest rate, and every arm that differs from it by more than that.
-    """
-    rows, gaps = whole_tasks_of(run), []
-    rows = rows[rows["no_answer_rate"].notna() & ~rows["arm"].map(is_simulated)]
-    for task, part in rows.groupby("task", sort=False):
-        rates = {str(row.arm): float(row.no_answer_rate + row.cut_off_rate) for row in lines_of(part)}
-        least = min(rates, key=lambda arm: rates[arm])
-        far = [(arm, rate) for arm, rate in rates.items() if rate - rates[least] > UNREAD_GAP]
-        if far:
-            arms = sorted(far, key=lambda pair: -pair[1])
-            gaps.append(UnreadGap(str(task), (*arms, (least, rates[least]))))
-    return gaps
+def unread(run: Run) -> tuple[str, ...]:
+    """Sentences about replies that cannot be read (`analysis.unread`)."""
+    return unread_sentences(run.roots, run.scores[protocol_of(run)], run.responses)
 
 
 @dataclass(frozen=True)
@@ -69,14 +50,16 @@ def checks(run: Run) -> list[Check]:
                 _check(run, "An observer that knows what is depicted solves every item", arm_rows, _perfect)
             )
         elif arm == "fake:chance":
-            every_check.append(_check(run, "A guesser's interval contains chance", with_chance, _contains_chance))
+            every_check.append(_check(run, "A guesser is at chance", with_chance, _is_at_chance(len(with_chance))))
         elif arm.startswith("fake:blind-to="):
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
             blind = list(lines_of(needs[needs["level"] == factor]))
             rest = list(lines_of(needs[needs["level"] == f"not {factor}"]))
             every_check.append(
-                _check(run, f"Blind to {factor}: at chance where {factor} is required", blind, _contains_chance)
+                _check(
+                    run, f"Blind to {factor}: at chance where {factor} is required", blind, _is_at_chance(len(blind))
+                )
             )
             every_check.append(_check(run, f"Blind to {factor}: perfect where it is not required", rest, _perfect))
     return [check for check in every_check if check.places]
@@ -86,9 +69,21 @@ def _perfect(row: Any) -> bool:
     return bool(row.value == 1.0)
 
 
-def _contains_chance(row: Any) -> bool:
-    """True also if no interval is estimable, as for one item: nothing contradicts it."""
-    return math.isnan(row.low) or bool(row.low <= row.chance <= row.high)
+def _is_at_chance(count: int) -> Callable[[Any], bool]:
+    """A joint test of `count` rows: their 95 % intervals are widened so that all contain chance but for `FALSE_ALARM`.
+
+    An interval reaches as many standard errors further as a normal quantile does at the level of one of `count` tests.
+    True also if no interval is estimable, as for one item: nothing contradicts it.
+    """
+    from scipy.special import ndtri
+
+    ratio = float(ndtri(FALSE_ALARM / 2 / max(1, count)) / ndtri(0.025))
+
+    def holds(row: Any) -> bool:
+        low, high = (row.value + ratio * (end - row.value) for end in (row.low, row.high))
+        return math.isnan(row.low) or bool(low <= row.chance <= high)
+
+    return holds
 
 
 def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:

@@ -51,7 +51,8 @@ T = TypeVar("T")
 class ExamPart:
     """An exam on the front page: its run, the title of its suite, and its own page.
 
-    `images` has one image per task, `pairs` the contrasts of its arms (`comparisons.paired`).
+    `images` has one image per task, `pairs` the contrasts of its arms (`comparisons.paired`), `unread` the sentences
+    about replies that cannot be read.
     """
 
     run: Run
@@ -61,6 +62,7 @@ class ExamPart:
     checks: str = ""
     images: Mapping[str, Thumbnail] = field(default_factory=dict)
     pairs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    unread: Sequence[str] = ()
 
     def ability(self, task: str) -> AbilityName:
         """What readers are told of a task."""

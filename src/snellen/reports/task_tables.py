@@ -23,12 +23,13 @@ class TaskTables:
 
     `columns` have the head of a task and one cell per subject, in rich's markup. The head is the name of the task, and
     lines for chance, the blind baseline and the number of items: name, blank, number. The fewer of both are the
-    columns: tasks are rows unless there are more subjects. `note` stands below.
+    columns: tasks are rows unless there are more subjects. `note` stands below, `warning` above.
     """
 
     subjects: tuple[str, ...]
     columns: tuple[tuple[str, tuple[str, ...]], ...]
     note: str = ""
+    warning: str = ""
 
     def grid(self) -> tuple[int, list[list[str]]]:
         """The number of columns repeated at the left of every table, and all rows, heads first, in rich's markup."""
@@ -45,6 +46,8 @@ class TaskTables:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table | str]:
         """The tables with as many columns side by side as fit, at least one."""
+        if self.warning:
+            yield f"[bold]{self.warning}[/]"
         left, (heads, *rows) = self.grid()
         columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
                    for head, *cells in zip(heads, *rows, strict=True)]  # fmt: skip
@@ -67,7 +70,8 @@ class TaskTables:
         lines = ["".join(f"<th>{_html(head)}</th>" for head in heads)]
         lines += [f"<th>{_html(head)}</th>" + "".join(f"<td>{_html(cell)}</td>" for cell in row) for head, *row in rows]
         table = f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
-        return table + (f"<p>{_html(self.note)}</p>" if self.note else "")
+        warning, note = (f"<p>{_html(text)}</p>" if text else "" for text in (self.warning, self.note))
+        return warning + table + note
 
 
 def _table(columns: Sequence[Sequence[str]]) -> Table:

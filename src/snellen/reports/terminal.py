@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.grades import TOO_FEW, words
-from snellen.analysis.results import SEQUENTIAL
+from snellen.analysis.deciding import units_to_decide
+from snellen.analysis.grades import TOO_FEW, is_decided, words
 from snellen.analysis.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
@@ -22,18 +24,19 @@ if TYPE_CHECKING:
 
 HEADS = "chance", "blind"
 """Columns of results that are shown in a head if all subjects have the same value."""
-FEW_CLUSTERS = 6
-"""With fewer clusters than this, more items of the same clusters do not narrow an interval enough for a grade."""
-LEAST_ITEMS, MAX_ITEMS = 12, 2000
-"""The range of recommended numbers of items per task."""
+MOST_TIMES = 50
+"""The largest recommended factor between two numbers of clusters."""
 
 
-def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> TaskTables:
+def print_table(
+    results: pd.DataFrame, *, suite_of: SuiteOf = registered, can_grow: bool = False, unread: Sequence[str] = ()
+) -> TaskTables:
     """Tasks against subjects: value, interval, grade; number of items, chance and blind baseline next to the task.
 
     Numbers of items and chance are in the cells if arms differ; chance is omitted for tasks on which it is perfect
     (curation steps). Wide intervals are left out. `suite_of` returns the suite of a name, whose metrics format the
-    numbers.
+    numbers. `can_grow` is true for a set that can be built with more items. `unread` are sentences about replies that
+    cannot be read (`analysis.unread`), which come first.
     """
     from rich.markup import escape
 
@@ -55,36 +58,32 @@ def print_table(results: pd.DataFrame, *, suite_of: SuiteOf = registered) -> Tas
         cells = {row.arm: _cell(row, metric, (len(counts) > 1, len(chances) > 1), suite_of) for row in lines_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
     lower = "↓: lower is better" if any("↓" in head for head, _ in columns) else ""
-    note = ". ".join(filter(None, (lower, _items_note(rows))))
-    return TaskTables(tuple(map(escape, arms)), tuple(columns), escape(note))
+    note = ". ".join(filter(None, (lower, _undecided_note(rows, suite_of, can_grow=can_grow))))
+    return TaskTables(tuple(map(escape, arms)), tuple(columns), escape(note), escape("\n".join(unread)))
 
 
-def _items_note(rows: pd.DataFrame) -> str:
-    """The number of items with which half of the scores that have too few would have a grade; empty if none has.
+def _undecided_note(rows: pd.DataFrame, suite_of: SuiteOf, *, can_grow: bool) -> str:
+    """The number of undecided scores by state, and for a set that can grow how much larger it must be for half of them.
 
-    The power calculation behind it holds for more items than are scored already, and for at least `LEAST_ITEMS`.
+    Empty if no score has too few items.
     """
     few = rows[rows["state"] == TOO_FEW]
     if few.empty:
         return ""
-    if (few["interval"] == SEQUENTIAL).any():
-        undecided = f"{len(few)} of {int(rows['value'].notna().sum())} scores are undecided"
-        return f"{undecided}; ask more items, by a larger --max-items or of a larger set (build --n)"
-    more = few["n"].clip(lower=LEAST_ITEMS - 1) + 1
-    needed = few["items_needed"].fillna(math.inf).clip(lower=more).sort_values().to_numpy()
-    middle = float(needed[(len(needed) - 1) // 2])
-    cells = f"{len(few)} of {int(rows['value'].notna().sum())} scores have too few items for a grade"
-    clusters = int(few["clusters"].median())
-    if clusters < min(FEW_CLUSTERS, few["n"].median() / 2):
-        groups = f"only {clusters} groups (such as classes or scenes)"
-        return f"{cells}: their items form {groups}. Images of other groups would help; more of the same would not."
-    if few["n"].median() < LEAST_ITEMS / 2:
-        return (
-            f"{cells}, and too few to tell how many are needed. Try build --n {2 * LEAST_ITEMS}, or leave out --limit"
-        )
-    if middle > MAX_ITEMS:
-        return f"{cells}; {MAX_ITEMS:,} items per task would not decide half of them."
-    return f"{cells}. About {middle:,.0f} items per task would decide half of them: build --n {middle:.0f}"
+    scored = rows[rows["value"].notna()]
+    states = Counter(state for state in scored["state"] if not is_decided(state))
+    listed = ", ".join(f"{count} {state}" for state, count in states.most_common())
+    note = f"{states.total()} of {len(scored)} scores are undecided: {listed}"
+    if not can_grow:
+        return note
+    times = sorted(units_to_decide(row, metric_in(suite_of(row.suite), row)) / row.n for row in lines_of(few))
+    middle = times[(len(times) - 1) // 2]
+    if middle > MOST_TIMES:
+        return f"{note}. Most of these are so near a boundary of grades that no larger set is likely to decide them"
+    return (
+        f"{note}. With too few items, half would be decided by about {max(middle, 1.1):.2g} times as many clusters "
+        f"(now {few['clusters'].median():.0f}): build the set with a --n that is as many times larger"
+    )
 
 
 def answer_table(rows: pd.DataFrame) -> Table:

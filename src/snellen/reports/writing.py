@@ -27,7 +27,7 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import checks, published, unread_gaps
+from snellen.reports.findings import checks, published, unread
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs
@@ -184,7 +184,7 @@ def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
     passes, places = (sum(getattr(check, name) for check in content["checks"]) for name in ("passes", "places"))
     checks = f"{passes} of {places} hold" if places else ""
     page, images, pairs = f"{content['id']}.html", content["images"], content["pairs"]
-    return ExamPart(exam.joined, content["title"], page, _gaps(exam), checks, images, pairs)
+    return ExamPart(exam.joined, content["title"], page, _gaps(exam), checks, images, pairs, content["unread"])
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
@@ -219,7 +219,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "partial": note,
         "suite": run.suite.card,
         "grid": grid,
-        "unread_gaps": unread_gaps(run),
+        "unread": unread(run),
         "checks": checks(run),
         "overview": page_figures[0],
         "names": {task: about.name for task, about in run.suite.card.tasks.items()},

@@ -22,10 +22,10 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
 from snellen.core.subject import Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
-from snellen.runs.failures import CutOffs, FailureRate, LastingFailures
+from snellen.runs.failures import LAST_READ, CutOffs, FailureRate, LastingFailures, UnreadReplies
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.preview import expected_cost
-from snellen.runs.score import primary_score
+from snellen.runs.score import primary_score, read_one
 from snellen.runs.stopping import Budget, BudgetSpent, RunStop, Unasked
 from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
 
@@ -341,7 +341,7 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
     elif task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
         is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
-        schedule = runner.plan.decider(arm.decide).schedule(task, trials, runner.condition.columns(), is_fitted)
+        schedule = runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted)
     batches = _TrialBatches(runner, task, subject, method, schedule)
     if (batch := next(schedule, None)) is not None:
         await batches.begin(batch)
@@ -367,6 +367,7 @@ class _TrialBatches:
     method: Method
     schedule: Generator[tuple[Trial, ...], dict[str, float], None]
     under_way: deque[list[asyncio.Task[list[Response]]]] = field(default_factory=deque)
+    unread: UnreadReplies = field(default_factory=UnreadReplies)
 
     async def begin(self, batch: Sequence[Trial]) -> None:
         """Start the trials of a batch, each as soon as there is room for it, until the run has ended by an error.
@@ -390,7 +391,19 @@ class _TrialBatches:
         finally:
             self.runner.queue.room.release()
         self.runner.plan.count_items(len(responses))
+        if not (self.runner.plan.is_replay or self.runner.arm.is_recorded):
+            self._observe(responses)
         return responses
+
+    def _observe(self, responses: Sequence[Response]) -> None:
+        """Announce the first replies if too many of them cannot be read."""
+        by_id, strict = self.runner.plan.items.by_id, self.task.protocols["strict"]
+        for response in responses if self.unread.replies < LAST_READ else ():
+            outcome = read_one(by_id[response.item_id], response, strict)[0]
+            if outcome in ("answered", "no_answer", "cut_off"):
+                line = self.unread.observe(response.text, is_read=outcome == "answered")
+                if line:
+                    self.runner.plan.notify(f"{self.runner._arm_name}, {self.task.id}: {line}")
 
     async def finish(self) -> list[Response]:
         """All responses, once the schedule has no more trials."""

@@ -1,4 +1,4 @@
-"""Asks the items of a task until a grade is decided, in batches of several clusters.
+"""Asks the items of a task until its score is decided, in batches of several clusters.
 
 The rule is that of the report (`analysis.grades`, on confidence sequences); the order is that of `analysis.deciding`.
 A batch ends before a decision is made, and the decision depends on the answers of whole batches in their order, never
@@ -16,10 +16,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.deciding import MAX_ITEMS, Question, is_settled, sampled, turns, units_to_decide
+from snellen.analysis.deciding import MAX_ITEMS, sampled, turns, units_to_decide
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
-from snellen.analysis.grades import Grading, graded
+from snellen.analysis.grades import LEFT_OUT_STATES, Grading, graded, is_decided
 from snellen.analysis.results import ceiling_of_part, printed_ceilings
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
@@ -35,11 +35,10 @@ BATCH = 16
 
 @dataclass
 class Decider:
-    """The rule by which the tasks of an item set are asked: what is decided, and the most items asked of a task."""
+    """The rule by which the tasks of an item set are asked until they are decided, with the most items of a task."""
 
     items: ItemSet
     suite: Suite
-    question: Question
     max_items: int = MAX_ITEMS
     _floors: Floors = field(init=False, repr=False)
     _turns: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
@@ -48,7 +47,7 @@ class Decider:
         self._floors = Floors(self.items, self.suite)
 
     def schedule(self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool) -> BatchSchedule:
-        """Batches of trials until the grade is settled or `max_items` are asked; receives the scores of their items.
+        """Batches of trials until the score is decided or `max_items` are asked; receives the scores of their items.
 
         `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
         A task whose main score has no confidence sequence is asked up to `max_items`.
@@ -57,7 +56,7 @@ class Decider:
         for batch in batches(self.items, task, trials, self.turns(task), self.max_items):
             new = yield batch
             values |= new
-            if new and self.is_settled(task, values, axes, is_fitted):
+            if new and self.is_decided(task, values, axes, is_fitted):
                 return
 
     def turns(self, task: Task) -> Mapping[str, int]:
@@ -66,14 +65,10 @@ class Decider:
             self._turns[task.id] = turns(self.items, task, self.max_items)
         return self._turns[task.id]
 
-    def is_settled(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
-        """True if the scores of these items, by id, decide what was asked."""
+    def is_decided(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
+        """True if the scores of these items, by id, are decided (`analysis.grades.is_decided`)."""
         grading = self.grading(task, values, axes, is_fitted)
-        return grading is not None and self.answers(grading)
-
-    def answers(self, grading: Grading) -> bool:
-        """True if a grading decides what was asked."""
-        return is_settled(self.question, grading)
+        return grading is not None and is_decided(grading.state)
 
     def grading(
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
@@ -83,12 +78,12 @@ class Decider:
         return None if result is None else result[1]
 
     def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
-        """About how many times as many items decide whether a grade is *none*; 0 if what was asked is decided.
+        """About how many times as many items decide a score; 0 if it is decided.
 
-        0 also if nothing can decide it (`grading` is None).
+        0 also if items do not decide it: `grading` is None, or too many are left out.
         """
         result = self._result(task, values, axes, is_fitted)
-        if result is None or self.answers(result[1]):
+        if result is None or is_decided(result[1].state) or result[1].state in LEFT_OUT_STATES:
             return 0.0
         row, grading = result
         row.floor = grading.floor
@@ -112,13 +107,14 @@ class Decider:
         scores = self.items.blind.scores if self.items.blind else ()
         blind = next((score.value for score in scores if score.key == key), float("nan"))
         ceiling = ceiling_of_part(printed_ceilings(self.suite, self.items), task.id, metric.name)
-        chances = units["chance"].to_numpy(float)
+        chances, left_out = units["chance"].to_numpy(float), float(np.isnan(list(values.values())).mean())
         row = SimpleNamespace(
             subject="", task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric),
             low=low, high=high,
             chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
             blind=blind, ceiling=ceiling,
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
+            left_out=left_out, failure_rate=left_out,
         )  # fmt: skip
         return row, graded(row, metric, units, floors)
 

@@ -7,7 +7,9 @@ from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from snellen.analysis.grades import UNREAD
 from snellen.core.errors import CallFailed
+from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 
 MAX_ALIKE = 3
@@ -16,6 +18,8 @@ WINDOW, MAX_RATE = 50, 0.5
 """Latest calls of an arm that are considered, and the greatest share of them that may fail."""
 FIRST_REPLIES, MAX_CUT_OFF = 10, 3
 """First replies of an arm that are considered, and the number of them that end it if they were cut off."""
+FIRST_READ, LAST_READ = 20, 100
+"""Number of a task's replies after which too many unread ones are announced, and after which this is not checked."""
 MAX_KINDS = 5
 """Kinds of failures that a summary names."""
 _REFUSED_FORM = re.compile(r"(400|413|422) (?!.*(too long|context (length|window)|input tokens))", re.IGNORECASE)
@@ -124,3 +128,25 @@ class CutOffs:
         is_news = bool(self.end) and not self.is_announced
         self.is_announced = self.is_announced or is_news
         return self.end if is_news else ""
+
+
+@dataclass
+class UnreadReplies:
+    """Counter of an arm's replies to a task, and of those that cannot be read, of which `example` is the latest."""
+
+    replies: int = 0
+    unread: int = 0
+    example: str = ""
+    is_announced: bool = False
+
+    def observe(self, text: str | None, *, is_read: bool) -> str:
+        """Note a reply. Returns what to announce: once, if too many of the first replies cannot be read."""
+        self.replies += 1
+        self.unread += not is_read
+        self.example = self.example if is_read else text or "(empty)"
+        is_early = not self.is_announced and FIRST_READ <= self.replies <= LAST_READ
+        if not is_early or self.unread <= UNREAD * self.replies:
+            return ""
+        self.is_announced = True
+        example = short_reason(self.example, 100)
+        return f"{self.unread} of {self.replies} replies cannot be read, such as {example!r}"

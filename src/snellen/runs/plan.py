@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from snellen.analysis.deciding import MAX_ITEMS, Question
+from snellen.analysis.deciding import MAX_ITEMS
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
@@ -36,7 +36,7 @@ class Arm:
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
-    decide: Question | Literal["drop", ""] = ""
+    decide: Literal["none", "drop", ""] = ""
 
     @property
     def is_recorded(self) -> bool:
@@ -108,13 +108,14 @@ class Plan:
     is_replay: bool = False
     records: Sequence[TaskRecord] = ()
     drop: DropDecider | None = None
-    deciders: dict[Question, Decider] = field(default_factory=dict, compare=False)
+    deciders: list[Decider] = field(default_factory=list, compare=False)
 
-    def decider(self, question: Question) -> Decider:
-        """The rule by which the tasks of the plan are asked until this is decided."""
-        if question not in self.deciders:
-            self.deciders[question] = Decider(self.items, self.suite, question, self.max_items)
-        return self.deciders[question]
+    @property
+    def decider(self) -> Decider:
+        """The rule by which the tasks of the plan are asked until they are decided."""
+        if not self.deciders:
+            self.deciders.append(Decider(self.items, self.suite, self.max_items))
+        return self.deciders[0]
 
 
 def run_card(plan: Plan) -> RunCard:

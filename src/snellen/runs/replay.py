@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 
-from snellen.analysis.deciding import Question
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
 from snellen.core.prompt import Prompt, Reply
@@ -90,7 +88,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             _Absent(SubjectCard(arm.subject, arm.settings, attributes=arm.attributes), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
-            decide=cast("Question", arm.decide),  # or "drop"
+            decide="drop" if arm.decide == "drop" else "none" if arm.decide else "",  # earlier versions had "grade"
         )
         for arm in card.arms
     ]

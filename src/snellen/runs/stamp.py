@@ -28,8 +28,8 @@ RECORD = ("run.json", "exchanges.parquet", "responses.parquet", "sent.parquet", 
 class RunStamp(BaseModel):
     """`stamp.json` of a run. `key` is the digest of the inputs, `record` that of the outputs.
 
-    `declines` are reasons by subject. `subjects`, `columns` and `note` are the table that the command prints, made from
-    scores with the digest `scores`; empty if it has not been printed.
+    `declines` are reasons by subject. `subjects`, `columns`, `note` and `warning` are the table that a command prints,
+    made from scores with the digest `scores`; empty if it has not been printed.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -42,6 +42,7 @@ class RunStamp(BaseModel):
     subjects: tuple[str, ...] = ()
     columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     note: str = ""
+    warning: str = ""
 
 
 def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Path], **options: Any) -> str:
@@ -90,11 +91,13 @@ def write_stamp(root: Path, key: str, responses: int, declines: Mapping[str, lis
         _write(root, RunStamp(key=key, record=_record(root), responses=responses, declines=dict(declines)))
 
 
-def add_table(root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]], note: str) -> None:
+def add_table(
+    root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]], note: str, warning: str
+) -> None:
     """Add the printed table to the stamp of a run, if it has one."""
     if stamp := _read(root):
         table = {"subjects": tuple(subjects), "columns": tuple((head, tuple(cells)) for head, cells in columns)}
-        _write(root, stamp.model_copy(update={**table, "note": note, "scores": _scores(root)}))
+        _write(root, stamp.model_copy(update={**table, "note": note, "warning": warning, "scores": _scores(root)}))
 
 
 def _write(root: Path, stamp: RunStamp) -> None:

@@ -23,7 +23,7 @@ def is_undecided(plan: Plan, responses: Sequence[Response]) -> bool:
 def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple[Arm, str, float]]:
     """The arms and tasks that are undecided after all drawn items, of which there are fewer than `max_items`.
 
-    The third is about how many times as many items decide whether the grade is *none*.
+    The third is about how many times as many items decide them.
     """
     by_task: dict[tuple[str, str, int, str], list[Response]] = {}
     for response in responses:
@@ -32,7 +32,7 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
     for arm in plan.arms:
         if not arm.decide or arm.decide == "drop" or arm.is_recorded:
             continue
-        decider = plan.decider(arm.decide)
+        decider = plan.decider
         axes = settle(arm.condition, plan.suite, arm.subject.card).columns()
         for task in plan.suite.tasks.values():
             of_task = by_task.get((arm.subject.card.name, str(arm.condition), arm.repeat, task.id), [])

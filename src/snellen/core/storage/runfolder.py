@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -25,7 +26,7 @@ from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.storage.schemas import Card, read_card_file
@@ -52,8 +53,8 @@ class ArmCard(BaseModel):
     """One subject under one condition, as described in `run.json`.
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
-    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.deciding`): "none", "grade"
-    or "drop", with at most `max_items` of a task; it is empty if all items are asked.
+    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.deciding`): "none" (in
+    earlier versions also "grade") or "drop", with at most `max_items` of a task; it is empty if all items are asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -302,7 +303,9 @@ def read_run_card(root: Path) -> RunCard:
 
 
 def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | int) -> None:
-    """Raise SnellenError if the folder holds a run with another limit, suite, seed or item set."""
+    """Raise SnellenError if the folder holds an item set, or a run with another limit, suite, seed or item set."""
+    if is_itemset(root):
+        raise SnellenError(f"{root}: holds an item set, and a run has a folder of its own; choose another --out")
     if not is_run(root):
         return
     earlier = read_run_card(root)
@@ -342,6 +345,27 @@ def read_calls(root: Path, *names: str) -> pa.Table:
     """Columns of `EXCHANGES` of a run. Raises SnellenError if the table is missing or damaged."""
     schema = pa.schema([EXCHANGES.field(name) for name in names])
     return files.read_table(root / "exchanges.parquet", remedy=_REMEDY, schema=schema)
+
+
+def reply_texts(roots: Iterable[Path], responses: Iterable[Response]) -> dict[str, str]:
+    """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found."""
+    texts = {response.response_id: response.text or "" for response in responses}
+    unread = [r for r in responses if r.text is None and r.status == "ok" and r.calls]
+    tables = [read_calls(root, "key", "text").to_pydict() for root in roots if unread and has_tables(root)]
+    calls = {key: text for table in tables for key, text in zip(table["key"], table["text"], strict=True)}
+    return texts | {response.response_id: calls.get(response.calls[-1]) or "" for response in unread}
+
+
+def empty_beside_reasoning(roots: Iterable[Path]) -> Counter[str]:
+    """The number of replies without text but with reasoning, not cut off, by subject."""
+    counts = Counter[str]()
+    for root in filter(has_tables, roots):
+        subjects = {arm.fingerprint: arm.subject for arm in read_run_card(root).arms}
+        for row in read_calls(root, "key", "text", "reasoning", "stop").to_pylist():
+            subject = subjects.get(row["key"].partition("/")[0])
+            if subject and row["reasoning"] and row["text"] == "" and row["stop"] != "length":
+                counts[subject] += 1
+    return counts
 
 
 def own_responses(root: Path, items: ItemSet) -> list[Response]:

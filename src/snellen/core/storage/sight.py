@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
+from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.home import home
 from snellen.core.storage.schemas import Card, read_card_file
@@ -60,11 +61,25 @@ class SightCard(Card):
         return [line.text for line in self.lines if line.verdict == "not so"]
 
     def words(self) -> str:
-        """The faults, or that there are none, with the checks that say nothing and the date."""
+        """The faults, or how many checks found none, with the checks that say nothing and the date.
+
+        If no check says anything, the reason, with one of the replies.
+        """
         unknown = [line.check for line in self.lines if line.verdict == "cannot tell"]
-        words = "; ".join(self.faults()) or "no check found that images change on their way"
+        if len(unknown) == len(self.lines):
+            return f"nothing could be told: {self._reason()}; snellen sight, {self.date[:10]}"
+        unchanged = f"{len(self.lines) - len(unknown)} of {len(self.lines)} checks found images unchanged"
         rest = f" (cannot tell: {', '.join(unknown)})" if unknown else ""
-        return f"{words}{rest}; snellen sight, {self.date[:10]}"
+        return f"{'; '.join(self.faults()) or unchanged}{rest}; snellen sight, {self.date[:10]}"
+
+    def _reason(self) -> str:
+        """Why no check says anything."""
+        replies = [call for call in self.calls if call.reply is not None]
+        if not replies:
+            return f"all calls failed ({len(self.calls)})" if self.calls else "nothing was asked"
+        example = next((call for call in replies if call.reply != call.right), replies[0])
+        question, reply = short_reason(example.question, 80), short_reason(example.reply or "", 80)
+        return f"no explanation fits the replies ({len(replies)}); asked “{question}”, it replied “{reply}”"
 
 
 def read_sight(path: Path) -> SightCard:

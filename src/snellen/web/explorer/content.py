@@ -24,7 +24,7 @@ from snellen.core.response import Response
 from snellen.core.subject import is_simulated
 from snellen.core.suite import SuiteCard
 from snellen.presentation.controls import IMAGES
-from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, reply_texts
+from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, run_replies
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign, span
@@ -216,7 +216,7 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
     for response in run.responses:
         responses.setdefault((response.item_id, response.subject, response.condition), response)
     answers: dict[str, list[tuple[Prediction, float]]] = {}
-    replies = reply_texts(run)
+    replies = run_replies(run)
     keys = whole_tasks_of(run).drop_duplicates("task")
     for key in lines_of(keys):
         scores = run.scores[key.protocol]
