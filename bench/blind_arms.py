@@ -39,6 +39,7 @@ KNOWN = {
     "not_applicable": 0,
     "no_answer_rate": 0.0,
     "cut_off_rate": 0.0,
+    "failure_rate": 0.0,
     "unable": False,
 }
 """What all rows of results have in common; nothing is known of people and of unread replies."""
