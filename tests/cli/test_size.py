@@ -33,6 +33,7 @@ def test_a_malformed_size_is_refused(text: str, reason: str) -> None:
 
 def test_a_size_applies_to_generated_images_only() -> None:
     assert size_of("854x480", "generated") == (854, 480)
+    assert size_of("854x480", "") == (854, 480), "generated is the default"
     with pytest.raises(SnellenError, match="--from generated"):
         size_of("640x480", "curated")
 

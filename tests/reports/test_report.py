@@ -434,7 +434,7 @@ def test_replies_that_cannot_be_read_come_first(tmp_path: Path) -> None:
     text = " ".join(page(report).text.split())
     # 4, 1 and 0 of 20 replies: 5 % is not more than a twentieth.
     sentence = (
-        "20 % of the replies of chat:own/vague cannot be read and count as wrong; mend this before you compare scores. "
+        "20 % of the replies of chat:own/vague cannot be read and count as wrong; fix this before you compare scores. "
         "Such replies: “hm 0”, “hm 1”, “hm 2”."
     )
     assert text.index(sentence) < text.index("How far does each subject")

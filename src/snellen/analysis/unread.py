@@ -42,10 +42,11 @@ def unread_sentences(roots: Sequence[Path], scores: pd.DataFrame, responses: Seq
         quoted = dict.fromkeys(texts[ids[place]] for place in unread[PLACE].itertuples(index=False, name=None))
         examples = [f"“{short_reason(text, MAX_CHARACTERS)}”" if text else "(empty)" for text in quoted][:EXAMPLES]
         low, high = (f"{100 * share:.0f}" for share in (worst.min(), worst.max()))
-        tasks = f" to {len(worst)} of {len(shares)} tasks" if len(shares) > 1 else ""
+        number = f"all {len(shares)}" if len(worst) == len(shares) else f"{len(worst)} of {len(shares)}"
+        tasks = f" to {number} tasks" if len(shares) > 1 else ""
         sentences.append(
             f"{f'{low} to {high}' if low != high else low} % of the replies of {arm_name(str(subject), str(condition))}"
-            f"{tasks} cannot be read and count as wrong; mend this before you compare scores. "
+            f"{tasks} cannot be read and count as wrong; fix this before you compare scores. "
             f"Such replies: {', '.join(examples)}."
         )
     for subject, count in empty_beside_reasoning(roots).items():

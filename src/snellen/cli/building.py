@@ -124,7 +124,7 @@ def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
 
 def size_of(text: str, how: str) -> tuple[int, int]:
     """Width and height of `640x480`. Raises SnellenError for an invalid size, or a recipe that renders no images."""
-    if how != "generated":
+    if how not in ("", "generated"):  # the default
         raise SnellenError(f"--size {text!r} is only for --from generated: images of other recipes keep their size")
     sides = text.split("x")
     if len(sides) != 2 or not all(side.isascii() and side.isdigit() and len(side) < 6 for side in sides):

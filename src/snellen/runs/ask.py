@@ -401,8 +401,8 @@ class _TrialBatches:
         for response in responses if self.unread.replies < LAST_READ else ():
             outcome = read_one(by_id[response.item_id], response, strict)[0]
             if outcome in ("answered", "no_answer", "cut_off"):
-                line = self.unread.observe(response.text, is_read=outcome == "answered")
-                if line:
+                text = response.text or (self.runner.run.reply_text(response.calls[-1]) if response.calls else "")
+                if line := self.unread.observe(text, is_read=outcome == "answered"):
                     self.runner.plan.notify(f"{self.runner._arm_name}, {self.task.id}: {line}")
 
     async def finish(self) -> list[Response]:

@@ -139,7 +139,7 @@ class UnreadReplies:
     example: str = ""
     is_announced: bool = False
 
-    def observe(self, text: str | None, *, is_read: bool) -> str:
+    def observe(self, text: str, *, is_read: bool) -> str:
         """Note a reply. Returns what to announce: once, if too many of the first replies cannot be read."""
         self.replies += 1
         self.unread += not is_read

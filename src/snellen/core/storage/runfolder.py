@@ -146,6 +146,11 @@ class RunFolder:
         """The reason why a call failed."""
         return self._exchanges[key].error
 
+    def reply_text(self, key: str) -> str:
+        """The text of the recorded reply to a call; empty if it failed."""
+        reply = self._exchanges[key].reply
+        return reply.text if reply else ""
+
     def sent(self, digest: str, parts: Sequence[Any]) -> None:
         """Remember the parts sent under this digest."""
         if digest not in self._sent:
