@@ -15,6 +15,13 @@ GARBAGE_THRESHOLDS = (50_000, 20, 20)
 """New objects before garbage collection: imports and items create many that stay, and hardly any cycles."""
 
 
+FORMER = {
+    "estimate": "`snellen build SUITE --plan` prints images, time and disk space, and `snellen run` calls, tokens and cost "
+    "before it asks a paid model",
+}
+"""Commands of version 0.1 that were removed, with what to do instead."""
+
+
 def main() -> None:
     """Run a command.
 
@@ -41,6 +48,8 @@ def _run_command() -> None:
     signals = (signal.SIGINT, signal.SIGTERM) if is_main else ()
     former = {number: signal.signal(number, interrupt) for number in signals}
     try:
+        if advice := FORMER.get(" ".join(sys.argv[1:2])):
+            raise SnellenError(f"`snellen {sys.argv[1]}` was removed: {advice}")
         with one_line_errors():
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:

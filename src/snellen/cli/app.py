@@ -329,35 +329,6 @@ def quiz(
 
 
 @app.command()
-def estimate(
-    itemset: Annotated[list[str], typer.Argument(help="Suites, or existing item sets.")],
-    subject: Annotated[list[str], typer.Option("--subject", "-s", help="Subject to examine. Repeatable.")] = [],  # noqa: B006
-    condition: Annotated[list[str], typer.Option(help="As for `run`. Repeatable.")] = VANILLA,
-    n: Annotated[int | None, typer.Option("--n", min=1, help="Test items per task.")] = None,
-    full: Full = False,
-    workers: Workers = None,
-    cores: Annotated[int | None, typer.Option(min=1, help="Cores per machine. Default: those of this machine.")] = None,
-    machines: Annotated[int, typer.Option(min=1, help="Number of machines.")] = 1,
-    latency: Annotated[float, typer.Option(min=0, help="Seconds per reply of a remote subject.")] = 2.0,
-    price: Annotated[str | None, typer.Option(help="IN,OUT: price per million input and output tokens.")] = None,
-    renderer: Renderer = "mitsuba",
-    quality: Quality = "good",
-    size: Annotated[str | None, typer.Option(help="WIDTHxHEIGHT of generated images in pixels.")] = None,
-    stated: Annotated[
-        bool, typer.Option("--stated", help="Use the recipes' stated rates instead of timing a pilot.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Estimate time, cost and disk space of a study, and its bottleneck, without running it."""
-    from snellen.cli.estimate import estimate as do
-
-    do(
-        itemset, subject, condition, n=n, full=full, workers=workers, cores=cores, machines=machines, latency=latency,
-        price=price, renderer=renderer, quality=quality, size=size, stated=stated, as_json=as_json,
-    )  # fmt: skip
-
-
-@app.command()
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,

@@ -1,1 +1,1 @@
-"""Examinations: item sets, runs, checkups, judging, time and cost estimates, exams of checkpoints."""
+"""Examinations: item sets, runs, checkups, judging, exams of checkpoints."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.suite import BuildOptions
-from snellen.exam.estimate import Machines, RemoteService, estimate_study
 from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.suites.thresholds import SUITE
@@ -90,19 +88,6 @@ def test_native_and_resized_observers_are_told_apart(tmp_path: Path) -> None:
     rows = run.results[(run.results.metric == "threshold") & (run.results.subject == "py:resized")]
     values = dict(zip(rows["level"], rows["value"], strict=True))
     assert values[""] == values["448"] == pytest.approx(gaps[0], rel=0.01)
-
-
-@pytest.mark.parametrize(("canvas", "most"), [("448", 48), ("all", 144)])
-def test_an_estimate_counts_the_items_of_every_canvas(
-    canvas: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("snellen.exam.estimate._Asking._ask", lambda *_: (1.0, 1.0))
-    monkeypatch.setattr("snellen.exam.estimate._command_seconds", lambda: 0.0)
-    options = BuildOptions(tmp_path / "out", tasks=("acuity",), renderer="blank", settings={"canvas": canvas})
-    Generated().build(replace(options, out=tmp_path / "bank"))
-    for source in (str(tmp_path / "bank"), "thresholds"):  # a set, and one that is not built yet
-        study = estimate_study([source], ["fake:threshold=8"], ["vanilla"], options, Machines(1, 1, 1), RemoteService())
-        assert [(step.count, step.unit) for step in study.steps if step.kind == "ask"] == [(most, "items")]
 
 
 def test_a_run_on_one_canvas_has_no_such_section(tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from snellen.core.response import Response
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import read_run_card
-from snellen.core.suite import BuildOptions, Trial
-from snellen.exam.estimate import Machines, RemoteService, estimate_study
+from snellen.core.suite import Trial
 from snellen.exam.run import run
 from snellen.runs.preview import scheduled
 from snellen.runs.replay import replay
@@ -175,13 +174,6 @@ def test_a_schedule_asks_new_exemplars_and_all_controls(items: ItemSet) -> None:
     assert len(set(ids)) == len(ids) == ANSWERS + CONTROLS
     assert sum(items.by_id[name].factors["control"] == "yes" for name in ids) == CONTROLS
     assert scheduled(schedule(of_task)(trials[::-1])) == asked_trials
-
-
-def test_estimates_count_what_is_asked_of_a_bank(items: ItemSet) -> None:
-    machines, options = Machines(1, 2, 2), BuildOptions(Path("unused"))
-    subjects, service = ["chat:openai/gpt-4o"], RemoteService()
-    estimate = estimate_study([str(items.root)], subjects, ["vanilla"], options, machines, service, stated=True)
-    assert [step.count for step in estimate.steps if step.kind == "ask"] == [2 * MOST_ITEMS]
 
 
 def test_recorded_answers_to_the_whole_bank_are_scored(tmp_path: Path, items: ItemSet) -> None:
