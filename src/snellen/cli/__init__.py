@@ -16,8 +16,8 @@ GARBAGE_THRESHOLDS = (50_000, 20, 20)
 
 
 FORMER = {
-    "estimate": "`snellen build SUITE --plan` prints images, time and disk space, and `snellen run` calls, tokens and cost "
-    "before it asks a paid model",
+    "estimate": "`snellen build SUITE --plan` prints images, time and disk space, and `snellen run` calls, tokens and "
+    "cost before it asks a paid model",
 }
 """Commands of version 0.1 that were removed, with what to do instead."""
 
