@@ -311,24 +311,6 @@ def show(
 
 
 @app.command()
-def quiz(
-    itemset: Annotated[str, typer.Argument(help="Item set or suite.")],
-    out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
-    condition: OneCondition = "vanilla",
-    difficulty: Annotated[
-        str, typer.Option(help="Ask items of this difficulty (if they have one): a level, not-hard or all.")
-    ] = "not-hard",
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Spot-check answer keys: write a question sheet without keys, then compare answers.csv with them."""
-    from snellen.cli.quiz import quiz as do
-
-    do(itemset, out, n, condition, seed, difficulty, as_json)
-
-
-@app.command()
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,

@@ -245,7 +245,7 @@ def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
     most = max(answers.values())
     notes = [
         f"{count} images of {len(classes)} classes of your own, with unchanged bytes; not screened by judges",
-        "the truth comes from folders or the CSV; check it with `snellen quiz`",
+        "the truth comes from folders or the CSV; check it with `snellen study build ITEMSET --design check-keys`",
         CLAIM,
     ]
     if len(tasks) > 1:
