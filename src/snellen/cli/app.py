@@ -558,18 +558,6 @@ def sight(
     do(subject, out, seed, as_json)
 
 
-@app.command()
-def contamination(
-    public: Annotated[str, typer.Argument(help="Run about the public set (folder or URL), or RUN:SUBJECT.")],
-    sealed: Annotated[str, typer.Argument(help="Run of the same subject about a sealed set of the same recipe.")],
-    as_json: Json = False,
-) -> None:
-    """Look for a sign that a subject was trained on a public item set: better scores there than on a sealed one."""
-    from snellen.cli.contamination import contamination as do
-
-    do(public, sealed, as_json)
-
-
 @app.command("blind-baseline")
 def blind_baseline(
     name: Annotated[str, typer.Argument(metavar="itemset", help="Item set, or a suite (for its generated items).")],
