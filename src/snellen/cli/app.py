@@ -18,7 +18,6 @@ from snellen.cli.options import (
     Full,
     Inputs,
     Json,
-    Lenient,
     MaxItems,
     OneCondition,
     Quality,
@@ -206,7 +205,6 @@ def build(
         list[str], typer.Option("--map", help="Columns of a table: question=prompt,answer=key … (default: by name).")
     ] = [],  # noqa: B006
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
-    lenient: Lenient = False,
     allow_unmatched: Annotated[
         bool,
         typer.Option(
@@ -237,7 +235,7 @@ def build(
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
             allow_unmatched=allow_unmatched, parts=part_count,
-            settings=[*settings, *(["reading=lenient"] if lenient else [])],
+            settings=settings,
         )  # fmt: skip
 
 

@@ -37,10 +37,6 @@ Executor = Annotated[
     typer.Option("--executor", help="Where to run: local, or ray (RAY_ADDRESS, or a cluster on this machine)."),
 ]
 
-Lenient = Annotated[
-    bool, typer.Option("--lenient", help="Accept released answers in a different notation (reading=lenient).")
-]
-
 
 def cores(workers: int | None) -> int:
     """The number of workers, by default one per core available to this process."""
