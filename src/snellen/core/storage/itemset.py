@@ -388,6 +388,8 @@ def read_itemset(
             rows_digest.add(row)
         if rows_digest.digest() != content_hash:
             raise SnellenError(f"{path}: the rows do not match the card (content_hash); build the item set again")
+    if (card.items, card.counts) != (len(items), _counts(items.values())):
+        raise SnellenError(f"{root / card.file}: states other counts than its {len(items)} items; build it again")
     media = MediaFolder(root / "media")
     if verify:
         used = (
