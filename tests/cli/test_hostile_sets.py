@@ -302,7 +302,7 @@ def test_images_that_are_not_regular_files_are_not_read(
         ("run/box_units.json", (2, 0, 2)),
         ("run/judgements/a", (2, 0, 2)),
         ("run/parts/0009.jsonl", (2, 2, 2)),
-        ("run/scores.x.parquet", (2, 2, 2)),
+        ("run/scores.published.parquet", (2, 2, 0)),
     ],
 )
 def test_no_other_file_of_a_strangers_folder_is_opened(

@@ -17,7 +17,6 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import recover, run
-from snellen.exam.sealing import build_sealed, make_seal, reveal
 from snellen.reports.loading import load_run
 from snellen.runs.blind import blind_card
 from snellen.suites import SUITES
@@ -100,22 +99,6 @@ def test_a_reading_by_another_parser_is_counted_and_no_forgery(
                 continue
             assert verify(str(root), 0, None, None, None) == 1
             assert "2 replies are read otherwise, perhaps another version" in capsys.readouterr().out
-
-
-def test_changed_blind_scores_of_a_sealed_set_are_found(tmp_path: Path) -> None:
-    """Also before any digest: those of a generated recipe are in the package, and decide grades."""
-    options = BuildOptions(
-        Path(), n=2, tasks=("category-building",), renderer="toy", size=(120, 90), allow_unmatched=True,
-        show_progress=False,
-    )  # fmt: skip
-    seal = make_seal(SUITES.get("combo"), options)
-    sealed = build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
-    reveal(seal, sealed.root)
-    assert sealed.blind is not None
-    lower = sealed.blind.scores[0].model_copy(update={"value": 0.0})
-    write_blind(sealed.root, sealed.blind.model_copy(update={"scores": (lower, *sealed.blind.scores[1:])}))
-    with pytest.raises(SnellenError, match=r"blind\.json"):
-        verify(str(sealed.root), 0, None, None, None)
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import decided_rows, read_image_recipes, rows_hash
-from snellen.core.storage.itemset import BlindCard, BlindScore, ItemSet, items_files
+from snellen.core.storage.itemset import BlindCard, BlindScore, ItemSet, counts_of, items_files
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import RunCard, read_responses
 from snellen.core.storage.seal import SEALED, Seal
@@ -37,6 +37,8 @@ from snellen.runs.blind import recipe_card
 from snellen.runs.replay import replay
 from snellen.runs.score import own_scores
 
+READ = frozenset(("prediction", "outcome", "form", "value"))
+"""Columns of scores that depend on how a reply is read."""
 Key: TypeAlias = tuple[str, str, str, str, str]
 TOLERANCE = 1e-9
 """Largest relative or absolute difference of a score computed again, since processors differ in the last digits."""
@@ -51,7 +53,9 @@ BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
 
 
 def check_rows(items: ItemSet) -> bool:
-    """Compare the rows and the recipes of the images with `rows_hash`; False if it cannot be checked."""
+    """Compare the rows with the card's counts, and with the recipes of images with `rows_hash`; False if it cannot."""
+    if items.card.counts != counts_of(items.items):
+        raise SnellenError(f"{items.root / items.card.file}: other counts than those of its items; build it again")
     recipes = read_image_recipes(items.root)
     if items.card.source == "generated" and not recipes:
         return False
@@ -233,9 +237,10 @@ def check_scores(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> tup
         columns = list(table.columns)
         rows, others = (scores[columns].itertuples(index=False, name=None) for scores in (table, again))
         for row, other in zip(rows, others, strict=True):
-            if (odd := next((n for n, cell in enumerate(row) if not _is_same(cell, other[n])), None)) is not None:
-                about = dict(zip(columns, row, strict=True))
-                if columns[odd] in ("prediction", "form") and not is_same_parser(card):  # what follows depends on it
+            if differing := [n for n, cell in enumerate(row) if not _is_same(cell, other[n])]:
+                odd, about = differing[0], dict(zip(columns, row, strict=True))
+                is_read = columns[odd] in ("prediction", "form") and {columns[n] for n in differing} <= READ
+                if is_read and not is_same_parser(card):
                     key = (about["subject"], about["condition"], str(about["repeat"]), about["item_id"])
                     changed[key] = f"item {about['item_id']!r}: {row[odd]:.60} then, {other[odd]:.60} now"
                     continue

@@ -44,7 +44,8 @@ from snellen.core.storage.run_digest import RunDigest, check_digest, read_digest
 from snellen.core.storage.runfolder import RunCard, read_run_card, tables_are_behind
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.seal import SEALED, read_revealed
-from snellen.core.storage.trees import code_digest, file_mark, tree_digest, tree_files
+from snellen.core.storage.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage.user_files import file_mark
 from snellen.core.suite import check_items
 from snellen.remote import is_url
 from snellen.reports.changes_page import LOWER, ChangeLine, change_lines, detection

@@ -10,8 +10,8 @@ from typing import Any
 from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.runfolder import read_run_card
-from snellen.core.storage.trees import code_digest, file_mark, tree_digest, tree_files
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+from snellen.core.storage.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_text
 from snellen.remote import fetched
 
 STAMP = "stamp.json"

@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from snellen.core.hashing import digest
 from snellen.core.storage import files
-from snellen.core.storage.trees import code_digest, file_mark, marks_digest, tree_digest
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
+from snellen.core.storage.trees import code_digest, marks_digest, tree_digest
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 

@@ -18,7 +18,7 @@ from snellen.core.storage import files
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.trees import odd_file, tree_digest
-from snellen.core.storage.user_files import MAX_CARD_BYTES, file_digest, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
 
 TABLES = ("exchanges.parquet", "responses.parquet", "sent.parquet", "box_units.json", "judgements")
 """Files and folders of a run that the digest covers byte by byte, in addition to the parts."""
@@ -93,7 +93,7 @@ def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
     for path in (*part_files(root), *(root / name for name in TABLES if (root / name).exists())):
         if odd := odd_file(path):
             raise SnellenError(f"{odd}: not a regular file below 2 GB; a digest covers no others: remove it")
-        yield path.relative_to(root).as_posix(), tree_digest(path) if path.parent == root else file_digest(path)
+        yield path.relative_to(root).as_posix(), tree_digest(path) if path.parent == root else file_mark(path)
     if (root / SCORES).is_file():
         rows = ListDigest()
         for row in files.rows_of(files.read_table(root / SCORES)):

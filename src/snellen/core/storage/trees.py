@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from snellen.core.hashing import digest
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_digest, file_fault
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, file_mark
 
 LIBRARIES = ("jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyarrow", "scikit-learn", "scipy")
 """Packages whose versions may change a number or a figure."""
@@ -20,14 +20,6 @@ UNREAD = ("media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "_
 def tree_digest(path: Path) -> str:
     """A digest of a file, or of `tree_files` of a folder; a missing path has the digest of an empty list."""
     return digest([[str(file.relative_to(path)), file_mark(file)] for file in tree_files(path)])
-
-
-def file_mark(path: Path) -> str:
-    """SHA-256 of a regular file, or else the reason why it is not read."""
-    try:
-        return file_digest(path)
-    except OSError as error:
-        return error.strerror or type(error).__name__
 
 
 @functools.cache

@@ -36,25 +36,21 @@ def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
 
 def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
     """The bytes of a regular file. Raises OSError with the reason of `file_fault`."""
-    _refuse(path, limit)
+    if fault := file_fault(path, limit):
+        raise OSError(errno.EINVAL, fault, str(path))
     return path.read_bytes() if path.stat().st_size else b""  # some files in /proc state no size and never end
 
 
-def file_digest(path: Path, limit: int = MAX_LIST_BYTES) -> str:
-    """SHA-256 of a regular file, which is never whole in memory. Raises OSError with the reason of `file_fault`."""
-    _refuse(path, limit)
-    checksum = hashlib.sha256()
+def file_mark(path: Path) -> str:
+    """SHA-256 of a regular file, which is never whole in memory, or else the reason why it is not read."""
+    if fault := file_fault(path, MAX_LIST_BYTES):
+        return fault
+    checksum, left = hashlib.sha256(), path.stat().st_size
     with path.open("rb") as file:
-        left = os.fstat(file.fileno()).st_size
         while piece := file.read(min(left, _PIECE)):
             checksum.update(piece)
             left -= len(piece)
     return checksum.hexdigest()
-
-
-def _refuse(path: Path, limit: int) -> None:
-    if fault := file_fault(path, limit):
-        raise OSError(errno.EINVAL, fault, str(path))
 
 
 def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:

@@ -32,12 +32,12 @@ Measured on 10 scenes: at most 5.6 with Mitsuba's other variant or another quali
 """
 
 
-def drawn_here(info: Mapping[str, Any]) -> bool:
+def drawn_here(renderer: Mapping[str, Any]) -> bool:
     """True if the renderer on a set's card (`renderer_info`) draws on this machine the same pixels as it did there."""
-    if info.get("renderer") != "mitsuba":
+    if renderer.get("renderer") != "mitsuba":
         return True
     here = renderer_info(RenderSettings())
-    return all(info.get(name) == here[name] for name in ("variant", "versions", "llvm", "processor"))
+    return all(renderer.get(name) == here[name] for name in ("variant", "versions", "llvm", "processor"))
 
 
 def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
