@@ -24,9 +24,9 @@ from snellen.core.storage.itemset import ItemSet, items_files
 from snellen.core.storage.runfolder import RunCard, read_responses
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.suite import Suite
-from snellen.exam.run import scores_of
 from snellen.exam.sealing import built_again, refuse_other_seal
 from snellen.runs.blind import recipe_card
+from snellen.runs.judgements import scores_of
 from snellen.runs.replay import replay
 from snellen.runs.score import own_scores
 from snellen.suites import SUITES
