@@ -99,6 +99,31 @@ def test_questions_of_several_calls_have_a_target_and_no_prompt(tmp_path: Path) 
     assert [(example.prompt, example.target) for example in pupil.examples] == [(None, name) for name in [*RGB, "red"]]
 
 
+def test_training_items_that_cannot_be_learned_are_left_out_and_counted(tmp_path: Path) -> None:
+    """Of two test items with these images the one whose image cannot be read fails."""
+    built = colour_set(tmp_path / "set", 2)
+    bad = built.items[1].query[0].sha256
+
+    class Reader(Pupil):
+        def prepare(self, media: Sequence[Media], folder: MediaFolder) -> None:
+            if any(image.sha256 == bad for image in media):
+                raise OSError("image file is truncated")
+
+    def hide(view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        return replace(view, reply=replace(view.reply, keys=())) if view.item_id == "train-1" else view
+
+    teaching = [replace(built.items[n // 2], item_id=f"train-{n}", split="train") for n in range(3)]
+    write_itemset(tmp_path / "set", [*built.items, *teaching], source="generated", recipe={"seed": 1})
+    suite = suite_of(train_split="train", transforms=lambda item, context: (hide,))
+    lines, reader = list[str](), Reader(SubjectCard("own:reader"))
+    plan = Plan(read_itemset(tmp_path / "set"), suite, [arm(reader, suite)], notify=lines.append)
+    responses = ask(tmp_path / "run", plan)
+    assert [example.target for example in reader.examples] == ["red"]
+    assert [response.status for response in responses] == ["ok", "failed"]
+    assert "own:reader: 2 training items of task are left out: 1 × KeyError: 'red'" in lines[0]
+    assert "1 × OSError: image file is truncated" in lines[0]
+
+
 def test_a_target_uses_the_terms_of_the_reply(tmp_path: Path) -> None:
     image = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
     # An image of 40 x 20: x in shares is x / 40, y is y / 20.

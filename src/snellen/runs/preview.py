@@ -13,6 +13,7 @@ from snellen.analysis.deciding import turns
 from snellen.core.annotations import Annotations
 from snellen.core.box_units import sent_size
 from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage
 from snellen.core.prompt import Prompt
 from snellen.core.storage.itemset import ItemSet
@@ -21,9 +22,10 @@ from snellen.core.storage.runfolder import RunFolder, money
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.deciding import batches
+from snellen.runs.failures import fault_of
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.stopping import Budget
-from snellen.runs.views import lay_out_montages, show_items
+from snellen.runs.views import dialogue_groups, lay_out_montages, show_items
 from snellen.stimuli.transforms.montage import lay_out
 from snellen.subjects.chat import limits as providers
 from snellen.subjects.chat.limits import ImageSize, Limits
@@ -66,9 +68,12 @@ def first_calls(
         tested = select_test_items(task_items, task, settled, limit)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
-        views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media)
-        method = task.method(settled)
-        for trial in method.group([views[item.item_id] for item in tested]):
+        faults, method = dict[str, str](), task.method(settled)
+        views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media, faults)
+        groups = dialogue_groups(method, views.values(), faults)
+        if only in faults:
+            raise SnellenError(faults[only])
+        for trial in groups:
             ids = tuple(view.item_id for view in trial)
             if only is not None and only not in ids:
                 continue
@@ -174,7 +179,11 @@ def _image_size(
     width, height = sent_size(_sheet_size(image) if isinstance(image, Montage) else (image.width, image.height), max_px)
     if isinstance(image, Montage) or not (is_exact or is_sent_as_stored(image, media, limits, max_px)):
         return ImageSize(4 * width * height + 1000, width, height)
-    return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
+    try:
+        return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
+    except Exception as error:  # noqa: BLE001  # decoders may raise anything: the call will fail
+        fault_of(error)
+        return ImageSize(0, width, height)
 
 
 def _sheet_size(montage: Montage) -> tuple[int, int]:
@@ -203,9 +212,10 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
                 items = plan.items.task(task.id) if is_asked(arm.condition, task) else []
                 tested = select_test_items(items, task, condition, plan.limit)
                 context = ViewContext(condition, items, plan.annotations)
-                views = show_items(tested, context, task, plan.seed, media)
-                method = task.method(condition)
-                trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
+                faults, method = dict[str, str](), task.method(condition)
+                views = show_items(tested, context, task, plan.seed, media, faults)
+                trials = [Trial(group) for group in dialogue_groups(method, views.values(), faults)]
+                tested = [item for item in tested if item.item_id not in faults]
                 if task.schedule is None and arm.decide and items:
                     order = turns(plan.items, task, plan.max_items)
                     trials = [t for batch in batches(plan.items, task, trials, order, plan.max_items) for t in batch]
@@ -254,5 +264,5 @@ def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) ->
             return
         try:
             prompts, step = dialogue.send(received), step + len(prompts)
-        except StopIteration:
+        except Exception:  # noqa: BLE001  # the end, or a fault that the run reports
             return
