@@ -20,7 +20,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
-from snellen.core.subject import Prepares, Subject
+from snellen.core.subject import Base, Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
 from snellen.runs.deciding import BatchSchedule
 from snellen.runs.failures import CutOffs, FailureRate, LastingFailures, fault_of, summarize_failures
@@ -340,7 +340,8 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         images = {item.item_id: [*by_item[item.item_id].media()] for item in prepared if item.item_id in by_item}
         await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare_images, prepare, images, media, faults))
     examples = training_examples(train_items, by_item, method, runner.as_sent, faults)
-    if reasons := [faults[item.item_id] for item in train_items if item.item_id in faults]:
+    reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
+    if reasons and type(arm.subject).fit is not Base.fit:  # others learn nothing
         name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
         runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
     subject = arm.subject
