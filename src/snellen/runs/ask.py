@@ -210,14 +210,19 @@ class _ArmRunner:
             async with self.queue.gate, self._paid(subject, prompt):
                 sent, rng, error, is_lasting = prompt, stream("call", self.plan.seed, key), "", False
                 try:
-                    sent = self.as_sent(prompt)
+                    try:
+                        sent = self.as_sent(prompt)
+                    except Exception as fault:
+                        raise CallFailed(fault_of(fault)) from fault
                     reply = await self.shared.stop.bounded(lambda: subject.answer(sent, self.run.media, rng))
+                    if not isinstance(reply, Reply):
+                        raise TypeError(f"returned {type(reply).__name__} instead of a Reply")
                 except CallFailed as failure:
                     error, is_lasting = str(failure) or type(failure).__name__, failure.is_lasting
                 except (SnellenError, Unasked):  # a subject that cannot be used is bad input
                     raise
                 except Exception as fault:  # noqa: BLE001  # subjects may raise anything; all of it is a failed call
-                    error = fault_of(fault)
+                    reply, error = None, fault_of(fault)
                 reply = self.run.record(Exchange(key, digest, reply, error))
             self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
@@ -341,7 +346,7 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare_images, prepare, images, media, faults))
     examples = training_examples(train_items, by_item, method, runner.as_sent, faults)
     reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
-    if reasons and type(arm.subject).fit is not Base.fit:  # others learn nothing
+    if reasons and getattr(type(arm.subject), "fit", None) is not Base.fit:  # others learn nothing
         name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
         runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
     subject = arm.subject

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import cycle
@@ -60,7 +61,7 @@ def first_calls(
     annotations: Mapping[str, Annotations] | None = None,
 ) -> Iterator[Call]:
     """The first calls of every dialogue (or of those about item `only`), with montages drawn into `media`."""
-    settled = settle(condition, suite, card)
+    settled, faults, is_empty = settle(condition, suite, card), dict[str, str](), True
     for task in suite.tasks.values():
         task_items = items.task(task.id)
         if not task_items or not is_asked(condition, task):
@@ -68,18 +69,18 @@ def first_calls(
         tested = select_test_items(task_items, task, settled, limit)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
-        faults, method = dict[str, str](), task.method(settled)
+        method = task.method(settled)
         views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media, faults)
-        groups = dialogue_groups(method, views.values(), faults)
-        if only in faults:
-            raise SnellenError(faults[only])
-        for trial in groups:
+        for trial in dialogue_groups(method, views.values(), faults):
             ids = tuple(view.item_id for view in trial)
             if only is not None and only not in ids:
                 continue
             prompts = next(method.run(trial))
             for prompt in prompts:
                 yield Call(task.id, ids, lay_out_montages(prompt, media), _has_more_calls(task, prompts))
+                is_empty = False
+    if faults and is_empty:
+        raise SnellenError(faults.get(only or "", next(iter(faults.values()))))
 
 
 def _has_more_calls(task: Task, prompts: Sequence[Prompt]) -> bool:
@@ -161,10 +162,14 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
     images = [part for part in parts if not isinstance(part, str) and part not in videos]
     other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
-    for is_exact in (False, True):
-        sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
-        if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
-            break
+    sizes, fault = list[ImageSize](), None
+    try:
+        for is_exact in (False, True):
+            sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
+            if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
+                break
+    except Exception as error:  # noqa: BLE001  # the call will fail
+        fault_of(error)
     tokens = sum(len(text) // CHARACTERS_A_TOKEN for text in texts)
     tokens += sum(providers.image_tokens(model, size.width, size.height) for size in sizes)
     return tokens + round(sum(providers.VIDEO_TOKENS_PER_S * video.seconds for video in videos)), fault
@@ -179,11 +184,7 @@ def _image_size(
     width, height = sent_size(_sheet_size(image) if isinstance(image, Montage) else (image.width, image.height), max_px)
     if isinstance(image, Montage) or not (is_exact or is_sent_as_stored(image, media, limits, max_px)):
         return ImageSize(4 * width * height + 1000, width, height)
-    try:
-        return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
-    except Exception as error:  # noqa: BLE001  # decoders may raise anything: the call will fail
-        fault_of(error)
-        return ImageSize(0, width, height)
+    return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
 
 
 def _sheet_size(montage: Montage) -> tuple[int, int]:
@@ -223,8 +224,9 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
                     trials = scheduled(arm.schedule_of(task, tested)(trials))
                 for trial in trials:
                     key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)
-                    for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
-                        yield arm, bool(arm.decide) or arm.is_adaptive(task), is_recorded, prompt, media
+                    with suppress(Exception):  # a fault of the items, which the run reports
+                        for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
+                            yield arm, bool(arm.decide) or arm.is_adaptive(task), is_recorded, prompt, media
                 for trial in _not_drawn(plan, trials) if arm.decide else ():
                     yield from ((arm, True, False, prompt, media) for prompt in next(method.run(trial.views)))
 
@@ -264,5 +266,5 @@ def _calls_of(dialogue: Dialogue, subject: Subject, run: RunFolder, key: str) ->
             return
         try:
             prompts, step = dialogue.send(received), step + len(prompts)
-        except Exception:  # noqa: BLE001  # the end, or a fault that the run reports
+        except StopIteration:
             return
