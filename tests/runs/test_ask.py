@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import math
 import re
 from collections.abc import Generator, Sequence
@@ -31,7 +30,7 @@ from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.score import damaged_scores, own_scores, read_scores, score, write_scores
 from snellen.runs.stopping import BudgetSpent
-from tests.helpers.journey import Says, arm, colour_set, looker, says, suite_of, tabulate, value, watched
+from tests.helpers.journey import arm, colour_set, looker, says, suite_of, tabulate, value, watched
 from tests.helpers.refusals import assert_refused
 
 
@@ -252,7 +251,7 @@ def test_calls_of_subjects_without_prices_need_no_budget(tmp_path: Path, built: 
     assert cost_by_subject(tmp_path / "run") == {}
 
 
-@pytest.mark.parametrize("step", ["transform", "presenter", "sheet", "reply", "subject", "decline", "schedule"])
+@pytest.mark.parametrize("step", ["transform", "presenter", "sheet", "reply", "subject", "schedule"])
 def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Path, built: ItemSet, step: str) -> None:
     broken, calls = [step], list[list[str]]()
 
@@ -278,11 +277,6 @@ def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Pat
             check("reply", *views)
             return texts
 
-    class Answers(Says):
-        def declines(self, prompt: Prompt) -> str | None:
-            check("decline", *prompt.views)
-            return None
-
     def reply(prompt: Prompt) -> str:
         calls.append([view.item_id for view in prompt.views])
         check("subject", *prompt.views)
@@ -296,7 +290,7 @@ def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Pat
     method = Sheet(4, present_sheet) if step == "sheet" else Later(present)
     suite = suite_of(transforms=lambda item, context: (transform,), method=lambda condition: method)
     schedule = in_two if step == "schedule" else all_trials
-    arms = [arm(Answers(SubjectCard("own:answers"), reply), suite, schedule=schedule)]
+    arms = [arm(says("own:answers", reply), suite, schedule=schedule)]
     responses = ask(tmp_path / "run", Plan(built, suite, arms))
     failed = [response for response in responses if response.status == "failed"]
     assert sorted(r.item_id for r in failed) == (["001", "002", "003"] if step == "schedule" else ["001"])
@@ -305,15 +299,6 @@ def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Pat
     assert step != "sheet" or calls == [["000", "002", "003"]]
     broken.clear()
     assert {response.status for response in ask(tmp_path / "run", Plan(built, suite, arms))} == {"ok"}
-
-
-def test_a_full_disk_is_no_items_fault(tmp_path: Path, built: ItemSet) -> None:
-    def fill(view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    suite = suite_of(transforms=lambda item, context: (fill,))
-    with pytest.raises(OSError, match="No space left"):
-        ask(tmp_path / "run", Plan(built, suite, [arm(looker(built), suite)]))
 
 
 def test_responses_are_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:

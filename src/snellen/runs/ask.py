@@ -23,19 +23,19 @@ from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_
 from snellen.core.subject import Base, Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
 from snellen.runs.deciding import BatchSchedule
-from snellen.runs.failures import CutOffs, FailureRate, LastingFailures, fault_of, summarize_failures
+from snellen.runs.failures import (
+    CutOffs,
+    FailureRate,
+    LastingFailures,
+    fault_of,
+    summarize_failures,
+    without_faults,
+)
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.preview import expected_cost
 from snellen.runs.score import primary_score
 from snellen.runs.stopping import Budget, BudgetSpent, RunStop, Unasked
-from snellen.runs.views import (
-    dialogue_groups,
-    lay_out_montages,
-    prepare_images,
-    reply_as_sent,
-    show_items,
-    training_examples,
-)
+from snellen.runs.views import lay_out_montages, reply_as_sent, show_items, training_example
 
 T = TypeVar("T")
 AHEAD = 3
@@ -215,14 +215,12 @@ class _ArmRunner:
                     except Exception as fault:
                         raise CallFailed(fault_of(fault)) from fault
                     reply = await self.shared.stop.bounded(lambda: subject.answer(sent, self.run.media, rng))
-                    if not isinstance(reply, Reply):
-                        raise TypeError(f"returned {type(reply).__name__} instead of a Reply")
                 except CallFailed as failure:
                     error, is_lasting = str(failure) or type(failure).__name__, failure.is_lasting
                 except (SnellenError, Unasked):  # a subject that cannot be used is bad input
                     raise
                 except Exception as fault:  # noqa: BLE001  # subjects may raise anything; all of it is a failed call
-                    reply, error = None, fault_of(fault)
+                    error = fault_of(fault)
                 reply = self.run.record(Exchange(key, digest, reply, error))
             self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
@@ -342,23 +340,30 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
         prepare = arm.subject.prepare
         # Of a task with its own schedule most test items are never asked.
         prepared = train_items if task.schedule is not None else [*views.tested, *train_items]
-        images = {item.item_id: [*by_item[item.item_id].media()] for item in prepared if item.item_id in by_item}
-        await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare_images, prepare, images, media, faults))
-    examples = training_examples(train_items, by_item, method, runner.as_sent, faults)
+        images = [i for item in prepared if item.item_id in by_item for i in by_item[item.item_id].media()]
+        try:
+            await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
+        except (SnellenError, Unasked):
+            raise
+        except Exception:  # noqa: BLE001  # the calls about such an image will fail
+            pass
+    solvable = {item.item_id: item for item in train_items if item.item_id in by_item}
+    examples = without_faults(
+        lambda item: training_example(by_item[item.item_id], item.answer, method, runner.as_sent), solvable, faults
+    )
     reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
     if reasons and getattr(type(arm.subject), "fit", None) is not Base.fit:  # others learn nothing
         name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
         runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
     subject = arm.subject
     try:
-        subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
+        subject = await runner.shared.stop.bounded(lambda: arm.subject.fit([*examples.values()], media))
     except (SnellenError, Unasked):
         raise
     except Exception as error:  # noqa: BLE001  # subjects may raise anything
         faults |= dict.fromkeys(by_item, f"training failed: {fault_of(error)}")
-    groups = dialogue_groups(method, [by_item[i.item_id] for i in views.tested if i.item_id not in faults], faults)
-    groups += [(item.view(),) for item in views.tested if item.item_id in faults]
-    trials = list(map(Trial, groups))
+    groups = method.group([by_item[item.item_id] for item in views.tested if item.item_id not in faults])
+    trials = [*map(Trial, groups), *(Trial((item.view(),)) for item in views.tested if item.item_id in faults)]
     if runner.plan.is_replay:  # recorded answers to a sheet are one trial each
         ids = runner.run.trial_ids(arm.key(subject.card.fingerprint(), ""))
         trials = [part for trial in trials for part in ([trial] if trial.trial_id in ids else singles(trial))]

@@ -7,7 +7,6 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from errno import EACCES, EDQUOT, EIO, EMFILE, ENOSPC, EROFS
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,8 +15,6 @@ from snellen.core.prompt import Reply
 
 Entry = TypeVar("Entry")
 Made = TypeVar("Made")
-MACHINE = (ENOSPC, EDQUOT, EIO, EROFS, EACCES, EMFILE)
-"""Error numbers of the system that no item is to blame for."""
 MAX_ALIKE = 3
 """Equal failures, without a reply between them, that end a subject (lasting ones) or an arm (refused requests)."""
 WINDOW, MAX_RATE = 50, 0.5
@@ -37,13 +34,7 @@ def failure_kind(reason: str) -> str:
 
 
 def fault_of(error: Exception) -> str:
-    """The reason why one item fails by an unexpected error, with its type and the line of code.
-
-    Raises the error if the machine is at fault, such as a full disk: then the run ends, and nothing is lost.
-    """
-    cause = error.__cause__ or error
-    if isinstance(cause, OSError) and cause.errno in MACHINE:
-        raise error
+    """The reason why one item fails by an unexpected error, with its type and the line of code."""
     if isinstance(error, SnellenError):
         return f"bad item: {error}"
     line = traceback.extract_tb(error.__traceback__)[-1]

@@ -23,10 +23,9 @@ from snellen.core.storage.runfolder import RunFolder, money
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Task, Trial, ViewContext, settle
 from snellen.runs.deciding import batches
-from snellen.runs.failures import fault_of
 from snellen.runs.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.runs.stopping import Budget
-from snellen.runs.views import dialogue_groups, lay_out_montages, show_items
+from snellen.runs.views import lay_out_montages, show_items
 from snellen.stimuli.transforms.montage import lay_out
 from snellen.subjects.chat import limits as providers
 from snellen.subjects.chat.limits import ImageSize, Limits
@@ -71,7 +70,7 @@ def first_calls(
             continue
         method = task.method(settled)
         views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media, faults)
-        for trial in dialogue_groups(method, views.values(), faults):
+        for trial in method.group([*views.values()]):
             ids = tuple(view.item_id for view in trial)
             if only is not None and only not in ids:
                 continue
@@ -163,13 +162,11 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
     other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
     sizes, fault = list[ImageSize](), None
-    try:
+    with suppress(Exception):  # the call will fail
         for is_exact in (False, True):
             sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
             if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
                 break
-    except Exception as error:  # noqa: BLE001  # the call will fail
-        fault_of(error)
     tokens = sum(len(text) // CHARACTERS_A_TOKEN for text in texts)
     tokens += sum(providers.image_tokens(model, size.width, size.height) for size in sizes)
     return tokens + round(sum(providers.VIDEO_TOKENS_PER_S * video.seconds for video in videos)), fault
@@ -215,7 +212,7 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
                 context = ViewContext(condition, items, plan.annotations)
                 faults, method = dict[str, str](), task.method(condition)
                 views = show_items(tested, context, task, plan.seed, media, faults)
-                trials = [Trial(group) for group in dialogue_groups(method, views.values(), faults)]
+                trials = [Trial(group) for group in method.group([*views.values()])]
                 tested = [item for item in tested if item.item_id not in faults]
                 if task.schedule is None and arm.decide and items:
                     order = turns(plan.items, task, plan.max_items)

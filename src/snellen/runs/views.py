@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,14 +10,13 @@ import numpy as np
 
 from snellen.core.box_units import PIXELS, sent_size
 from snellen.core.condition import Condition, parse_conditions
-from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Item, Media, Montage, Part, ReplySpec, View
+from snellen.core.item import Affine, Item, Montage, Part, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, settle
-from snellen.runs.failures import fault_of, without_faults
+from snellen.runs.failures import without_faults
 from snellen.stimuli.transforms.montage import lay_out
 
 LEARNER = SubjectCard("head:new")
@@ -34,34 +33,20 @@ def show_items(
 ) -> dict[str, View]:
     """Views of items by item id. A transform's draws depend only on seed and stimulus, so that all arms share them.
 
-    With `faults`, items that cannot be shown are left out, and it gets the reasons; without, their errors are raised.
+    With `faults`, items that cannot be shown or asked alone are left out, and it gets the reasons; without, errors are
+    raised.
     """
+    method = None if faults is None else task.method(context.condition)
 
     def show(item: Item) -> View:
         view = item.view()
         for transform in task.transforms(item, context):
             view = transform(view, media, transform_stream(seed, item, transform))
+        if method is not None:
+            next(method.run((view,)))
         return view
 
     return without_faults(show, {item.item_id: item for item in items}, faults)
-
-
-def dialogue_groups(method: Method, views: Iterable[View], faults: dict[str, str]) -> list[tuple[View, ...]]:
-    """The views of each dialogue. Those that cannot be presented are left out, and `faults` gets the reasons."""
-    groups = list[tuple[View, ...]]()
-    for group in method.group(list(views)):
-        try:
-            next(method.run(group))
-        except Exception as error:  # noqa: BLE001  # code of suites may raise anything
-            alone, guilty = {view.item_id: (view,) for view in group}, dict[str, str]()
-            if len(group) > 1:
-                without_faults(lambda single: next(method.run(single)), alone, guilty)
-            guilty = guilty or dict.fromkeys(alone, fault_of(error))
-            faults |= guilty
-            groups += method.group([view for view in group if view.item_id not in guilty])
-        else:
-            groups.append(group)
-    return groups
 
 
 def reply_as_sent(view: View, card: SubjectCard) -> ReplySpec:
@@ -82,37 +67,6 @@ def training_example(
     prompts = next(method.run((view,)))
     prompt = as_sent(prompts[0]) if len(prompts) == 1 and prompts[0].views == (view,) else None
     return TrainingExample(view, answer, prompt, view.reply.write(answer))
-
-
-def training_examples(
-    items: Sequence[Item],
-    views: Mapping[str, View],
-    method: Method,
-    as_sent: Callable[[Prompt], Prompt],
-    faults: dict[str, str] | None,
-) -> list[TrainingExample]:
-    """`training_example` of each item that has a view; `faults` as in `show_items`."""
-    by_id = {item.item_id: item for item in items if item.item_id in views and item.item_id not in (faults or ())}
-
-    def make(item: Item) -> TrainingExample:
-        return training_example(views[item.item_id], item.answer, method, as_sent)
-
-    return list(without_faults(make, by_id, faults).values())
-
-
-def prepare_images(
-    prepare: Callable[[list[Media], MediaFolder], None],
-    images: Mapping[str, list[Media]],
-    media: MediaFolder,
-    faults: dict[str, str],
-) -> None:
-    """Have a subject compute what it needs of items' images. Where it fails, `faults` gets the reasons by item."""
-    try:
-        prepare([image for several in images.values() for image in several], media)
-    except SnellenError:
-        raise
-    except Exception:  # noqa: BLE001  # subjects may raise anything
-        without_faults(lambda several: prepare(several, media), images, faults)
 
 
 def learner_condition(suite: Suite, written: str = "vanilla") -> Condition:
@@ -140,7 +94,10 @@ def solved_examples(
     def as_sent(prompt: Prompt) -> Prompt:
         return lay_out_montages(prompt, media)
 
-    return training_examples(items, views, method, as_sent, faults)
+    def solve(item: Item) -> TrainingExample:
+        return training_example(views[item.item_id], item.answer, method, as_sent)
+
+    return [*without_faults(solve, {item.item_id: item for item in items if item.item_id in views}, faults).values()]
 
 
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:
