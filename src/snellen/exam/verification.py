@@ -31,9 +31,9 @@ from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
 from snellen.core.suite import Suite
-from snellen.exam.run import scores_of
 from snellen.exam.sealing import built_again, refuse_other_seal
 from snellen.runs.blind import recipe_card
+from snellen.runs.judgements import scores_of
 from snellen.runs.replay import replay
 from snellen.runs.score import own_scores
 
