@@ -148,7 +148,7 @@ def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, An
         "variant": engine.variant,
         "versions": dict(engine.versions),
         "llvm": Path(engine.libllvm).name if engine.libllvm else None,
-        "processor": _processor(),
+        **({"processor": _processor()} if engine.renderer == "mitsuba" else {}),
         "threads_per_worker": threads_per_worker(workers) if engine.variant == LLVM_VARIANT else 1,
         "samples_per_pixel": settings.samples_per_pixel,
         "glass_samples_per_pixel": settings.glass_samples_per_pixel,
