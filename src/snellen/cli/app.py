@@ -250,7 +250,7 @@ def verify(
     """Check an item set or a run: hashes, seal, replies, scores, and the published digest."""
     from snellen.cli.verification import verify as do
 
-    do(address, rebuild, items, digest, commitment)
+    raise typer.Exit(do(address, rebuild, items, digest, commitment))
 
 
 @app.command()

@@ -334,9 +334,20 @@ def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]
 
 
 def printed_number(
-    task: str, metric: str, subject: str, value: float, source: str, *, factor: str = "", level: str = ""
+    task: str,
+    metric: str,
+    subject: str,
+    value: float,
+    source: str,
+    *,
+    factor: str = "",
+    level: str = "",
+    decimals: int | None = None,
 ) -> dict[str, Any]:
-    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row."""
+    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row.
+
+    `decimals` is the number of decimals of `value` in print: 3 for 99.5 %, given as 0.995. None: as many as it has.
+    """
     return {
         "task": task,
         "metric": metric,
@@ -344,6 +355,7 @@ def printed_number(
         "factor": factor,
         "level": level,
         "value": value,
+        "decimals": decimals,
         "source": source,
     }
 

@@ -1,19 +1,20 @@
 """Absolute depth: the distance of the closest point of a thing, in bins of one metre (appendix A.2).
 
 An image may have questions about several things of one class: a box shows which is meant. All questions of a dataset
-offer the same bins, those that remain after classes and bins have been balanced.
+offer the same bins, those that remain after classes and bins have been balanced, unless there are more than letters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.curation.draws import grouped
+from snellen.curation.draws import draw_options, grouped
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm, is_generated
@@ -111,10 +112,14 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """An item about the distance bin of the closest point."""
+    """An item about the distance bin of the closest point: all bins in order, or as many as there are letters."""
     truth, scene_type = candidate.truth, SCENE_TYPES[candidate.origin.source]
+    depth_m, bins = truth["depth_m"], truth["bins"]
+    if len(bins) > len(ascii_uppercase):
+        drawn = draw_options(depth_bin(depth_m), bins, len(ascii_uppercase), rng)
+        bins = [name for name in bins if name in drawn]
     return absolute_depth_item(
-        item_source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
+        item_source, truth["name"], truth["box"], depth_m=depth_m, bins=bins, scene_type=scene_type
     )
 
 

@@ -24,7 +24,7 @@ from snellen.analysis.run_view import (
     simulated_last,
     units_by_task,
 )
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.section import ReportSection, Run, has_paper_images
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
@@ -69,7 +69,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from refusals_and_names.sections(run)
     yield from judge_report.sections(run)
     yield from set_statistics(run)
-    yield as_printed()
+    yield as_printed(has_paper_images(run))
 
 
 # Table 1
@@ -142,8 +142,8 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
     return " ".join(sentences)
 
 
-def as_printed() -> ReportSection:
-    """Table 1 as printed, with the means of eight and of nine columns."""
+def as_printed(paper_images: bool = False) -> ReportSection:
+    """Table 1 as printed, with the means of eight and of nine columns. `paper_images`: the items are the paper's."""
     camera = {f"{name} (camera-ready)": row for name, row in CAMERA_READY.items()}
     lines = []
     for name, row in {"Chance": CHANCE, "Human": HUMAN, **TABLE_1, **camera}.items():
@@ -154,7 +154,7 @@ def as_printed() -> ReportSection:
         "Percent as printed. The footnote of Table 1 excludes VID from its averages, but in the preprint those of "
         "models and people are means of nine columns; only that of chance, which has no ninth, is a mean of eight. The "
         "camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers are from "
-        "other images and subjects than those examined here."
+        f"{'other' if paper_images else 'other images and'} subjects than those examined here."
     )
     means = ["mean of eight", "mean of nine"]
     names = ["", *COLUMNS, "printed average", *means, "average in the camera-ready"]
