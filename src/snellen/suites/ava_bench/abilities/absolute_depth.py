@@ -206,7 +206,7 @@ CLOSENESS_BY_LOWER_EDGE = (0.0613, 0.2746, 0.0710)
 to 900 generated items of version 1, where it has 89 % of the bins right; with the cameras of version 2 17 %."""
 
 
-def _by_frames(item: Item) -> str | None:
+def _by_boxes_only(item: Item) -> str | None:
     """The bin of the distance at which a thing on the floor has its lower edge there; None if no box is known."""
     if "red" not in item.regions or not item.options:
         return None
@@ -233,7 +233,7 @@ ABSOLUTE_DEPTH = Ability(
     boxes=("red",),
     is_named=is_generated,
     padded=True,
-    frames=_by_frames,
+    boxes_only=_by_boxes_only,
     cheap_sight="a distance needs the size and the place of an object in the scene",
     meaning="the distance of an object from the camera",
     figure="Figure 24",
