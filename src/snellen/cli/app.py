@@ -196,8 +196,7 @@ def build(
     balance: Annotated[
         str | None,
         typer.Option(
-            help="Answer frequencies: paper (as in the paper) or answers (uniform). Default: answers for generated "
-            "items, otherwise paper."
+            help="Answer frequencies: paper, or uniform. Default: uniform for generated items, otherwise paper."
         ),
     ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
@@ -262,7 +261,7 @@ def seal(
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or answers (uniform).")] = None,
+    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or uniform.")] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")

@@ -148,8 +148,8 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
 
 def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
     note = (
-        "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of equality: it "
-        "differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard deviation of what "
+        "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of subjective "
+        "equality: it differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard deviation of what "
         "is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % credible intervals."
     )
     rows, panels = [], []
@@ -168,7 +168,7 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
         if curves:
             panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
     if rows:
-        table = pd.DataFrame(rows, columns=["task", "subject", "point of equality", "spread", "in words"])
+        table = pd.DataFrame(rows, columns=["task", "subject", "point of subjective equality", "spread", "in words"])
         figure = partial(figures.judgements, panels) if panels else None
         yield ReportSection("Bias and precision", note, table, figure, "bias")
 
@@ -178,7 +178,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
         "A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Slope is "
         "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the "
         "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong. Of "
-        "judgements the point of equality and the spread are given, and no slope."
+        "judgements the point of subjective equality and the spread are given, and no slope."
     )
     rows = []
     for task, thresholds in by_task.items():
