@@ -149,8 +149,9 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
 def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
     note = (
         "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of subjective "
-        "equality: it differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard deviation of what "
-        "is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % credible intervals."
+        "equality: it differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard "
+        "deviation of what is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % "
+        "credible intervals."
     )
     rows, panels = [], []
     for task, thresholds in by_task.items():
