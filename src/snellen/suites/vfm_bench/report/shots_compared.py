@@ -10,6 +10,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, value_range
 from snellen.analysis.people import is_study
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import delta, delta_above_chance, eta, eta_above_chance
@@ -49,11 +50,11 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Table 1 with Figure 3, and the same above chance if a subject cannot answer without demos."""
     gains = shot_gains(run, plain)
     if gains:
-        yield table_1(gains)
+        yield from table_1(gains)
         yield from above_chance(plain)
 
 
-def table_1(gains: Sequence[ShotGains]) -> ReportSection:
+def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
     """Subjects by shots, percent with interval, and the random policy."""
     shots = sorted({count for gain in gains for count in gain.rows})
     cells = [
@@ -83,14 +84,12 @@ def table_1(gains: Sequence[ShotGains]) -> ReportSection:
             " People answered at some numbers of shots only. Their accuracies have intervals over people and items, "
             "efficiency and effectiveness over items alone."
         )
-    frame = pd.DataFrame(cells, columns=["subject", "items", *map(_column_head, shots), "efficiency", "effectiveness"])
-    return ReportSection(
-        "Accuracy by shots (Table 1, Figure 3)", note, frame, partial(figures.by_shots, gains, chances), "table-1"
+    heads = ("1 shot" if count == 1 else f"{count} shots" for count in shots)
+    names, figure = (
+        ["subject", "items", *heads, "efficiency", "effectiveness"],
+        partial(figures.by_shots, gains, chances),
     )
-
-
-def _column_head(shots: int) -> str:
-    return f"{shots} shot" if shots == 1 else f"{shots} shots"
+    yield from table_section("Accuracy by shots (Table 1, Figure 3)", note, names, cells, "table-1", figure)
 
 
 def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
@@ -102,13 +101,11 @@ def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     for series in with_demos:
         scores = series.scored(k for k in series.shots if k > 0)
         arms = [scores, scores.drop_duplicates("item_id").assign(shots=0, value=lambda rows: rows["chance"])]
-        efficiency = derived_interval(
-            lambda curve, base: eta_above_chance(curve, base[0]), arms, "eta above chance", series.name
-        )
-        effectiveness = derived_interval(
-            lambda curve, base: delta_above_chance(curve, base[0]), arms, "delta above chance", series.name
-        )
-        derived = derived_cell(efficiency, "undefined: no gain"), derived_cell(effectiveness, "undefined")
+        numbers = [
+            derived_interval(lambda curve, base, f=f: f(curve, base[0]), arms, f"{name} above chance", series.name)
+            for name, f in (("eta", eta_above_chance), ("delta", delta_above_chance))
+        ]
+        derived = derived_cell(numbers[0], "undefined: no gain"), derived_cell(numbers[1], "undefined")
         cells.append([series.subject, percent(guess_accuracy(scores), 200), *derived])
     note = (
         "Encoders know no names and cannot answer without demos. Here exact chance on the scored items replaces the "
@@ -116,5 +113,4 @@ def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         f"Table 1. {MEANING}. Percent with 95 % interval."
     )
     names = ["subject", "chance", "efficiency above chance", "effectiveness above chance"]
-    frame = pd.DataFrame(cells, columns=names)
-    yield ReportSection("The same with chance instead of 0 shots", note, frame, None, "table-1-above-chance")
+    yield from table_section("The same with chance instead of 0 shots", note, names, cells, "table-1-above-chance")
