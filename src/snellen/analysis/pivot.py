@@ -91,6 +91,16 @@ def chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, cluste
     return f"{share_cell([float(answer == option) for answer in chosen], clusters)} ({percent(true, len(right))})"
 
 
+def position_cells(part: pd.DataFrame, options: Sequence[Sequence[str]], count: int) -> list[str]:
+    """A `chosen_cell` for each of `count` positions among the options offered with each answer; "" beyond the last."""
+    chosen, right = (
+        [keys.index(answer) for keys, answer in zip(options, part[column], strict=True)]
+        for column in ("prediction", "truth")
+    )
+    clusters, most = list(part["cluster_id"]), max(map(len, options))
+    return [chosen_cell(chosen, right, n, clusters) if n < most else "" for n in range(count)]
+
+
 def arms_beside_plain(run: Run, plain: Mapping[str, str]) -> Iterator[tuple[ReportArm, ReportArm, str]]:
     """(plain arm, arm that differs only in the axes of `plain`, the differing values), in the order of the run.
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import result_cell
-from snellen.analysis.run_view import response_key, response_keys, result_rows, rows_simulated_last, score_rows
+from snellen.analysis.pivot import table_section
+from snellen.analysis.run_view import ReportArm, response_key, response_keys, result_rows, rows_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run
+from snellen.core.subject import is_simulated
 from snellen.suites.vlm2_bench.scoring import TOP
 from snellen.suites.vlm2_bench.tasks import VIDEOS
 
@@ -21,21 +23,14 @@ def sections(run: Run) -> Iterator[ReportSection]:
         scores = score_rows(run, task)
         results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
         scores = scores[scores["judge"] != ""]
-        for (judge, subject, condition), rows in scores.groupby(["judge", "subject", "condition"], sort=False):
+        for key, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
+            judge, *arm = map(str, key)
             described = rows[[key in with_text for key in response_keys(rows)]]
-            outcomes = described["outcome"].value_counts()
-            counts = [
-                len(described),
-                len(rows) - len(described),
-                outcomes.get("no_answer", 0),
-                outcomes.get("failed", 0),
-            ]
-            of_judge = results[(results["judge"] == judge) & (results["subject"] == subject)]
-            levels = {str(row.level): row for row in of_judge[of_judge["condition"] == condition].itertuples()}
+            outcomes = (int((described["outcome"] == outcome).sum()) for outcome in ("no_answer", "failed"))
+            levels = rows_by_arm(results[results["judge"] == judge]).get(ReportArm(*arm), {})
             means = [result_cell(levels.get(level)) for level in (*TOP, "")]
-            lines.append([task, str(judge), str(subject), str(condition), *counts, *means])
-    if not lines:
-        return
+            counts = [len(described), len(rows) - len(described), *outcomes]
+            lines.append([task, judge, *arm, *counts, *means])
     note = (
         "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
         "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
@@ -44,8 +39,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
     )
     count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
-    frame = pd.DataFrame(
-        lines,
-        columns=["task", "judge", "subject", "condition", *count_names, *(f"mean {name}" for name in TOP), "both"],
-    )
-    yield ReportSection("Verdicts on descriptions of videos", note, rows_simulated_last(frame), None, "judge")
+    means = [*(f"mean {name}" for name in TOP), "both"]
+    names = ["task", "judge", "subject", "condition", *count_names, *means]
+    lines.sort(key=lambda line: is_simulated(str(line[2])))
+    yield from table_section("Verdicts on descriptions of videos", note, names, lines, "judge")

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-import pandas as pd
-
+from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vlm2_bench.report import figures
 from snellen.suites.vlm2_bench.tasks import TASKS
@@ -19,8 +18,6 @@ def set_statistics(run: Run) -> Iterator[ReportSection]:
     """Test questions by task, and the share of each format of answer."""
     counts = Counter(item.task for item in run.items.items if item.split == "test")
     by_task = [(task, counts[task]) for task in TASKS if counts[task]]
-    if not by_task:
-        return
     by_kind = Counter[str]()
     for task, count in by_task:
         by_kind[TASKS[task].kind] += count
@@ -35,8 +32,6 @@ def set_statistics(run: Run) -> Iterator[ReportSection]:
         f"{total:,} test questions of this item set by task; a statement that is true or false is one question, so a "
         f"pair is two. By format of the answer: {shares}."
     )
-    frame = pd.DataFrame(lines, columns=["cues", "task", "format", "questions", "percent"])
-    figure = partial(figures.set_statistics, by_task, by_format)
-    yield ReportSection(
-        "The item set: tasks and formats (Figure 4)", note, frame, figure, "set-statistics", detail=True
-    )
+    names = ["cues", "task", "format", "questions", "percent"]
+    title, figure = "The item set: tasks and formats (Figure 4)", partial(figures.set_statistics, by_task, by_format)
+    yield from table_section(title, note, names, lines, "set-statistics", figure, detail=True)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, percent_interval, points
 from snellen.analysis.people import is_study
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, simulated_last
 from snellen.analysis.section import ReportSection
 from snellen.core.seeds import stream
@@ -66,8 +67,6 @@ def below_people(units: Units) -> Iterator[ReportSection]:
     studies = [arm for arm in arms if is_study(arm.subject)]
     others = simulated_last(arm for arm in arms if not is_study(arm.subject))
     lines = [line for study in studies for arm in others for line in _lines(units, study, arm)]
-    if not lines:
-        return
     note = (
         "A subject's mean over tasks minus that of people, in points with 95 % interval: the column that Table 1 calls "
         "delta human. Both means are over the tasks of Table 1 that both answered, with equal weight per task, on the "
@@ -75,9 +74,8 @@ def below_people(units: Units) -> Iterator[ReportSection]:
         "not. There is no interval if the difference is the same for every question. The paper has all nine tasks and "
         "other people; rows with different tasks cannot be compared."
     )
-    heads = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
-    frame = pd.DataFrame(lines, columns=heads)
-    yield ReportSection("Difference from people (Table 1)", note, frame, None, "below-people")
+    names = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
+    yield from table_section("Difference from people (Table 1)", note, names, lines, "below-people")
 
 
 def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
