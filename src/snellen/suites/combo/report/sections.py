@@ -17,8 +17,8 @@ from snellen.analysis.people import is_study
 from snellen.analysis.pivot import (
     answers_by_arm,
     arms_beside_plain,
-    chosen_cell,
     level_lines,
+    position_cells,
     reference_lines,
     table_section,
 )
@@ -284,19 +284,13 @@ def perceived_dimensions(described: Sequence[DescribedImage]) -> Iterator[Report
 
 def positions(run: Run) -> Iterator[ReportSection]:
     """The frequency of each letter among the answers, whatever the right answer."""
-    tasks = {alignment.IMG2TEXT: "ABCD", alignment.TEXT2IMG: "ABCD", categories.TASK: "AB"}
+    tasks = (alignment.IMG2TEXT, alignment.TEXT2IMG, categories.TASK)
     offered = {response_key(r): r.reply_spec.offered for r in run.responses if r.task in tasks}
-    lines = []
-    for task, letters in tasks.items():
-        for arm, part in answers_by_arm(score_rows(run, task, "accuracy")):
-            options = [offered[key] for key in response_keys(part)]
-            chosen, right = (
-                [keys.index(answer) for keys, answer in zip(options, part[column], strict=True)]
-                for column in ("prediction", "truth")
-            )
-            clusters = list(part["cluster_id"])
-            cells = [chosen_cell(chosen, right, n, clusters) if n < len(letters) else "" for n in range(4)]
-            lines.append([*arm, task, len(part), *cells])
+    lines = [
+        [*arm, task, len(part), *position_cells(part, [offered[key] for key in response_keys(part)], 4)]
+        for task in tasks
+        for arm, part in answers_by_arm(score_rows(run, task, "accuracy"))
+    ]
     note = (
         "Percent of answers that chose each letter, with 95 % interval, and in parentheses the percentage for which it "
         "was right. A subject that always answers A has 100 in the first column, and is right half the time in "
