@@ -7,6 +7,7 @@ chance levels.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -17,15 +18,20 @@ import pandas as pd
 from snellen.analysis.cells import DASH, listing, points, result_cell
 from snellen.analysis.pivot import level_lines, reference_lines, table_section
 from snellen.analysis.run_view import (
+    ReportArm,
     divides,
+    response_key,
+    response_keys,
     result_rows,
     row_by_arm,
     rows_by_arm,
+    score_rows,
     scored,
     simulated_last,
     units_by_task,
 )
 from snellen.analysis.section import ReportSection, Run
+from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import unpaired_difference
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
@@ -43,20 +49,21 @@ from snellen.suites.vlm2_bench.published import (
 )
 from snellen.suites.vlm2_bench.report import (
     figures,
-    judge_report,
     methods_compared,
     refusals_and_names,
     response_bias,
 )
 from snellen.suites.vlm2_bench.report.methods_compared import Units
-from snellen.suites.vlm2_bench.report.set_statistics import set_statistics
 from snellen.suites.vlm2_bench.report.task_means import below_people, mean_of_tasks
+from snellen.suites.vlm2_bench.scoring import TOP
+from snellen.suites.vlm2_bench.tasks import TASKS, VIDEOS
 
 IMAGE_TASKS = 8
 """Number of `COLUMNS` before the column of open questions (VID)."""
 MIN_PAIRS = 5
 """Minimum pairs of every cue for one to be called the hardest."""
 CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
+FORMATS = {"true_false": "true or false", "integer": "number", "choice": "choice", "description": "description"}
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -69,7 +76,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from families(run)
     yield from response_bias.sections(run)
     yield from refusals_and_names.sections(run)
-    yield from judge_report.sections(run)
+    yield from verdicts(run)
     yield from set_statistics(run)
     yield as_printed()
 
@@ -227,3 +234,59 @@ def families(run: Run) -> Iterator[ReportSection]:
     )
     names = ["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"]
     yield from table_section("People and objects (Finding III)", note, names, lines, "people-objects")
+
+
+# Verdicts of judges (section 3.1) and the item set
+
+
+def verdicts(run: Run) -> Iterator[ReportSection]:
+    """One table for all judges, if there are verdicts."""
+    with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
+    lines = []
+    for task in VIDEOS:
+        scores = score_rows(run, task)
+        results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
+        scores = scores[scores["judge"] != ""]
+        for key, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
+            judge, *arm = map(str, key)
+            described = rows[[key in with_text for key in response_keys(rows)]]
+            outcomes = (int((described["outcome"] == outcome).sum()) for outcome in ("no_answer", "failed"))
+            levels = rows_by_arm(results[results["judge"] == judge]).get(ReportArm(*arm), {})
+            means = [result_cell(levels.get(level)) for level in (*TOP, "")]
+            counts = [len(described), len(rows) - len(described), *outcomes]
+            lines.append([task, judge, *arm, *counts, *means])
+    note = (
+        "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
+        "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
+        "(1 for PQ, 2 for PQP) with 95 % interval. The task's score is the mean of these two. A judge may be wrong: "
+        "draw a sample for people with `snellen judge RUN --sample FILE`, and compare their decisions with `snellen "
+        "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
+    )
+    count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
+    means = [*(f"mean {name}" for name in TOP), "both"]
+    names = ["task", "judge", "subject", "condition", *count_names, *means]
+    lines.sort(key=lambda line: is_simulated(str(line[2])))
+    yield from table_section("Verdicts on descriptions of videos", note, names, lines, "judge")
+
+
+def set_statistics(run: Run) -> Iterator[ReportSection]:
+    """Test questions by task, and the share of each format of answer."""
+    counts = Counter(item.task for item in run.items.items if item.split == "test")
+    by_task = [(task, counts[task]) for task in TASKS if counts[task]]
+    by_kind = Counter[str]()
+    for task, count in by_task:
+        by_kind[TASKS[task].kind] += count
+    by_format = [(name, by_kind[kind]) for kind, name in FORMATS.items() if by_kind[kind]]
+    total = sum(count for _, count in by_task)
+    lines = [
+        [figures.FAMILIES[task[:2]], task, FORMATS[TASKS[task].kind], count, f"{100 * count / total:.1f}"]
+        for task, count in by_task
+    ]
+    shares = ", ".join(f"{100 * count / total:.1f} % {name}" for name, count in by_format)
+    note = (
+        f"{total:,} test questions of this item set by task; a statement that is true or false is one question, so a "
+        f"pair is two. By format of the answer: {shares}."
+    )
+    names = ["cues", "task", "format", "questions", "percent"]
+    title, figure = "The item set: tasks and formats (Figure 4)", partial(figures.set_statistics, by_task, by_format)
+    yield from table_section(title, note, names, lines, "set-statistics", figure, detail=True)
