@@ -5,9 +5,10 @@ Printed numbers (`published.py`) are shown only by `--compare published`, never 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from snellen.analysis.cells import DASH, chance_range, percent, points, result_c
 from snellen.analysis.people import is_study
 from snellen.analysis.pivot import (
     answers_by_arm,
+    arm_parts,
     arms_beside_plain,
     level_lines,
     position_cells,
@@ -37,6 +39,7 @@ from snellen.analysis.run_view import (
     scored_units,
 )
 from snellen.analysis.section import ReportSection, Run
+from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
@@ -121,6 +124,8 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
     """Contact point and materials with and without solved examples, on the items of both arms."""
     lines, gains, units = [], [], scored_units(run, perception.TASK)
     for plain, with_examples, _ in arms_beside_plain(run, {"demos": "none"}):
+        if not {plain, with_examples} <= units.keys():
+            continue
         both = units[plain].join(units[with_examples]["value"].rename("value_with"), how="inner")
         questions = both.index.map(lambda name: run.items.by_id[name].factors["question"])
         for question in perception.IN_CONTEXT:
@@ -219,11 +224,16 @@ def _method_of(card: ArmCard | None, subject: str) -> str:
 
 def given_perception(run: Run, described: Sequence[DescribedImage]) -> Iterator[ReportSection]:
     """Category Building on items with all images described correctly in the deciding dimensions, and on the others."""
+    scores = score_rows(run, categories.TASK, "accuracy").dropna(subset="value")
+    by_response: dict[ResponseKey, list[DescribedImage]] = {}
+    for image in described:
+        by_response.setdefault((image.subject, image.condition, image.repeat, image.item_id), []).append(image)
+    perceived = [_perceived(run.items.by_id[key[-1]], by_response.get(key, [])) for key in response_keys(scores)]
     lines = []
-    for arm, answers in _answers_by_perception(run, described).items():
+    for arm, answers in arm_parts(scores.assign(perceived=perceived).dropna(subset="perceived")):
         cells: list[Any] = []
-        for part in (answers, [a for a in answers if a.perceived], [a for a in answers if not a.perceived]):
-            cells += [len(part), share_cell([a.score for a in part], [a.cluster for a in part])]
+        for part in (answers, answers[answers["perceived"] == 1], answers[answers["perceived"] == 0]):
+            cells += [len(part), share_cell(list(part["value"]), list(part["cluster_id"]))]
         lines.append([*arm, *cells])
     note = (
         "Category Building by subjects that first describe every image: percent right over all items, over items with "
@@ -234,30 +244,15 @@ def given_perception(run: Run, described: Sequence[DescribedImage]) -> Iterator[
     yield from table_section("Accuracy given correct perception", note, names, lines, "given-perception")
 
 
-class _Answer(NamedTuple):
-    """An answer's score, its cluster, and whether every image was described correctly in the deciding dimensions."""
+def _perceived(item: Item, images: Sequence[DescribedImage]) -> float:
+    """1 if every image was described correctly in the deciding dimensions, else 0.
 
-    score: float
-    cluster: str
-    perceived: bool
-
-
-def _answers_by_perception(run: Run, described: Sequence[DescribedImage]) -> dict[ReportArm, list[_Answer]]:
-    by_response: dict[ResponseKey, list[DescribedImage]] = {}
-    for image in described:
-        key = image.subject, image.condition, image.repeat, image.item_id
-        by_response.setdefault(key, []).append(image)
-    answers: dict[ReportArm, list[_Answer]] = {}
-    scores = score_rows(run, categories.TASK, "accuracy").dropna(subset="value")
-    for key, score, cluster in zip(response_keys(scores), scores["value"], scores["cluster_id"], strict=True):
-        subject, condition, _, item_id = key
-        item, images = run.items.by_id[item_id], by_response.get(key, [])
-        # If an image was not described, it is unknown whether it was perceived: the answer is left out of both groups.
-        if images and len(images) == sum(1 for _ in item.media()):
-            dimensions = deciding_dimensions(item)
-            perceived = all(image.is_right(dimensions) for image in images)
-            answers.setdefault(ReportArm(subject, condition), []).append(_Answer(float(score), str(cluster), perceived))
-    return answers
+    NaN if an image was not described, since it is unknown whether it was perceived.
+    """
+    if not images or len(images) < sum(1 for _ in item.media()):
+        return math.nan
+    dimensions = deciding_dimensions(item)
+    return float(all(image.is_right(dimensions) for image in images))
 
 
 def perceived_dimensions(described: Sequence[DescribedImage]) -> Iterator[ReportSection]:
