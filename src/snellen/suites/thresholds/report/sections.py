@@ -14,15 +14,7 @@ import pandas as pd
 from snellen.analysis.cells import DASH
 from snellen.analysis.pivot import arm_parts, arm_scores, table_section
 from snellen.analysis.plots import MAX_SERIES
-from snellen.analysis.run_view import (
-    ReportArm,
-    arm_name,
-    examined,
-    main_arms,
-    result_rows,
-    row_by_arm,
-    score_rows,
-)
+from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.subject import is_person
@@ -180,12 +172,12 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]
         for threshold in thresholds:
             answers, fit = threshold.result.answers, threshold.result.fit
             is_fitted = threshold.state == MEASURED
-            p = goodness_of_fit(task, threshold.result) if is_fitted else float("nan")
             easy = f"{int(answers.right[-1])} of {int(answers.counts[-1])}"
             slope = f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH
-            ends = [f"{100 * fit.lapse:.0f} %", f"{p:.2f}"] if is_fitted else [DASH, DASH]
+            lapses = f"{100 * fit.lapse:.0f} %" if is_fitted else DASH
+            p = f"{goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
             count = f"{int(answers.counts[:-1].sum())}"
-            rows.append([task, threshold.name, in_words(threshold), count, easy, slope, *ends])
+            rows.append([task, threshold.name, in_words(threshold), count, easy, slope, lapses, p])
     names = ["task", "subject", "in words", "answers", "easy questions right", "slope", "lapses", "fit"]
     yield from table_section("Thresholds in words", note, names, rows, "in-words")
 
@@ -205,11 +197,9 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
         if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
     figure = partial(figures.functions, panels) if panels else None
-    cells = {
-        (task, threshold.name): _cell(threshold) for task, thresholds in by_task.items() for threshold in thresholds
-    }
-    names = list(dict.fromkeys(name for _, name in cells))
-    rows = [[task, *(cells.get((task, name), DASH) for name in names)] for task in by_task]
+    cells = {task: {threshold.name: _cell(threshold) for threshold in of_task} for task, of_task in by_task.items()}
+    names = list(dict.fromkeys(name for by_name in cells.values() for name in by_name))
+    rows = [[task, *(by_name.get(name, DASH) for name in names)] for task, by_name in cells.items()]
     yield from table_section("Psychometric functions", note, ["task", *names], rows, "functions", figure)
 
 
