@@ -35,16 +35,16 @@ def table_section(
 def level_lines(
     by_arm: Mapping[ReportArm, Mapping[str, Any]],
     levels: Sequence[str],
-    cell: Callable[[Any], str] = result_cell,
+    write: Callable[[Any], str] = result_cell,
     before: Callable[[ReportArm], Sequence[str]] = lambda arm: (),
     after: Callable[[ReportArm], Sequence[str]] = lambda arm: (),
 ) -> list[list[str]]:
-    """A line per arm of `rows_by_arm`: subject, condition and a cell per level. `cell` gets a row of results or None.
+    """A line per arm of `rows_by_arm`: subject, condition and a cell per level. `write` gets a row of results or None.
 
     `before` and `after` return the cells of an arm on both sides of the levels.
     """
     return [
-        [*arm, *before(arm), *(cell(by_level.get(level)) for level in levels), *after(arm)]
+        [*arm, *before(arm), *(write(by_level.get(level)) for level in levels), *after(arm)]
         for arm, by_level in by_arm.items()
     ]
 
