@@ -28,6 +28,7 @@ from snellen.interop import recorded_files
 from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.messages import split_thought
+from snellen.subjects.chat.retry import reported_failure
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.recorded import AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
 
@@ -44,7 +45,7 @@ _NAMES = {
     "repeat": "repeat",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
-    "error": "error",
+    "error": "error.message error model_output.error",
 }
 COLUMNS = {role: names.split() for role, names in _NAMES.items()}
 """Names of columns by role, which is the setting that gives another. Dots lead into objects and lists."""
@@ -56,8 +57,14 @@ _STOPS = {
     **dict.fromkeys(("content_filter", "safety", "refusal"), "filter"),
     **dict.fromkeys(("", "stop", "end", "end_turn", "eos", "stop_sequence", "eos_token"), "end"),
 }
-FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.")
+FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.", "Failed to obtain answer: <class ")
 """How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
+NO_TEXTS = ("nan", "NaN")
+"""What pandas writes for a missing reply."""
+MAX_CELL = 32_767
+"""Characters of a cell of XLSX; writers cut longer texts."""
+_MESSAGE = ".message.content"
+"""Behind the path of a choice, which also says why the reply ended, and what failed."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_MODELS = MAX_REPEATS = 1000
 
@@ -145,7 +152,7 @@ class _Reader:
                 images = self._share(tuple(_images(_cell(row, columns["image"]))))
                 condition = self.conditions.get(condition, condition)
                 rows, repeats = self.rows.setdefault(model, []), self._repeats.setdefault(model, {})
-                for n, answer in enumerate(self._answers(row, columns)):
+                for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
                     rows.append(AnswerRow(item, question, images, condition, repeat, answer, location, number))
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
@@ -161,6 +168,8 @@ class _Reader:
             if role in self.settings:
                 columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
                 refuse_unknown([name for name in columns[role] if not _has(row, name)], row, f"{location}: no column")
+        columns["choice"] = [name.removesuffix(_MESSAGE) for name in columns["column"] if name.endswith(_MESSAGE)]
+        columns["stop_column"] = [*columns["stop_column"], *(f"{name}.finish_reason" for name in columns["choice"])]
         if not columns["column"] or not (columns["id"] or any(_has(row, name) for name in columns["question"])):
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
             raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
@@ -169,18 +178,26 @@ class _Reader:
     def _text(self, row: Row, columns: Sequence[str]) -> str:
         """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""
         cell = _cell(row, columns)
-        return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) else ""
+        return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
-    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]]) -> Iterator[RecordedAnswer]:
+    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
+        error = "" if error in NO_TEXTS else error
+        choice = _cell(row, columns["choice"])
+        ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
+        failure = reported_failure({"choices": [ending]})
+        max_cell = 0 if {".json", ".jsonl", ".ndjson"} & set(path.suffixes) else MAX_CELL
         for text, reasoning in _replies(_cell(row, columns["column"])):
-            if text is None or (error and not text) or text.startswith(FAILURES):
-                yield self._share(RecordedAnswer(None, short_reason(text or error or "no reply in the file")))
+            is_reason = text is not None and text.startswith(FAILURES)
+            if text is None or text in NO_TEXTS or (error and not text) or is_reason or failure:
+                reason = (is_reason and text) or error or (failure.reason if failure else "no reply in the file")
+                yield self._share(RecordedAnswer(None, short_reason(reason)))
                 continue
+            end = "length" if len(text) == max_cell else _STOPS.get(stop.casefold(), stop)
             text, thought = split_thought(text)
             reasoning = "\n".join(dict.fromkeys(filter(None, (thoughts, reasoning, thought))))
-            reply = Reply(text, reasoning, stop=_STOPS.get(stop.casefold(), stop))
+            reply = Reply(text, reasoning, stop=end)
             if fault := reply.fault():
                 raise ValueError(fault)
             yield self._share(RecordedAnswer(reply))
