@@ -108,10 +108,10 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
             for item_id, reply in REPLIES.items()
         ],
     ),
-    "lmms-eval with unfiltered replies and documents": lambda folder: lines(
+    "lmms-eval with unfiltered replies to an export": lambda folder: lines(
         folder / "samples.jsonl",
         [
-            {"doc_id": n, "doc": {"item_id": item_id}, "filtered_resps": ["A"], "resps": [[reply]], "input": ["?", {}]}
+            {"doc_id": n, "accuracy": {"item_id": item_id}, "filtered_resps": ["A"], "resps": [[reply]], "input": []}
             for n, (item_id, reply) in enumerate(REPLIES.items())
         ],
     ),
