@@ -206,17 +206,21 @@ SHIFTED = [*RIGHT[1:], "blue"]
         ("1234", numbered(0)[:3], "3 have only a row number"),
         ("1234", numbered(0, "index")[:3], "3 have only a row number"),
         ("1234", numbered(1, "index")[:3], ""),
-        ("1234", numbered(0, "index", target=SHIFTED), "row 1, item 'item-0': target 'green', not 'red'"),
+        ("1234", numbered(0, "index", target=SHIFTED), "row 1: target 'green', not 'red'; row 2: target"),
         ("1234", numbered(1, "index", target=SHIFTED), "4 of 4 rows contradict their item"),
         ("1234", numbered(0, target=[*RIGHT[:3], "blue"]), ""),  # one wrong key
         ("1234", numbered(0, target=["0", "1", 2, 0]), ""),
         ("1234", numbered(0, target=[1, 2, 3, 1]), ""),
         ("1234", numbered(0, target=["(red) it is", "Green.", ["blue"], "?"]), ""),
         ("1234", numbered(0, input=["Hint. What  is in 0?\nA", "IN 1", "Name it", ""]), ""),
-        ("1234", numbered(0, input=[f"What is in {n}?" for n in (1, 2, 3, 0)]), "question 'What is in 1?', not 'What"),
-        ("1234", numbered(0, input=["How many cats?"] * 4), "question 'How many cats?'"),
+        (
+            "1234",
+            numbered(0, input=[f"What is in {n}?" for n in (1, 2, 3, 0)]),
+            "row 1: question 's in 1?', not ",
+        ),
+        ("1234", numbered(0, input=["How many cats?"] * 4), "question 'How many cats?', not 'What is in 0?'"),
         ("1234", numbered(0, image=[0, 1, 2, 3]), ""),
-        ("1234", numbered(0, image=[1, 2, 3, 0]), "image 'of another item'"),
+        ("1234", numbered(0, image=[1, 2, 3, 0]), "image 'another item', not 'its own'"),
         ("1234", numbered(0, image=["ab" * 32] * 4), ""),  # other bytes may show the same
     ],
 )

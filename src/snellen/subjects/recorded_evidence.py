@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
@@ -31,13 +32,15 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
     for row, item in joined:
         verdicts = {
             ("question", row.question, item.question): _question_agrees(row.question, item, index),
-            ("image", "of another item", "its own"): _image_agrees(row.images, item, index),
+            ("image", "another item", "its own"): _image_agrees(row.images, item, index),
             ("target", ", ".join(row.target), str(item.answer)): _target_agrees(row, item),
         }
         comparable += any(verdict is not None for verdict in verdicts.values())
         for what, theirs, ours in [cells for cells, verdict in verdicts.items() if verdict is False][:1]:
-            texts = f"{short_reason(theirs, 60)!r}, not {short_reason(ours, 60)!r}"
-            described.append(f"row {row.number}, item {item.item_id!r:.40}: {what} {texts}")
+            same = next((n for n, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), 0)
+            start = max(same - 5, 0)  # long texts differ late, and the line is short
+            texts = f"{short_reason(theirs[start:], 14)!r}, not {short_reason(ours[start:], 14)!r}"
+            described.append(f"row {row.number}: {what} {texts}")
     return comparable, described
 
 
@@ -46,9 +49,8 @@ def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemInde
     comparable, described = contradictions(joined, index)
     if len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable:
         raise SnellenError(
-            f"{joined[0][0].path}: {len(described)} of {comparable} rows {CONTRADICTION}, so nothing was scored "
-            f"({'; '.join(described[:3])}); give the item set that was asked, or other columns: ?id=COLUMN, and "
-            f"?question=, ?image= or ?target=COLUMN, or none for what is not to be compared"
+            f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
+            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?target=none"
         )
     return len(described)
 
