@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -20,10 +22,15 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Trial
+from snellen.subjects.recorded_evidence import CONTRADICTION, contradictions, refuse_other_items
 
 NO_ITEM, SEVERAL_ITEMS = "match no item", "match several items"
-OTHER_QUESTION = "match an item by id whose question has another text"
+NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
+BY_POSITION = "were joined by position, since their ids number the rows"
+POSITION, NUMBER = "position", "number"
+"""What the id of a row is if not an id: its position in the data set, or a whole number that may be one."""
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+_NUMBER = re.compile(r"0|[1-9]\d{0,8}")
 BATCH = 256
 """Items of an arm that the ask loop has in hand at a time, which bounds its memory."""
 
@@ -69,7 +76,8 @@ class AnswerRow:
     """An answer as it is in a file, before its item is known.
 
     `images` are file names and SHA-256, `condition` is as written on the command line, `repeat` counts from 0. `path`
-    and `number` are the file and the row for messages.
+    and `number` are the file and the row for messages. `target` holds the right answers according to the file,
+    `numbering` is POSITION, NUMBER, or empty for an id.
     """
 
     item: str
@@ -80,6 +88,8 @@ class AnswerRow:
     answer: RecordedAnswer
     path: str
     number: int
+    target: tuple[str, ...] = ()
+    numbering: str = ""
 
     @property
     def location(self) -> str:
@@ -93,7 +103,8 @@ def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
     for row in answer_rows:
         reply = row.answer.reply
         outcome = [reply.text, reply.reasoning, reply.stop] if reply else [row.answer.reason]
-        content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome])
+        numbering = [row.numbering] if row.numbering else []
+        content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome, *numbering])
     return content.digest()[:12]
 
 
@@ -103,10 +114,15 @@ def image_name(path: str) -> str:
     return name if name.lower().endswith(IMAGE_ENDINGS) else ""
 
 
-class ItemIndex:
-    """The test items of a set by id, by `provenance["id"]` as text, and by question.
+def _slug(text: str) -> str:
+    return re.sub(r"[\W_]+", "_", f"_{text}_")
 
-    With each item of a question are the file names and the SHA-256 of its images.
+
+class ItemIndex:
+    """The test items of a set by id, by the id or number that their source gives them, and by question.
+
+    `images_of` has the file names and the SHA-256 of an item's images, `images` those of all items. `first` is the
+    number of the first row of the source if items are numbered, else None.
     """
 
     def __init__(self, items: Iterable[Item]) -> None:
@@ -114,13 +130,50 @@ class ItemIndex:
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
         self.by_question: dict[str, list[tuple[Item, frozenset[str], frozenset[str]]]] = {}
+        self.images_of = dict[str, frozenset[str]]()
         for item in self.by_id.values():
-            if "id" in item.provenance:
-                self.by_provenance.setdefault(str(item.provenance["id"]), []).append(item)
+            if own_id := str(item.provenance.get("id", "")):
+                self.by_provenance.setdefault(own_id, []).append(item)
             texts = (text for text in item.provenance.values() if isinstance(text, str))
             names = frozenset(filter(None, map(image_name, texts)))
             digests = frozenset(image.stored_sha256 for image in item.media())
             self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
+            self.images_of[item.item_id] = names | digests
+        self.images = frozenset().union(*self.images_of.values())
+        self.tasks = dict[str, list[Item]]()
+        for item in self.by_id.values():
+            self.tasks.setdefault(item.task, []).append(item)
+        self.first: int | None = None
+        if self.by_provenance and all(map(_NUMBER.fullmatch, self.by_provenance)):
+            pairs = [(int(number), items[0].provenance.get("row", 0)) for number, items in self.by_provenance.items()]
+            firsts = {number - row + 1 for number, row in pairs}
+            self.first = firsts.pop() if len(firsts) == 1 else min(pairs)[0]
+
+    def placed(self, answer_rows: Sequence[AnswerRow]) -> Mapping[str, Item] | None:
+        """The item of each row number in a file, none if there are more or fewer rows; None if they are ids."""
+        written = {row.item for row in answer_rows if row.numbering}
+        if not written or not all(map(_NUMBER.fullmatch, written)):
+            return None
+        numbers = sorted(map(int, written))
+        is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+        by_task = [item for items in self.tasks.values() for item in items]
+        orders = [("", list(self.by_id.values())), ("", by_task), *self.tasks.items()]
+        fitting = {tuple(item.item_id for item in items): task for task, items in orders if len(items) == len(numbers)}
+        are_ids = numbers[0] == self.first and (not fitting or written <= self.by_provenance.keys())
+        if not any(row.numbering == POSITION for row in answer_rows) and (are_ids or not is_run):
+            return None
+        ranked = list[tuple[tuple[int, int], str, dict[str, Item]]]()
+        for ids, task in fitting.items() if is_run else ():
+            place = {str(number): self.by_id[item_id] for number, item_id in zip(numbers, ids, strict=True)}
+            joined = [(row, place[row.item]) for row in answer_rows if row.numbering]
+            comparable, described = contradictions(joined, self)
+            ranked.append(((len(described) - comparable, len(described)), task, place))
+        best = [entry for entry in ranked if entry[0] == min(rank for rank, *_ in ranked)]
+        if len(best) > 1:
+            file = _slug(Path(answer_rows[0].path).name)
+            named = [task for _, task, _ in best if task and _slug(task) in file]
+            best = [entry for entry in best if entry[1] in named and len(entry[1]) == max(map(len, named))]
+        return best[0][2] if len(best) == 1 else {}
 
     def plain(self, text: str) -> str:
         """The text with single spaces between its words."""
@@ -128,17 +181,17 @@ class ItemIndex:
             words = self.words[text] = " ".join(text.split())
         return words
 
-    def match(self, row: AnswerRow) -> tuple[Sequence[Item], bool]:
-        """The items that a row may belong to, and whether they were found by id."""
+    def match(self, row: AnswerRow) -> Sequence[Item]:
+        """The items that a row may belong to, by its id or else by its question and images."""
         if row.item in self.by_id:
-            return [self.by_id[row.item]], True
+            return [self.by_id[row.item]]
         if row.item in self.by_provenance:
-            return self.by_provenance[row.item], True
+            return self.by_provenance[row.item]
         alike = self.by_question.get(self.plain(row.question), []) if row.question else []
         if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
-            return same_image, False
+            return same_image
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names
-        return [item for item, names, _ in alike if not (has_name and names)], False
+        return [item for item, names, _ in alike if not (has_name and names)]
 
 
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
@@ -156,25 +209,30 @@ class Recording(Recorded):
     check: Callable[[ItemSet, Suite], None] | None = None
 
     def join(self, items: ItemSet, suite: Suite, index: ItemIndex) -> tuple[list[RecordedArm], Counter[str], str]:
-        """An arm per condition and repeat, numbers of rows by fault, and the id or question of a row without an item.
+        """An arm per condition and repeat, counts of rows by what is odd, and the id or question of a row without item.
 
-        `index` is that of the items. Raises SnellenError for unknown conditions, and two rows for one item.
+        `index` is that of the items. Raises SnellenError for unknown conditions, two rows for one item, and rows that
+        are of other items than their ids or positions say.
         """
         if self.check is not None:
             self.check(items, suite)
         conditions, names = dict[str, Condition](), dict[str, str]()  # by name, and names by what is written
         arms: dict[tuple[str, int], dict[str, AnswerRow]] = {}
         faults, example = Counter[str](), ""
+        places, pairs = self._places(index), dict[str, list[tuple[AnswerRow, Item]]]()
         for row in self.rows:
-            matches, by_id = index.match(row)
+            place = places[row.path] if row.numbering else None
+            if place and row.item in place:
+                matches: Sequence[Item] = [place[row.item]]
+                faults[BY_POSITION] += 1
+            else:
+                matches = index.match(row if place is None else replace(row, item=""))
             if len(matches) != 1:
-                faults[SEVERAL_ITEMS if matches else NO_ITEM] += 1
+                faults[NO_PLACE if place is not None else SEVERAL_ITEMS if matches else NO_ITEM] += 1
                 example = example or row.item or row.question
                 continue
             (item,) = matches
-            if by_id and row.question:
-                first, second = index.plain(row.question), index.plain(item.question)
-                faults[OTHER_QUESTION] += first not in second and second not in first
+            pairs.setdefault(row.path, []).append((row, item))
             if row.condition not in names:
                 condition = self._condition(row, suite)
                 names[row.condition] = str(condition)
@@ -186,12 +244,23 @@ class Recording(Recorded):
                     f"the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
                 )
             rows[item.item_id] = row
+        for joined in pairs.values():
+            faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
         for (name, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
             answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks)))
         return subjects, +faults, example
+
+    def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:
+        """What `ItemIndex.placed` says of each file, or of all if no two hold the same number."""
+        by_path = dict[str, list[AnswerRow]]()
+        for row in self.rows:
+            by_path.setdefault(row.path, []).append(row)
+        if sum(len({row.item for row in rows}) for rows in by_path.values()) == len({row.item for row in self.rows}):
+            return dict.fromkeys(by_path, index.placed(self.rows))
+        return {path: index.placed(rows) for path, rows in by_path.items()}
 
     def _condition(self, row: AnswerRow, suite: Suite) -> Condition:
         try:
