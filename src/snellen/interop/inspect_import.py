@@ -30,7 +30,8 @@ from snellen.runs.gate import open_items
 from snellen.runs.plan import recorded_arms
 from snellen.runs.recorded_scores import compared_scores
 from snellen.subjects.chat.messages import to_reply
-from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer, Recording, answers_digest
+from snellen.subjects.recorded import Recording
+from snellen.subjects.recorded_rows import NUMBER, AnswerRow, RecordedAnswer, answers_digest
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:

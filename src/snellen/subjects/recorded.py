@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.hashing import ListDigest, digest
+from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Prompt, Reply
@@ -22,26 +19,14 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Trial
-from snellen.subjects.recorded_evidence import CONTRADICTION, contradictions, refuse_other_items
+from snellen.subjects.recorded_evidence import CONTRADICTION, placed, refuse_other_items
+from snellen.subjects.recorded_rows import AnswerRow, ItemIndex, RecordedAnswer
 
 NO_ITEM, SEVERAL_ITEMS = "match no item", "match several items"
 NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
 BY_POSITION = "were joined by position, since their ids number the rows"
-POSITION, NUMBER = "position", "number"
-"""What the id of a row is if not an id: its position in the data set, or a whole number that may be one."""
-IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
-_NUMBER = re.compile(r"0|[1-9]\d{0,8}")
 BATCH = 256
 """Items of an arm that the ask loop has in hand at a time, which bounds its memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class RecordedAnswer:
-    """A reply, or the reason why there is none. `score` is the one given by the tool that asked, else NaN."""
-
-    reply: Reply | None
-    reason: str = ""
-    score: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -69,129 +54,6 @@ def recorded(name: str, texts: Mapping[str, str]) -> Subject:
     """A subject of this name with these texts by item id. An item without a text is a failed call."""
     answers = {item_id: RecordedAnswer(Reply(text)) for item_id, text in texts.items()}
     return Recorded(SubjectCard(name, settings={"answers": digest(dict(texts), 12)}), answers)
-
-
-@dataclass(slots=True)
-class AnswerRow:
-    """An answer as it is in a file, before its item is known.
-
-    `images` are file names and SHA-256, `condition` is as written on the command line, `repeat` counts from 0. `path`
-    and `number` are the file and the row for messages. `target` holds the right answers according to the file,
-    `numbering` is POSITION, NUMBER, or empty for an id.
-    """
-
-    item: str
-    question: str
-    images: tuple[str, ...]
-    condition: str
-    repeat: int
-    answer: RecordedAnswer
-    path: str
-    number: int
-    target: tuple[str, ...] = ()
-    numbering: str = ""
-
-    @property
-    def location(self) -> str:
-        """File and row."""
-        return f"{self.path} row {self.number}"
-
-
-def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
-    """A digest of answers and of all that decides which items they are of, 12 hexadecimal digits."""
-    content = ListDigest()
-    for row in answer_rows:
-        reply = row.answer.reply
-        outcome = [reply.text, reply.reasoning, reply.stop] if reply else [row.answer.reason]
-        numbering = [row.numbering] if row.numbering else []
-        content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome, *numbering])
-    return content.digest()[:12]
-
-
-def image_name(path: str) -> str:
-    """The last part of a path or address if it is an image file by its ending; else empty."""
-    name = path[-500:].replace("\\", "/").rpartition("/")[2]
-    return name if name.lower().endswith(IMAGE_ENDINGS) else ""
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[\W_]+", "_", f"_{text}_")
-
-
-class ItemIndex:
-    """The test items of a set by id, by the id or number that their source gives them, and by question.
-
-    `images_of` has the file names and the SHA-256 of an item's images, `images` those of all items. `first` is the
-    number of the first row of the source if items are numbered, else None.
-    """
-
-    def __init__(self, items: Iterable[Item]) -> None:
-        self.words: dict[str, str] = {}
-        self.by_id = {item.item_id: item for item in items if item.split == "test"}
-        self.by_provenance: dict[str, list[Item]] = {}
-        self.by_question: dict[str, list[tuple[Item, frozenset[str], frozenset[str]]]] = {}
-        self.images_of = dict[str, frozenset[str]]()
-        for item in self.by_id.values():
-            if own_id := str(item.provenance.get("id", "")):
-                self.by_provenance.setdefault(own_id, []).append(item)
-            texts = (text for text in item.provenance.values() if isinstance(text, str))
-            names = frozenset(filter(None, map(image_name, texts)))
-            digests = frozenset(image.stored_sha256 for image in item.media())
-            self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
-            self.images_of[item.item_id] = names | digests
-        self.images = frozenset().union(*self.images_of.values())
-        self.tasks = dict[str, list[Item]]()
-        for item in self.by_id.values():
-            self.tasks.setdefault(item.task, []).append(item)
-        self.first: int | None = None
-        if self.by_provenance and all(map(_NUMBER.fullmatch, self.by_provenance)):
-            pairs = [(int(number), items[0].provenance.get("row", 0)) for number, items in self.by_provenance.items()]
-            firsts = {number - row + 1 for number, row in pairs}
-            self.first = firsts.pop() if len(firsts) == 1 else min(pairs)[0]
-
-    def placed(self, answer_rows: Sequence[AnswerRow]) -> Mapping[str, Item] | None:
-        """The item of each row number in a file, none if there are more or fewer rows; None if they are ids."""
-        written = {row.item for row in answer_rows if row.numbering}
-        if not written or not all(map(_NUMBER.fullmatch, written)):
-            return None
-        numbers = sorted(map(int, written))
-        is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
-        by_task = [item for items in self.tasks.values() for item in items]
-        orders = [("", list(self.by_id.values())), ("", by_task), *self.tasks.items()]
-        fitting = {tuple(item.item_id for item in items): task for task, items in orders if len(items) == len(numbers)}
-        are_ids = numbers[0] == self.first and (not fitting or written <= self.by_provenance.keys())
-        if not any(row.numbering == POSITION for row in answer_rows) and (are_ids or not is_run):
-            return None
-        ranked = list[tuple[tuple[int, int], str, dict[str, Item]]]()
-        for ids, task in fitting.items() if is_run else ():
-            place = {str(number): self.by_id[item_id] for number, item_id in zip(numbers, ids, strict=True)}
-            joined = [(row, place[row.item]) for row in answer_rows if row.numbering]
-            comparable, described = contradictions(joined, self)
-            ranked.append(((len(described) - comparable, len(described)), task, place))
-        best = [entry for entry in ranked if entry[0] == min(rank for rank, *_ in ranked)]
-        if len(best) > 1:
-            file = _slug(Path(answer_rows[0].path).name)
-            named = [task for _, task, _ in best if task and _slug(task) in file]
-            best = [entry for entry in best if entry[1] in named and len(entry[1]) == max(map(len, named))]
-        return best[0][2] if len(best) == 1 else {}
-
-    def plain(self, text: str) -> str:
-        """The text with single spaces between its words."""
-        if (words := self.words.get(text)) is None:
-            words = self.words[text] = " ".join(text.split())
-        return words
-
-    def match(self, row: AnswerRow) -> Sequence[Item]:
-        """The items that a row may belong to, by its id or else by its question and images."""
-        if row.item in self.by_id:
-            return [self.by_id[row.item]]
-        if row.item in self.by_provenance:
-            return self.by_provenance[row.item]
-        alike = self.by_question.get(self.plain(row.question), []) if row.question else []
-        if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
-            return same_image
-        has_name = any(map(image_name, row.images))  # then it is of another image than items with other names
-        return [item for item, names, _ in alike if not (has_name and names)]
 
 
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
@@ -259,8 +121,8 @@ class Recording(Recorded):
         for row in self.rows:
             by_path.setdefault(row.path, []).append(row)
         if sum(len({row.item for row in rows}) for rows in by_path.values()) == len({row.item for row in self.rows}):
-            return dict.fromkeys(by_path, index.placed(self.rows))
-        return {path: index.placed(rows) for path, rows in by_path.items()}
+            return dict.fromkeys(by_path, placed(index, self.rows))
+        return {path: placed(index, rows) for path, rows in by_path.items()}
 
     def _condition(self, row: AnswerRow, suite: Suite) -> Condition:
         try:

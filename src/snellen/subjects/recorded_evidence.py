@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
-
-if TYPE_CHECKING:
-    from snellen.subjects.recorded import AnswerRow, ItemIndex
+from snellen.subjects.recorded_rows import POSITION, WHOLE_NUMBER, AnswerRow, ItemIndex
 
 MAX_SHARE, MIN_ROWS = 0.02, 2
 """The share of comparable rows that may contradict their items, and the number of rows from which a join is refused."""
@@ -121,3 +118,34 @@ def _number(text: str) -> float:
     with suppress(ValueError):
         return float(text.replace(",", "").strip(" $%"))
     return math.nan
+
+
+def placed(index: ItemIndex, answer_rows: Sequence[AnswerRow]) -> Mapping[str, Item] | None:
+    """The item of each row number in a file, none if there are more or fewer rows; None if they are ids."""
+    written = {row.item for row in answer_rows if row.numbering}
+    if not written or not all(map(WHOLE_NUMBER.fullmatch, written)):
+        return None
+    numbers = sorted(map(int, written))
+    is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+    by_task = [item for items in index.tasks.values() for item in items]
+    orders = [("", list(index.by_id.values())), ("", by_task), *index.tasks.items()]
+    fitting = {tuple(item.item_id for item in items): task for task, items in orders if len(items) == len(numbers)}
+    are_ids = numbers[0] == index.first and (not fitting or written <= index.by_provenance.keys())
+    if not any(row.numbering == POSITION for row in answer_rows) and (are_ids or not is_run):
+        return None
+    ranked = list[tuple[tuple[int, int], str, dict[str, Item]]]()
+    for ids, task in fitting.items() if is_run else ():
+        place = {str(number): index.by_id[item_id] for number, item_id in zip(numbers, ids, strict=True)}
+        joined = [(row, place[row.item]) for row in answer_rows if row.numbering]
+        comparable, described = contradictions(joined, index)
+        ranked.append(((len(described) - comparable, len(described)), task, place))
+    best = [entry for entry in ranked if entry[0] == min(rank for rank, *_ in ranked)]
+    if len(best) > 1:
+        file = _slug(Path(answer_rows[0].path).name)
+        named = [task for _, task, _ in best if task and _slug(task) in file]
+        best = [entry for entry in best if entry[1] in named and len(entry[1]) == max(map(len, named))]
+    return best[0][2] if len(best) == 1 else {}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[\W_]+", "_", f"_{text}_")
