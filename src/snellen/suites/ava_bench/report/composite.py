@@ -74,8 +74,9 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, parts_of(task))
     asked_twice = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
-    yield from without_boxes(run, asked_twice)
-    yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
+    if asked_twice:
+        yield from without_boxes(run, asked_twice)
+        yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
 def score_lines(

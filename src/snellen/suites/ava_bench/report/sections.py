@@ -217,10 +217,8 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSec
     note = f"{column_head(task, metric)} with 95 % interval, in all and by {factors}."
     subjects = [arm.subject for arm in examined(with_score)]
     figure = partial(figures.subgroups, panels, subjects, metric)
-    names, title = (
-        ["subject", "all", *heads],
-        f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else ""),
-    )
+    names = ["subject", "all", *heads]
+    title = f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else "")
     yield from table_section(title, note, names, lines, f"subgroups-{task}", figure, detail=task != "localization")
 
 

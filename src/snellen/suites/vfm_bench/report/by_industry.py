@@ -154,10 +154,8 @@ def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         "Percent right with 95 % interval at the largest number of shots of each subject, by what the names denote "
         "(Table 6): whole objects, parts of them, textures and arrangements, or the style of the image."
     )
-    names, figure = (
-        ["subject", "shots", *levels],
-        partial(figures.by_level, examined(table.levels), levels, table.chances),
-    )
+    names = ["subject", "shots", *levels]
+    figure = partial(figures.by_level, examined(table.levels), levels, table.chances)
     yield from table_section("By concept level", note, names, table.cells, "by-level", figure, detail=True)
 
 
