@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.floors import EQUAL_QUESTIONS, FRAMES, FRAMES_LEARNT, THUMBNAIL, Floors
+from snellen.analysis.floors import BOXES_LEARNT, BOXES_ONLY, EQUAL_QUESTIONS, THUMBNAIL, Floors
 from snellen.core.storage.itemset import BlindCard, FloorScore, ItemSet
 from snellen.runs.blind import recipe_card
 from snellen.scoring.protocols import ACCURACY
@@ -33,9 +33,9 @@ def names(items: ItemSet, task: str, *, is_fitted: bool, boxes: str = "drawn") -
 
 
 def test_closed_rules_are_floors_of_every_subject_and_learnt_ones_of_fitted_subjects(items: ItemSet) -> None:
-    assert names(items, "spatial", is_fitted=False) == {FRAMES: 1.0}
-    assert list(names(items, "spatial", is_fitted=True)) == [FRAMES, EQUAL_QUESTIONS, FRAMES_LEARNT, THUMBNAIL]
-    assert list(names(items, "colour", is_fitted=True)) == [EQUAL_QUESTIONS, FRAMES_LEARNT], "colour is low-level"
+    assert names(items, "spatial", is_fitted=False) == {BOXES_ONLY: 1.0}
+    assert list(names(items, "spatial", is_fitted=True)) == [BOXES_ONLY, EQUAL_QUESTIONS, BOXES_LEARNT, THUMBNAIL]
+    assert list(names(items, "colour", is_fitted=True)) == [EQUAL_QUESTIONS, BOXES_LEARNT], "colour is low-level"
     assert names(items, "texture", is_fitted=False) == {}
     assert names(items, "texture", is_fitted=True)[THUMBNAIL] <= 0.45, "textures of equal mean and contrast"
 
@@ -62,7 +62,7 @@ def test_solved_examples_have_a_closed_rule(sets_folder: Path) -> None:
 def test_recorded_scores_decide_which_floor_is_the_greatest(items: ItemSet) -> None:
     protocol = AVA.tasks["spatial"].protocols["strict"]
     units = [item.item_id for item in items.task("spatial") if item.split == "test"]
-    recorded = FloorScore(task="spatial", protocol="strict", metric="accuracy", name=FRAMES, value=0.75, n=2000)
+    recorded = FloorScore(task="spatial", protocol="strict", metric="accuracy", name=BOXES_ONLY, value=0.75, n=2000)
     with_record = replace(items, blind=BlindCard(method="by hand", floors=(recorded,)))
     for known, measured in ((with_record, 0.75), (replace(items, blind=None), 1.0)):
         (floor,) = Floors(known, AVA).of_units("spatial", protocol, ACCURACY, False, {}, units)
@@ -77,6 +77,6 @@ def test_packages_record_the_floors_of_their_tasks(name: str) -> None:
     recorded = {(score.task, score.name) for score in card.floors}
     for task in suite.tasks.values():
         if task.id not in suite.card.needs_real:
-            assert ((task.id, FRAMES) in recorded) == (task.frames is not None)
+            assert ((task.id, BOXES_ONLY) in recorded) == (task.boxes_only is not None)
             assert ((task.id, THUMBNAIL) in recorded) == bool(task.cheap_sight)
     assert all(score.n >= (72 if score.name == THUMBNAIL else 2000) for score in card.floors)

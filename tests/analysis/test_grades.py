@@ -111,14 +111,14 @@ def with_floor(right: np.ndarray[Any, Any], floor: list[float], condition: str =
     units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(len(right))]})
     facts = {**FACTS, "blind": 0.25, "value": right.mean(), "low": right.mean() - 0.05, "high": right.mean() + 0.05}
     scores = np.array(floor)
-    frames = UnitFloor("drawn boxes", "no more than the frames give", scores, scores.mean(), scores.mean(), condition)
+    frames = UnitFloor("drawn boxes", "no more than boxes only give", scores, scores.mean(), scores.mean(), condition)
     return graded(SimpleNamespace(**facts), ACCURACY, units, [frames])
 
 
 def test_presence_is_judged_from_the_greatest_floor_and_absence_from_blind() -> None:
     half, few = np.tile([1.0, 0.0], 100), np.tile([1.0, 0.0, 0.0, 0.0], 50)
     reader = with_floor(half, half.tolist())
-    assert (reader.state, reader.floor, reader.decided_by) == ("no more than the frames give", 0.5, "drawn boxes")
+    assert (reader.state, reader.floor, reader.decided_by) == ("no more than boxes only give", 0.5, "drawn boxes")
     assert with_floor(few, half.tolist()).grade == "none", "it does not even read the boxes"
     assert with_floor(np.ones(200), half.tolist()).grade == "nearly all right"
     assert with_floor(half, np.zeros(200).tolist()).grade == "some", "a rule below blind is no floor"
@@ -146,14 +146,14 @@ def test_a_floor_near_the_ceiling_leaves_nothing_to_grade() -> None:
     nearly = np.tile([1.0] * 19 + [0.0], 10)
     full = with_floor(np.ones(200), nearly.tolist(), "boxes=none")
     assert full.state == "cannot be graded"
-    assert full.note == "the frames give 95 %; ask under boxes=none"
-    assert with_floor(np.ones(200), nearly.tolist()).note == "the frames give 95 %", "no condition is without them"
+    assert full.note == "boxes only give 95 %; ask under boxes=none"
+    assert with_floor(np.ones(200), nearly.tolist()).note == "boxes only give 95 %", "no condition is without them"
 
 
 def test_the_greatest_floor_is_chosen_by_its_score_on_many_items() -> None:
     """On the subject's own items the thumbnail happens to be better than the boxes."""
     right, halves = np.ones(200), np.tile([1.0, 0.0], 100)
-    boxes = UnitFloor("drawn boxes", "no more than the frames give", halves, 0.5, 0.6)
+    boxes = UnitFloor("drawn boxes", "no more than boxes only give", halves, 0.5, 0.6)
     thumbnail = UnitFloor("thumbnail", "no more than a thumbnail gives", right, 1.0, 0.55)
     units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(200)]})
     row = SimpleNamespace(**{**FACTS, "blind": 0.25, "value": 1.0, "low": 0.98, "high": 1.0})
@@ -175,7 +175,7 @@ def test_equal_answers_to_the_items_of_a_floor_are_compared_item_by_item() -> No
     """The rule is right on 60 % of the items; so is a subject, on all those it misses and on half of the others."""
     rule = np.tile([1.0, 1.0, 1.0, 0.0, 0.0], 40)
     unlike = np.tile([1.0, 0.0, 0.0, 1.0, 1.0], 40)
-    assert with_floor(unlike, rule.tolist()).state in ("no more than the frames give", "too few items")
+    assert with_floor(unlike, rule.tolist()).state in ("no more than boxes only give", "too few items")
     assert with_floor(np.ones(200), rule.tolist()).grade == "nearly all right"
 
 
@@ -219,12 +219,12 @@ def test_what_is_far_from_a_boundary_is_graded() -> None:
 def test_a_floor_per_item_is_compared_item_by_item_in_the_order_of_asking() -> None:
     """A rule that is right on every second item: a subject that is right on the others, too, is far above it."""
     values = np.tile([1.0, 0.0], 200)
-    floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
+    floor = UnitFloor("drawn boxes", "no more than boxes only give", values, 0.5, 0.5)
     assert asked_until_decided(1.0, 400, floor).grade == "nearly all right"
     values = np.tile([1.0, 0.0], 800)
-    floor = UnitFloor("drawn boxes", "no more than the frames give", values, 0.5, 0.5)
+    floor = UnitFloor("drawn boxes", "no more than boxes only give", values, 0.5, 0.5)
     copied = asked_until_decided(0.5, 1600, floor, blind=0.25)
-    assert copied.state == "no more than the frames give"
+    assert copied.state == "no more than boxes only give"
 
 
 def test_a_score_at_the_boundary_of_none_that_is_below_a_great_floor_is_no_more_than_this_floor() -> None:
@@ -232,10 +232,10 @@ def test_a_score_at_the_boundary_of_none_that_is_below_a_great_floor_is_no_more_
     right = np.tile([1.0, 0.0, 1.0, 1.0], 200)
 
     def state(share: float, items: int) -> str:
-        floor = UnitFloor("drawn boxes", "no more than the frames give", right[:items], 0.75, 0.75)
+        floor = UnitFloor("drawn boxes", "no more than boxes only give", right[:items], 0.75, 0.75)
         result = asked_until_decided(share, items, floor, blind=0.25, chance=0.25)
         return words(result.grade, result.state)
 
-    assert state(0.44, 800) == "no more than the frames give"
+    assert state(0.44, 800) == "no more than boxes only give"
     assert state(0.44, 40) == "too few items", "it may be below .3625"
     assert [state(0.25, items) for items in (20, 200)] == ["too few items", "none"], "asked until that is proven"

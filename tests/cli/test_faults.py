@@ -163,9 +163,9 @@ def test_a_stopped_command_says_as_json_what_is_kept(snellen: Command, monkeypat
     def stop(*args: object, **options: object) -> None:
         signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("snellen.cli.quiz.quiz", stop)
-    code, out, message = snellen("quiz", "combo", "--out", "a b", "--json")
+    monkeypatch.setattr("snellen.cli.sealing.seal", stop)
+    code, out, message = snellen("seal", "combo", "--out", "a b", "--json")
     message_text = "stopped; the same command continues from here"
-    assert json.loads(out) == {"stopped": message_text, "next": "snellen quiz combo --out 'a b' --json"}
+    assert json.loads(out) == {"stopped": message_text, "next": "snellen seal combo --out 'a b' --json"}
     assert (code, message) == (130, f"snellen: {message_text}\n")
-    assert snellen("quiz", "combo", "--out", "a b")[:2] == (130, "")
+    assert snellen("seal", "combo", "--out", "a b")[:2] == (130, "")

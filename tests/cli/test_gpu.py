@@ -38,7 +38,7 @@ from snellen.subjects.heads import training as training_module  # noqa: E402  # 
 from snellen.subjects.heads.features import TowerReader, opener  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.towers.sweep import training_examples  # noqa: E402
+from snellen.towers.sweep import examples_of, train_items  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here")]
 
@@ -123,7 +123,8 @@ def fit(
 ) -> Any:
     """A head that learns to count, on the GPU by default."""
     media = MediaFolder(out / "media", items.media)
-    talks = [conversation_of(example) for example in training_examples(items, "counting", media)]
+    examples = examples_of(items, "counting", train_items(items, "counting"), media)
+    talks = [conversation_of(example) for example in examples]
     usual: dict[str, Any] = {"stage": FIT, "task": "counting", "device": "cuda"}
     return train_head(HeadPlan(tower, SMALL, **(usual | changes)), talks, out, opener(media), tick)
 

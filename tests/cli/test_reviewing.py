@@ -17,8 +17,8 @@ Command = Callable[..., tuple[int, str, str]]
 
 def test_from_a_step_to_decisions(snellen: Command, tmp_path: Path) -> None:
     questions = [step_item("screening", f"i{n}", f"Question {n}", (), "text") for n in range(3)]
-    write_itemset(tmp_path / "step", questions, source="tag-check", recipe={})
-    code, out, _ = snellen("study", "queue", "tag-check", tmp_path / "step", "--out", tmp_path / "queue", "--json")
+    write_itemset(tmp_path / "step", questions, source="scene-merges", recipe={})
+    code, out, _ = snellen("study", "queue", "scene-merges", tmp_path / "step", "--out", tmp_path / "queue", "--json")
     assert (code, json.loads(out)["decisions"]) == (0, 3)
     queue = read_itemset(tmp_path / "queue")
     two = {"a": words(i0="keep", i1="keep", i2="drop"), "b": words(i0="keep", i1="drop", i2="drop")}
@@ -45,6 +45,6 @@ def test_queues_are_listed(snellen: Command, tmp_path: Path) -> None:
     assert code == 0
     assert all(f"{name}: {queue.purpose}" in out for name, queue in queues().items())
     assert set(json.loads(snellen("study", "queue", "--json")[1])) == set(queues())
-    code, _, message = snellen("study", "queue", "tag-check")
+    code, _, message = snellen("study", "queue", "scene-merges")
     assert code == 2
     assert "give the item set of the step and --out FOLDER" in message

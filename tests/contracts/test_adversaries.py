@@ -53,15 +53,19 @@ def test_cheap_answers_have_states_of_their_own_on_the_page(tmp_path: Path, monk
     """Answers from boxes and from thumbnails, asked like any subject, and read off the report."""
     leave_out_figures(monkeypatch)
     items = generated("ava-bench", tmp_path, size=3, seed=501)
-    subjects = [_scripted(items, name) for name in ("frames reader", "thumbnail forest", "question look-up")]
+    subjects = [_scripted(items, name) for name in ("boxes-only reader", "thumbnail forest", "question look-up")]
     cells = dict[tuple[str, str], Any]()
     for arms, condition in ((subjects[:1], "boxes=drawn"), (subjects[1:], "vanilla")):
         run(items, arms, tmp_path / condition, conditions=[condition], show_progress=False)
         report = write_report([tmp_path / condition], tmp_path / f"report-{condition}")
         cells |= {(row.subject, row.task): row for row in lines_of(report.grades())}
-    assert cells["frames reader", "spatial"].state == "cannot be graded"
-    assert cells["frames reader", "spatial"].note == "the frames give 100 %; ask under boxes=none"
-    assert {task for name, task in cells if name == "frames reader"} == {"spatial", "relative-depth", "absolute-depth"}
+    assert cells["boxes-only reader", "spatial"].state == "cannot be graded"
+    assert cells["boxes-only reader", "spatial"].note == "boxes only give 100 %; ask under boxes=none"
+    assert {task for name, task in cells if name == "boxes-only reader"} == {
+        "spatial",
+        "relative-depth",
+        "absolute-depth",
+    }
     assert not [cell for cell, row in cells.items() if row.grade in ABOVE_NONE]
 
 

@@ -21,7 +21,6 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Suite, Task, ViewContext, settle
 from snellen.exam.items import build
 from snellen.exam.run import run
-from snellen.runs.quiz import compare, draw_questions, key_text
 from snellen.runs.score import primary_score
 from snellen.runs.views import show_items, training_example
 from snellen.suites import SUITES
@@ -46,31 +45,6 @@ def suite(request: pytest.FixtureRequest) -> Suite:
 @pytest.fixture(scope="module")
 def built(suite: Suite, sets_folder: Path) -> ItemSet:
     return small_set(suite.name, sets_folder)
-
-
-def test_a_quiz_filled_with_the_keys_agrees_and_one_of_other_keys_does_not(
-    suite: Suite, built: ItemSet, tmp_path: Path
-) -> None:
-    (condition,) = parse_conditions(suite.axes, "vanilla")
-    questions = draw_questions(built, suite, condition, MediaFolder(tmp_path, built.media), n=30)
-    keys = {question.number: key_text(question) for question in questions}
-    assert {answer.outcome for answer in compare(questions, keys, suite)} == {"agrees"}
-    others = {}
-    for question in questions:
-        keys_offered = [key for key in question.view.reply.offered if key != str(question.item.answer)]
-        if keys_offered:  # the farthest bin: for distances the next bin is still right
-            places = [option.key for option in question.item.options]
-            far = max(
-                keys_offered, key=lambda key: abs(_index(places, key) - _index(places, str(question.item.answer)))
-            )
-            others[question.number] = question.view.reply.write(far)
-    wrong = [answer.outcome for answer in compare(questions, others, suite) if answer.text]
-    assert wrong
-    assert set(wrong) == {"disagrees"}
-
-
-def _index(keys: list[str], key: str) -> int:
-    return keys.index(key) if key in keys else 0
 
 
 def test_the_declaration_is_complete(suite: Suite) -> None:

@@ -46,11 +46,11 @@ def test_screening_offers_every_kind_of_edit() -> None:
 @pytest.fixture
 def step(tmp_path: Path) -> ItemSet:
     item = step_item("screening", "t0", "Reply keep or drop.", (), "text", provenance={"about": "x"})
-    return write_itemset(tmp_path / "step", [item], source="tag-check", recipe={})
+    return write_itemset(tmp_path / "step", [item], source="scene-merges", recipe={})
 
 
 def test_a_queue_keeps_ids_and_provenance(step: ItemSet, tmp_path: Path) -> None:
-    queue = write_queue("tag-check", step, tmp_path / "queue")
+    queue = write_queue("scene-merges", step, tmp_path / "queue")
     (item,) = queue.items
     assert (item.item_id, item.task, item.question) == ("t0", "decision", "Reply keep or drop.")
     assert item.provenance == {"about": "x"}
@@ -65,5 +65,5 @@ def test_sets_of_other_steps_are_refused(step: ItemSet, tmp_path: Path) -> None:
         write_queue("gc-screen", step, tmp_path / "b")
     with pytest.raises(SnellenError, match="its items are already decisions"):
         write_queue("pair-comparisons", step, tmp_path / "c")
-    with pytest.raises(SnellenError, match="make the set for this queue with snellen build ava-bench/tag-check"):
-        write_queue("tag-check", colour_set(tmp_path / "colours"), tmp_path / "d")
+    with pytest.raises(SnellenError, match="make the set for this queue with snellen build ava-bench/scene-merges"):
+        write_queue("scene-merges", colour_set(tmp_path / "colours"), tmp_path / "d")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -94,6 +96,32 @@ def test_a_commitment_is_the_sha256_of_canonical_json(tmp_path: Path) -> None:
     assert read_seal(tmp_path / "exam.seal") == seal
     with pytest.raises(SnellenError, match="never overwritten"):
         write_secret(tmp_path / "exam.seal", seal)
+
+
+@pytest.mark.parametrize("step", ["fsync", "link", "flock", "replace"])
+def test_a_full_disk_leaves_no_seal_and_the_same_command_then_works(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system without hard links reaches the later steps; an empty file, as a kill there leaves, is no seal."""
+    seal, path = make_seal(SUITES.get("combo"), _options(Path())), tmp_path / "exam.seal"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", full)
+        patch.setattr(*{"flock": (fcntl, "flock"), "replace": (Path, "replace")}.get(step, (os, step)), full)
+        if step != "link":
+            with pytest.raises(SnellenError, match="No space left"):
+                write_secret(path, seal)
+            assert [(file.name, file.stat().st_size) for file in tmp_path.iterdir()] in ([], [(path.name, 0)])
+            patch.undo()
+            patch.setattr(os, "link", full)
+        write_secret(path, seal)
+        assert read_seal(path) == seal
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        with pytest.raises(SnellenError, match="never overwritten"):
+            write_secret(path, seal)
 
 
 def test_seeds_and_salts_are_long_and_new() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ import pytest
 
 from snellen.cli.verification import verify
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet, write_blind
+from snellen.core.storage.itemset import ItemSet, read_itemset, write_blind, write_card
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import recover, run
-from snellen.exam.sealing import build_sealed, make_seal, reveal
 from snellen.reports.loading import load_run
+from snellen.runs.blind import blind_card
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
@@ -53,20 +55,50 @@ def test_recorded_answers_to_sheets_are_verified_and_recovered(items: ItemSet, t
     assert counts["recorded:m"] == counts["fake:oracle"] > 0
 
 
-def test_changed_blind_scores_of_a_sealed_set_are_found(tmp_path: Path) -> None:
-    """Also before any digest: those of a generated recipe are in the package, and decide grades."""
-    options = BuildOptions(
-        Path(), n=2, tasks=("category-building",), renderer="toy", size=(120, 90), allow_unmatched=True,
-        show_progress=False,
-    )  # fmt: skip
-    seal = make_seal(SUITES.get("combo"), options)
-    sealed = build_sealed(seal, BuildOptions(tmp_path / "items", show_progress=False))
-    reveal(seal, sealed.root)
-    assert sealed.blind is not None
-    lower = sealed.blind.scores[0].model_copy(update={"value": 0.0})
-    write_blind(sealed.root, sealed.blind.model_copy(update={"scores": (lower, *sealed.blind.scores[1:])}))
-    with pytest.raises(SnellenError, match=r"blind\.json"):
-        verify(str(sealed.root), 0, None, None, None)
+@pytest.mark.parametrize("balance", ["answers", "paper"])
+def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
+    balance: str, sets_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of the recipe are in the package; the paper's answers are measured in each set."""
+    root = shutil.copytree(small_set("combo", sets_folder).root, tmp_path / "items")
+    items = read_itemset(root)
+    write_card(root, items.card.model_copy(update={"recipe": {**items.card.recipe, "balance": balance}}))
+    items = read_itemset(root)
+    card = blind_card(items, SUITES.get("combo"))
+    write_blind(root, card)
+    assert verify(str(root), 1, None, None, None) == 0
+    for change in ({"value": 0.0}, {"value": float("nan")}, {"metric": "other"}):
+        write_blind(root, card.model_copy(update={"scores": tuple(s.model_copy(update=change) for s in card.scores)}))
+        with pytest.raises(SnellenError, match=r"blind\.json"):
+            verify(str(root), 1, None, None, None)
+    (root / "blind.json").unlink()
+    assert verify(str(root), 1, None, None, None) == 1
+    assert "grades start at chance" in capsys.readouterr().out
+
+
+def test_a_reading_by_another_parser_is_counted_and_no_forgery(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same parser it is refused; a run of an earlier version, which records none, has a hint."""
+    root = tmp_path / "run"
+    run(items, ["fake:chance"], root, show_progress=False, limit=2)
+    card = read_run_card(root)
+    count = sum(item.split == "test" for item in items.items)
+    for is_old in (False, True):
+        if is_old:
+            known = {name: version for name, version in card.versions.items() if name != "parser"}
+            (root / "run.json").write_text(card.model_copy(update={"versions": known}).model_dump_json())
+        assert verify(str(root), 0, None, None, None) == 0
+        printed = capsys.readouterr().out
+        assert ("not recorded" in printed, f"{count} test items, {count - 2} not asked" in printed) == (is_old, True)
+        with monkeypatch.context() as patch:
+            patch.setattr("snellen.runs.score._read", lambda response, protocol: None)
+            if not is_old:
+                with pytest.raises(SnellenError, match="prediction of item"):
+                    verify(str(root), 0, None, None, None)
+                continue
+            assert verify(str(root), 0, None, None, None) == 1
+            assert "2 replies are read otherwise, perhaps another version" in capsys.readouterr().out
 
 
 @pytest.mark.slow

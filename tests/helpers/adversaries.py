@@ -86,9 +86,9 @@ def word_order(questions: Questions) -> list[Answer]:
     return [answer(item) for item in questions.test]
 
 
-def frames_reader(questions: Questions) -> list[Answer]:
+def boxes_only_reader(questions: Questions) -> list[Answer]:
     """The rules on coordinates of drawn boxes."""
-    rule = questions.task.frames
+    rule = questions.task.boxes_only
     return [applied(rule(item), item) if rule else first_answer(item) for item in questions.test]
 
 
@@ -154,7 +154,7 @@ def guesser(number: int) -> Adversary:
 ADVERSARIES: Mapping[str, Adversary] = MappingProxyType(
     {
         "word order": Adversary(word_order),
-        "frames reader": Adversary(frames_reader),
+        "boxes-only reader": Adversary(boxes_only_reader),
         "thumbnail forest": Adversary(thumbnail_forest, is_fitted=True),
         "question look-up": Adversary(question_look_up, is_fitted=True),
         "constant": Adversary(constant),

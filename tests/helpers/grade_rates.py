@@ -94,14 +94,14 @@ def simulated(progress: float | None, size: int, subjects: int, seed: int = 0) -
             yield design, truth, grade(design, scored_units(design, share, size * design.items, rng))
 
 
-def frame_readers(size: int, subjects: int) -> Iterator[str]:
+def boxes_only_readers(size: int, subjects: int) -> Iterator[str]:
     """Grades of a subject that answers as a rule on drawn boxes does, which is right on 60 % of the items."""
     for number in range(subjects):
         for position, design in enumerate(DESIGNS[:5]):
-            rng = stream("frame readers", number, position, size)
+            rng = stream("boxes-only readers", number, position, size)
             units = scored_units(design, 0.6, size * design.items, rng)
             scores = units["value"].to_numpy(float)
-            rule = UnitFloor("drawn boxes", "no more than the frames give", scores, float(scores.mean()), 0.6)
+            rule = UnitFloor("drawn boxes", "no more than boxes only give", scores, float(scores.mean()), 0.6)
             yield grade(design, units, (rule,))
 
 
@@ -112,7 +112,7 @@ MOST = ABOVE[1:]
 def rates(size: int, subjects: int = 400) -> dict[str, float]:
     """The rates that docs/measurements/grades.md prints, at one size."""
     blind = Counter(text for _, _, text in simulated(0.0, size, subjects))
-    frames = Counter(frame_readers(size, subjects))
+    frames = Counter(boxes_only_readers(size, subjects))
     three_quarters = Counter(text for _, _, text in simulated(0.75, size, subjects))
     uniform = [(truth, text) for _, truth, text in simulated(None, size, subjects)]
     called = [truth for truth, text in uniform if text in MOST]
@@ -123,7 +123,7 @@ def rates(size: int, subjects: int = 400) -> dict[str, float]:
     return {
         "blind above none": share(blind, ABOVE),
         "blind none": share(blind, ("none",)),
-        "frame reader above none": share(frames, ABOVE),
+        "boxes-only reader above none": share(frames, ABOVE),
         "of most, truly under halfway": float(np.mean([truth < 0.5 for truth in called])),
         "truth .75 is most or better": share(three_quarters, MOST),
         "too few items (uniform)": float(np.mean([text == "too few items" for _, text in uniform])),

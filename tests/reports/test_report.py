@@ -19,7 +19,8 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import result_columns, results
-from snellen.analysis.section import ReportSection
+from snellen.analysis.section import ReportSection, has_paper_images
+from snellen.analysis.units import metric_of
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import read_run_card
@@ -28,8 +29,10 @@ from snellen.reports import Report, Run, figures, load_run, print_table, write_r
 from snellen.reports.conduct import conduct
 from snellen.reports.findings import FALSE_ALARM, _is_at_chance
 from snellen.reports.loading import Exam
-from snellen.scoring.protocols import all_right, strict
+from snellen.reports.words import as_printed
+from snellen.scoring.protocols import ACCURACY, all_right, strict
 from snellen.subjects.fakes.simple import Scripted
+from snellen.suites import SUITES
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
 
 
@@ -146,7 +149,7 @@ def test_printed_numbers_are_labelled_and_in_a_separate_table(report: Report, sm
     table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
     assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
-    assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here"}
+    assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here, protocol published"}
     assert "GPT-4V" not in (report.root / "results.csv").read_text()
     assert "GPT-4V" not in page(small_report).text
 
@@ -162,6 +165,46 @@ def test_chance_is_checked_for_all_tasks_together() -> None:
     far = SimpleNamespace(value=0.7, low=0.5, high=0.9, chance=0.3)
     assert not _is_at_chance(23)(far), "one task is enough"
     assert _is_at_chance(23)(SimpleNamespace(value=0.7, low=math.nan, high=math.nan, chance=0.3))
+
+
+def test_printed_numbers_stand_beside_scores_by_the_authors_rules(tmp_path: Path) -> None:
+    """Their scorer may give other scores than `strict`; a run that was not scored by it is scored for the report."""
+    items, task = write_items(tmp_path / "items", 4, tasks=("naming",)), SUITE.tasks["naming"]
+    root = write_run(tmp_path / "run", items, subjects(items)[1:2], protocols=["strict"], tasks=("naming",))
+    generous = replace(task.protocols["published"].metrics[0], score=lambda item, answer: 1.0, worst=1.0)
+    protocols = {**task.protocols, "published": replace(task.protocols["published"], metrics=(generous,))}
+    suite = replace(SUITE, tasks={"naming": replace(task, protocols=protocols)})
+    report = write_report([root], tmp_path / "report", compare_published=True, suite_of=lambda name: suite)
+    table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv", index_col="subject")
+    assert list(table["whole task"]) == ["100 %", "71 %"]
+    assert "naming, accuracy, by question, protocol published" in (text := page(report).text)
+    assert "with other images" in text
+    assert not (root / "scores.published.parquet").exists()
+    run = load_run(root, lambda name: suite)
+    for source, note in [("released", ""), ("released", "Not comparable with Table 5"), ("generated", "")]:
+        card = run.items.card.model_copy(update={"source": source, "notes": [note]})
+        is_same = source == "released" and not note
+        assert has_paper_images(replace(run, items=replace(run.items, card=card))) is is_same
+
+
+@pytest.mark.parametrize(
+    ("suite", "subject", "column", "expected"),
+    [
+        ("combo", "Gemini-1.5-Pro", "primary-colour", "99.5 %"),
+        ("vfm-bench", "GPT-o3", "", "61 %"),
+        ("vlm2-bench", "LLaVA-OneVision-7B", "gc-mat", "16.60 %"),
+        ("ava-bench", "InternVL-2.5", "relative-depth", "97.00 %"),
+        ("ava-bench", "RADIOv2.1", "absolute-depth", "0.07645"),
+        ("ava-bench", "CLIP", "counting", "0.290"),
+    ],
+)
+def test_printed_numbers_are_shown_as_printed(suite: str, subject: str, column: str, expected: str) -> None:
+    printed = SUITES.get(suite).published
+    assert printed is not None
+    (row,) = [row for row in printed() if row["subject"] == subject and column in (row["task"], row["level"])]
+    metric = metric_of(SUITES.get(suite).tasks[row["task"]].protocols["published"], row["metric"])
+    assert as_printed(row["value"], metric, row["decimals"]) == expected
+    assert as_printed(0.995, ACCURACY) == "99.5 %"
 
 
 def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:

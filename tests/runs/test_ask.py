@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -24,8 +25,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import cost_by_subject, read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
-from snellen.core.suite import Suite, Transform, ViewContext
-from snellen.presentation.methods import OneByOne, PerceiveThenClassify
+from snellen.core.suite import Dialogue, Suite, Transform, Trial, ViewContext, all_trials
+from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan, run_card
 from snellen.runs.score import damaged_scores, own_scores, read_scores, score, write_scores
@@ -266,7 +267,7 @@ def test_unread_replies_are_announced_after_twenty(tmp_path: Path, unread: int, 
     sentences = unread_sentences([tmp_path / "run"], score(responses, built, suite), responses)
     assert sentences == (
         (
-            "20 % of the replies of own:vague cannot be read and count as wrong; mend this before you "
+            "20 % of the replies of own:vague cannot be read and count as wrong; fix this before you "
             "compare scores. Such replies: “hm”.",
         )
         if unread == 12
@@ -288,17 +289,54 @@ def test_empty_replies_beside_reasoning_are_counted(tmp_path: Path) -> None:
     assert last.startswith("3 replies of own:swallowed are empty beside full reasoning: the server's reasoning parser")
 
 
-def test_a_bug_in_a_subject_stops_the_run_but_loses_nothing(tmp_path: Path) -> None:
-    built, suite = colour_set(tmp_path / "set", 20), suite_of()
+@pytest.mark.parametrize("step", ["transform", "presenter", "sheet", "reply", "subject", "schedule"])
+def test_a_bad_item_fails_alone_with_its_reason_and_is_asked_again(tmp_path: Path, built: ItemSet, step: str) -> None:
+    broken, calls = [step], list[list[str]]()
 
-    def buggy(prompt: Prompt) -> str:
-        return {"001": ""}[prompt.views[0].item_id] if prompt.views[0].item_id == "002" else "red"
+    def check(current_step: str, *views: View) -> None:
+        if [current_step] == broken and any(view.item_id == "001" for view in views):
+            raise KeyError("lost")
 
-    started: list[Prompt] = []
-    with pytest.raises(KeyError, match="002"):
-        ask(tmp_path / "run", Plan(built, suite, watched([arm(says("own:buggy", buggy), suite)], started.append, 4)))
-    assert 4 <= len(started) <= 8
-    assert len(list(read_exchanges(tmp_path / "run"))) == len(started) - 1
+    def transform(view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        check("transform", view)
+        return view
+
+    def present(*views: View) -> tuple[Part, ...]:
+        check("presenter", *views)
+        return tuple(view.question for view in views)
+
+    def present_sheet(views: tuple[View, ...]) -> tuple[Part, ...]:
+        check("sheet", *views)
+        return present(*views)
+
+    class Later(OneByOne):
+        def run(self, views: tuple[View, ...]) -> Dialogue:
+            texts = yield from super().run(views)
+            check("reply", *views)
+            return texts
+
+    def reply(prompt: Prompt) -> str:
+        calls.append([view.item_id for view in prompt.views])
+        check("subject", *prompt.views)
+        return "red"
+
+    def in_two(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
+        yield tuple(trials[:1])
+        check("schedule", *trials[1].views)
+        yield tuple(trials[1:])
+
+    method = Sheet(4, present_sheet) if step == "sheet" else Later(present)
+    suite = suite_of(transforms=lambda item, context: (transform,), method=lambda condition: method)
+    schedule = in_two if step == "schedule" else all_trials
+    arms = [arm(says("own:answers", reply), suite, schedule=schedule)]
+    responses = ask(tmp_path / "run", Plan(built, suite, arms))
+    failed = [response for response in responses if response.status == "failed"]
+    assert sorted(r.item_id for r in failed) == (["001", "002", "003"] if step == "schedule" else ["001"])
+    assert all(re.match(r"KeyError: 'lost' \(test_ask.py, line \d+\)", response.reason) for response in failed)
+    assert len(responses) == 4
+    assert step != "sheet" or calls == [["000", "002", "003"]]
+    broken.clear()
+    assert {response.status for response in ask(tmp_path / "run", Plan(built, suite, arms))} == {"ok"}
 
 
 def test_responses_are_in_order_whatever_the_order_of_arrival(tmp_path: Path, built: ItemSet) -> None:

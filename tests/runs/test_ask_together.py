@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from snellen.core.condition import Axis
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
@@ -160,7 +161,7 @@ def test_an_error_stops_all_subjects_and_calls_in_flight_are_recorded(tmp_path: 
         async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
             for _ in range(PATIENCE):
                 if self.log.begun.count("slow") == 5:
-                    raise KeyError("broken")
+                    raise SnellenError("broken")
                 await asyncio.sleep(0)
             raise AssertionError
 
@@ -176,7 +177,7 @@ def test_an_error_stops_all_subjects_and_calls_in_flight_are_recorded(tmp_path: 
 
     slow = Slow(SubjectCard("own:slow", max_concurrency=5), log)
     arms = [arm(slow, suite()), arm(Broken(SubjectCard("own:broken", max_concurrency=1), log), suite())]
-    with pytest.raises(KeyError, match="broken"):
+    with pytest.raises(SnellenError, match="broken"):
         ask(tmp_path / "run", Plan(built, suite(), arms))
     assert log.begun.count("slow") == 5
     again = [replace(arms[0], subject=patient("own:slow", Log(), max_concurrency=5))]

@@ -99,6 +99,22 @@ def test_questions_of_several_calls_have_a_target_and_no_prompt(tmp_path: Path) 
     assert [(example.prompt, example.target) for example in pupil.examples] == [(None, name) for name in [*RGB, "red"]]
 
 
+def test_training_items_that_cannot_be_learned_are_left_out_and_counted(tmp_path: Path) -> None:
+    def ask_for_a_box(view: View, media: MediaFolder, rng: np.random.Generator) -> View:
+        return replace(view, reply=ReplySpec("box")) if view.item_id == "001" else view
+
+    teaching = [replace(item, split="train") for item in colour_set(tmp_path / "set", 2).items]
+    write_itemset(tmp_path / "set", teaching, source="generated", recipe={"seed": 1})
+    method = OneByOne(lambda view: ("?",))
+    suite = suite_of(
+        train_split="train", transforms=lambda item, context: (ask_for_a_box,), method=lambda condition: method
+    )
+    lines, pupil = list[str](), Pupil(SubjectCard("own:pupil"))
+    ask(tmp_path / "run", Plan(read_itemset(tmp_path / "set"), suite, [arm(pupil, suite)], notify=lines.append))
+    assert [example.target for example in pupil.examples] == ["red"]
+    assert "own:pupil: 1 training items of task are left out: 1 × ValueError: " in lines[0]
+
+
 def test_a_target_uses_the_terms_of_the_reply(tmp_path: Path) -> None:
     image = patch(MediaFolder(tmp_path), RGB["red"], size=(40, 20))
     # An image of 40 x 20: x in shares is x / 40, y is y / 20.

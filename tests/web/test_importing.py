@@ -8,7 +8,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
-from snellen.web.design import BlockDesign, StudyDesign
+from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.forgetting import forget
 from snellen.web.importing import (
     PEOPLE,
@@ -42,6 +42,7 @@ from snellen.web.importing import (
     read_refused,
     read_results_of,
 )
+from snellen.web.key_checks import agreement_lines, key_checks
 from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.plan import PageAnswers, RecordRow, Start, Stop, StudyPlan, StudyRecord, Texts
 from snellen.web.server import open_service
@@ -116,6 +117,25 @@ def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
     assert {response.item_id for response in examination.responses} == {item.item_id for item in items.items}
     assert set(examination.results()["value"]) == {1.0}
     assert stat.S_IMODE((tmp_path / "study" / "study.json").stat().st_mode) == 0o600
+
+
+def test_answers_are_compared_with_the_keys(sets_folder: Path, tmp_path: Path) -> None:
+    """Of the design `check-keys`: all agree but one that is another option; an adjacent bin of distance agrees."""
+    items = small_set("ava-bench", sets_folder)
+    card = build_study([items], read_design("check-keys"), tmp_path / "study", name="trial")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
+    taken = [Submission("p01", entered(plan, stand_in, 0))]
+    (examination,) = import_study(tmp_path / "study", taken, tmp_path / "people")
+    checks = key_checks(examination)
+    assert {check.item.item_id for check in checks} == {response.item_id for response in examination.responses}
+    assert all(check.agrees for check in checks)
+    (*_, whole) = agreement_lines(checks, examination.items)
+    assert whole.startswith(f"all: {len(checks)} of {len(checks)} answers agree with the key (100 % [")
+    wrong = replace(next(check for check in checks if check.item.options), agrees=False)
+    other = next(option for option in wrong.item.options if option.key != wrong.item.answer)
+    *_, line = agreement_lines([replace(wrong, answer=other.key)], examination.items)
+    assert line.startswith(f"{wrong.item.item_id}: human:trial/p01 answered ")
+    assert Path(line.rpartition("; ")[2]).is_file()
 
 
 def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: Path) -> None:
@@ -216,7 +236,7 @@ def test_imports_into_one_folder_add_up(sets_folder: Path, tmp_path: Path, caplo
 
 @pytest.mark.slow
 def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: Path) -> None:
-    """The thresholds are those at which people confirm a key (`snellen quiz`)."""
+    """The thresholds are those at which people confirm a key (`web.key_checks`)."""
     block = BlockDesign(name="b", tasks=("colour", "ocr", "counting"), questions=1, practice=1)
     design = StudyDesign(texts=Texts(title="t"), blocks=(block,), forms=1)
     card = build_study([small_set("ava-bench", sets_folder)], design, tmp_path / "study", name="trial")

@@ -1,6 +1,6 @@
 """Floors that are known item by item: scores of rules that see nothing of what is asked about.
 
-- drawn boxes: a closed rule on their coordinates (`Task.frames`), for every subject;
+- drawn boxes: a closed rule on their coordinates (`Task.boxes_only`), for every subject;
 - drawn boxes, learnt: a forest on the same coordinates;
 - thumbnail: a forest on a thumbnail, a histogram and the like (`Task.cheap_sight`);
 - answers to equal questions: the commonest answer to the same question among the training examples.
@@ -32,12 +32,12 @@ from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import FloorScore, ItemSet
 from snellen.core.suite import Suite
 
-FRAMES, FRAMES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
+BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
     "drawn boxes", "drawn boxes, learnt", "thumbnail", "answers to equal questions",
 )  # fmt: skip
 EXCESS = {
-    FRAMES: "no more than the frames give",
-    FRAMES_LEARNT: "no more than the frames give",
+    BOXES_ONLY: "no more than boxes only give",
+    BOXES_LEARNT: "no more than boxes only give",
     THUMBNAIL: "no more than a thumbnail gives",
     EQUAL_QUESTIONS: "no more than equal questions give",
 }
@@ -70,16 +70,16 @@ class Floors:
         `is_fitted` tells whether the subject was fitted to training examples.
         """
         chosen = []
-        frameless = self.suite.tasks[task].frameless
+        without_boxes = self.suite.tasks[task].without_boxes
         for rule in self.rules(task):
-            is_frames = rule.name in (FRAMES, FRAMES_LEARNT)
+            is_boxes_only = rule.name in (BOXES_ONLY, BOXES_LEARNT)
             if rule.needs_training and not is_fitted:
                 continue
-            if is_frames and frameless and str(axes.get(frameless[0])) in frameless[1:]:
+            if is_boxes_only and without_boxes and str(axes.get(without_boxes[0])) in without_boxes[1:]:
                 continue
             scores = self._unit_scores(task, protocol, metric, rule).reindex(units)
             if len(scores) and scores.notna().all():
-                values, condition = np.asarray(scores, np.float64), "=".join(frameless[:2]) if is_frames else ""
+                values, condition = np.asarray(scores, np.float64), "=".join(without_boxes[:2]) if is_boxes_only else ""
                 rank = self._measured(task, protocol, metric, rule)
                 chosen.append(UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), rank, condition))
         return chosen
@@ -122,8 +122,8 @@ class Floors:
 
     def _rules_of(self, name: str) -> Iterator[FloorRule]:
         task, items = self.suite.tasks[name], self.items.task(name)
-        if (rule := task.frames) is not None:
-            yield FloorRule(FRAMES, False, lambda test: [applied(rule(item), item) for item in test])
+        if (rule := task.boxes_only) is not None:
+            yield FloorRule(BOXES_ONLY, False, lambda test: [applied(rule(item), item) for item in test])
         pixels = partial(self._image_features, task.boxes)
         if task.cheap_sight and task.train_split is None:
             yield FloorRule(THUMBNAIL, False, lambda test: nearest_answers(test, pixels))
@@ -134,7 +134,7 @@ class Floors:
         yield FloorRule(EQUAL_QUESTIONS, True, lambda test: best_answer_by_question(train, metric, 1)(test))
         if task.boxes:
             yield FloorRule(
-                FRAMES_LEARNT, True, lambda test: forest_answers(train, test, box_features(task.boxes), metric)
+                BOXES_LEARNT, True, lambda test: forest_answers(train, test, box_features(task.boxes), metric)
             )
         if task.cheap_sight:
             yield FloorRule(THUMBNAIL, True, lambda test: forest_answers(train, test, pixels, metric))

@@ -38,7 +38,7 @@ from snellen.scoring.uncertainty import paired_difference
 GRADES = ("none", "some", "most", "nearly all right", "as people")
 """Worst first."""
 TOO_FEW, GRADED = "too few items", "graded"
-NO_MORE = "no more than the frames give", "no more than a thumbnail gives", "no more than equal questions give"
+NO_MORE = "no more than boxes only give", "no more than a thumbnail gives", "no more than equal questions give"
 LEFT_OUT_STATES = PARTLY_DECLINED, PARTLY_FAILED = "partly declined", "partly failed"
 STATES = (
     GRADED,

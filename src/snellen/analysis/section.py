@@ -15,6 +15,8 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import RunCard
 from snellen.core.suite import Suite
 
+NOT_COMPARABLE = "Not comparable with"
+"""Words of a note on a released set whose items are not those of the paper's numbers."""
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -80,6 +82,12 @@ def once_a_run(
         return result
 
     return remembered
+
+
+def has_paper_images(run: Run) -> bool:
+    """True if the items of a run are those released with the paper, which its printed numbers are about."""
+    card = run.items.card
+    return card.source == "released" and not any(NOT_COMPARABLE in note for note in card.notes)
 
 
 def protocol_of(run: Run) -> str:

@@ -16,8 +16,11 @@ GARBAGE_THRESHOLDS = (50_000, 20, 20)
 
 
 FORMER = {
-    "estimate": "`snellen build SUITE --plan` prints images, time and disk space, and `snellen run` calls, tokens and cost "
-    "before it asks a paid model",
+    "estimate": "`snellen build SUITE --plan` prints images, time and disk space, and `snellen run` calls, tokens and "
+    "cost before it asks a paid model",
+    "quiz": "`snellen study build ITEMSET --design check-keys` asks you in a browser; `snellen study import` prints "
+    "how often your answers agree with the keys",
+    "contamination": "`snellen diff PUBLIC_RUN SEALED_RUN` compares runs about two sets of one recipe",
 }
 """Commands of version 0.1 that were removed, with what to do instead."""
 

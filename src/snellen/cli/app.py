@@ -18,7 +18,6 @@ from snellen.cli.options import (
     Full,
     Inputs,
     Json,
-    Lenient,
     MaxItems,
     OneCondition,
     Quality,
@@ -197,8 +196,7 @@ def build(
     balance: Annotated[
         str | None,
         typer.Option(
-            help="Answer frequencies: paper (as in the paper) or answers (uniform). Default: answers for generated "
-            "items, otherwise paper."
+            help="Answer frequencies: paper, or uniform. Default: uniform for generated items, otherwise paper."
         ),
     ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
@@ -206,7 +204,6 @@ def build(
         list[str], typer.Option("--map", help="Columns of a table: question=prompt,answer=key … (default: by name).")
     ] = [],  # noqa: B006
     skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
-    lenient: Lenient = False,
     allow_unmatched: Annotated[
         bool,
         typer.Option(
@@ -237,7 +234,7 @@ def build(
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
             allow_unmatched=allow_unmatched, parts=part_count,
-            settings=[*settings, *(["reading=lenient"] if lenient else [])],
+            settings=settings,
         )  # fmt: skip
 
 
@@ -252,7 +249,7 @@ def verify(
     """Check an item set or a run: hashes, seal, replies, scores, and the published digest."""
     from snellen.cli.verification import verify as do
 
-    do(address, rebuild, items, digest, commitment)
+    raise typer.Exit(do(address, rebuild, items, digest, commitment))
 
 
 @app.command()
@@ -264,7 +261,7 @@ def seal(
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or answers (uniform).")] = None,
+    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or uniform.")] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")
@@ -308,24 +305,6 @@ def show(
     from snellen.cli.preview import show as do
 
     do(itemset, item_id, condition, html, seed, named_paths("--input", inputs))
-
-
-@app.command()
-def quiz(
-    itemset: Annotated[str, typer.Argument(help="Item set or suite.")],
-    out: Annotated[Path, typer.Option(help="Folder for the sheet and its answers.")],
-    n: Annotated[int, typer.Option("--n", min=1, help="Total number of questions, spread over the tasks.")] = 40,
-    condition: OneCondition = "vanilla",
-    difficulty: Annotated[
-        str, typer.Option(help="Ask items of this difficulty (if they have one): a level, not-hard or all.")
-    ] = "not-hard",
-    seed: Seed = 0,
-    as_json: Json = False,
-) -> None:
-    """Spot-check answer keys: write a question sheet without keys, then compare answers.csv with them."""
-    from snellen.cli.quiz import quiz as do
-
-    do(itemset, out, n, condition, seed, difficulty, as_json)
 
 
 @app.command()
@@ -574,18 +553,6 @@ def sight(
     from snellen.cli.sight import sight as do
 
     do(subject, out, seed, as_json)
-
-
-@app.command()
-def contamination(
-    public: Annotated[str, typer.Argument(help="Run about the public set (folder or URL), or RUN:SUBJECT.")],
-    sealed: Annotated[str, typer.Argument(help="Run of the same subject about a sealed set of the same recipe.")],
-    as_json: Json = False,
-) -> None:
-    """Look for a sign that a subject was trained on a public item set: better scores there than on a sealed one."""
-    from snellen.cli.contamination import contamination as do
-
-    do(public, sealed, as_json)
 
 
 @app.command("blind-baseline")

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import typer
 
-from snellen.analysis.cells import number
-from snellen.analysis.changes import DROPPED, MOVED, ROSE, TOO_FEW, Changes, plain, plain_changes, row_name
+from snellen.analysis.cells import DASH, number
+from snellen.analysis.changes import DROPPED, MOVED, ROSE, TOO_FEW, Changes, changes, plain, plain_changes, row_name
 from snellen.analysis.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.drops import UNDECIDED, Drop
 from snellen.analysis.run_view import arm_name, lines_of, main_metric
+from snellen.analysis.section import Run
+from snellen.analysis.unpaired import unpaired_changes
 from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
-from snellen.exam.compare import Drops, compare, decide_drops
+from snellen.core.storage.runfolder import same_items
+from snellen.exam.compare import Drops, decide_drops, run_of_subject
 from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
+from snellen.reports.words import probability
 
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
@@ -29,7 +34,10 @@ def diff(former: str, current: str, fail_on: str | None, least_drop: float | Non
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if least_drop is not None and not (fail_on and 0 < least_drop <= 100):
         raise SnellenError(f"--least-drop {least_drop:g}: give points above 0 and up to 100, with --fail-on drop")
-    compared = compare(former, current, least_drop=least_drop and least_drop / 100)
+    runs = run_of_subject(former), run_of_subject(current)
+    if not same_items(runs[0].card, runs[1].card):
+        return _print_unpaired(*runs, fail_on is not None, as_json)
+    compared = changes(*runs, least_drop=least_drop and least_drop / 100)
     write_changes_page(compared, out)
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
@@ -39,6 +47,7 @@ def diff(former: str, current: str, fail_on: str | None, least_drop: float | Non
         raise typer.Exit(DROPPED_CODE)
     if fail_on and (compared.unpaired_items.total or compared.undetectable):
         raise typer.Exit(INCOMPLETE_CODE)
+    return None
 
 
 def print_drops(
@@ -100,9 +109,52 @@ def _print_drops(decided: Drops, points: float) -> None:
 
 def points_of(drop: Drop, metric: Metric) -> str:
     """The change with its interval: in points for shares, otherwise in the unit of the metric."""
-    scale, decimals = (100, 0) if metric.share else (1, metric.decimals)
-    change, low, high = (f"{scale * number:+.{decimals}f}" for number in (drop.change, drop.low, drop.high))
+    change, low, high = (signed(number, metric) for number in (drop.change, drop.low, drop.high))
     return f"{change} [{low}, {high}]"
+
+
+def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bool) -> None:
+    """Print the changes between two sets of one recipe, and exit as a guard does."""
+    from dataclasses import asdict
+
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    rows = unpaired_changes(first_run, second_run)
+    dropped = [arm_name(row.task, row.condition) for row in rows if row.verdict == DROPPED]
+    if as_json:
+        print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
+    else:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+        table.add_column("", overflow="fold", min_width=12)
+        for head in ("before", "after", "change", "95 %\ninterval", "p", "detects"):
+            table.add_column(head, justify="right", no_wrap=True)
+        for row in rows:
+            metric = main_metric(first_run, row.task)
+            scores = number(row.before, metric, row.n_before), number(row.after, metric, row.n_after)
+            change, low, high, least = (
+                signed(end, metric) for end in (row.difference, row.low, row.high, row.detectable)
+            )
+            cells = *scores, change, escape(f"[{low}, {high}]"), probability(row.p), least.lstrip("+")
+            table.add_row(escape(f"{arm_name(row.task, row.condition)}\n{row.verdict}"), *cells)
+        screen = console(80)
+        screen.print(table)
+        screen.print(
+            "The items differ, so the scores are compared, not pairs of answers. A subject that does worse on a sealed "
+            "set than on a public one of the same recipe may have been trained or tuned on the public one."
+        )
+        if dropped:
+            screen.print(f"[red]Dropped: {escape('; '.join(dropped))}[/]", highlight=False)
+    if is_guard and dropped:
+        raise typer.Exit(DROPPED_CODE)
+
+
+def signed(change: float, metric: Metric) -> str:
+    """A change in points for shares, otherwise in the unit of the metric, with its sign; "none" if infinite."""
+    if not math.isfinite(change):
+        return DASH if math.isnan(change) else "none"
+    return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
 def _print(compared: Changes, out: Path, is_guard: bool) -> None:

@@ -151,6 +151,8 @@ def import_(
     exit code is then 1, unless --skip or --skip-bad accept it.
     """
     from snellen.web.importing import PEOPLE, REFUSED, import_study, people_by_form, read_refused, read_results_of
+    from snellen.web.key_checks import agreement_lines, key_checks
+    from snellen.web.study import read_study
 
     submissions = read_results_of(study, result_files or [])
     examinations = import_study(study, submissions, out, skip=skip or (), skip_bad=skip_bad)
@@ -172,6 +174,8 @@ def import_(
     if max(counts) - min(counts) > 1:
         print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
     print(f"{answered} answers; participants: {out / PEOPLE}")
+    for examination in examinations if read_study(study).design.checks_keys else ():
+        print("".join(f"{line}\n" for line in agreement_lines(key_checks(examination), examination.items)), end="")
     for run in runs:
         print(f"snellen report {run} --out report")
     raise typer.Exit(int(is_incomplete))

@@ -17,15 +17,16 @@ from snellen.runs.unread import with_judged_reading
 from snellen.suites import SUITES, suite_of
 
 
-def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, commitment: str | None) -> None:
-    """Check everything that can be checked, and print a line for each check.
+def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, commitment: str | None) -> int:
+    """Check everything that can be checked, print a line for each check, and return the exit code.
 
+    It is 1 if no more than hashes were checked, or if something does not follow by this version or on this machine.
     `rebuild` images are rendered again. `itemset` replaces the address of the items on a run's card. `digest` and
     `commitment` are the published ones of the run and of the seal.
     """
-    path = fetched(address)
+    path, is_replayed, is_whole = fetched(address), False, True
     if is_run(path) and not is_itemset(path):
-        items = _verify_run(address, path, itemset)
+        items, is_replayed, is_whole = _verify_run(address, path, itemset)
         if digest is not None:
             check_digest(path, items.root, digest)
             print("digest: the run is as it was when this digest was published")
@@ -33,21 +34,37 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
         raise SnellenError(f"{address}: --digest and --items are for runs, and this is none")
     else:
         items = open_items(path, remember=False)
-        print(f"{address}: whole; {items.card.items} items of {items.card.suite} version {items.card.version}")
+        print(f"{address}: whole; {len(items.items)} items of {items.card.suite} version {items.card.version}")
     if not (has_rows := checks.check_rows(items)):
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
-    _verify_seal(path, items, commitment, has_rows)
+    is_revealed = _verify_seal(path, items, commitment, has_rows)
+    print(f"blind.json: {checks.check_blind(items, suite_of(items))}")
     if rebuild:
-        from snellen.stimuli.render.rebuild import BLOCK_PX, MAX_DIFFERENCE
+        is_whole &= _verify_images(items, rebuild)
+    if not (is_replayed or is_revealed or digest or rebuild):
+        print("Only hashes were checked: they show damage, not who made the files, or from what.")
+        return 1
+    return 0 if is_whole and items.blind else 1
 
-        count, total, largest = checks.rebuild_images(items, rebuild)
+
+def _verify_images(items: ItemSet, rebuild: int) -> bool:
+    from snellen.stimuli.render.rebuild import BLOCK_PX, MAX_DIFFERENCE, MAX_MEAN
+
+    count, total, largest = checks.rebuild_images(items, rebuild)
+    print(
+        f"{count} of {total} images were rendered again: means of 3 x 3 pixels differ by at most {largest:.1f} of 255 "
+        f"levels"
+    )
+    if largest > MAX_MEAN:
         print(
-            f"{count} of {total} rendered images were rendered again: blocks of {BLOCK_PX} x {BLOCK_PX} pixels "
-            f"differ by at most {largest:.1f} of 255 levels (allowed if rays are traced: {MAX_DIFFERENCE:.0f})"
+            f"images: drawn by another renderer or processor, so only means of {BLOCK_PX} x {BLOCK_PX} pixels were "
+            f"compared (allowed: {MAX_DIFFERENCE:.0f} levels); marks drawn into them may be missed"
         )
+    return largest <= MAX_MEAN
 
 
-def _verify_run(address: str, path: Path, itemset: str | None) -> ItemSet:
+def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet, bool, bool]:
+    """The items of a run, whether its replies were replayed, and whether all follows by this version."""
     card = read_run_card(path)
     moved_card = card if itemset is None else card.model_copy(update={"itemset": itemset})
     items = open_asked_items(path, moved_card, SUITES.get(card.suite))
@@ -56,17 +73,28 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> ItemSet:
     print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
     if not has_tables(path):
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
-        return items
+        return items, False, True
+    print("\n".join(checks.count_items(path, card, items)))
     suite = with_judged_reading(suite_of(items))
-    if checks.check_replies(path, card, items, suite):
-        print("replies: each follows from the record, and each recorded prompt from its item")
-    else:
+    if not checks.is_same_parser(card):
+        print("parser: of another version, or not recorded; changed readings are counted")
+    replies = checks.check_replies(path, card, items, suite)
+    if replies is None:
         print("replies cannot be replayed: the run uses annotation tables")
-    print(f"scores: each follows from its reply ({', '.join(checks.check_scores(path, card, items, suite))})")
-    return items
+    elif replies:
+        print(f"replies: {replies} responses differ when the record is replayed, perhaps another version of the parser")
+    else:
+        print("replies: each follows from the record, and each recorded prompt from its item")
+    protocols, changed = checks.check_scores(path, card, items, suite)
+    if changed:
+        print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
+    else:
+        print(f"scores: each follows from its reply ({', '.join(protocols)})")
+    return items, replies is not None, not (replies or changed)
 
 
-def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> None:
+def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> bool:
+    """True if the set follows from a revealed seal."""
     if commitment is not None:
         checks.check_commitment(items, commitment)
     seal = read_revealed(path) or read_revealed(items.root)
@@ -79,3 +107,4 @@ def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: b
         print(f"seal: all {items.card.items} items follow from the revealed seed; commitment {seal.commitment}")
     elif SEALED in items.card.recipe:
         print(f"seal: not revealed yet; commitment {items.card.recipe[SEALED]}")
+    return seal is not None

@@ -109,8 +109,8 @@ class Task:
     `transforms` receives the whole item, since a crop may need a region that the subject must not know. `train_split`
     is the split that subjects may learn from. `asks` decides whether an item is asked under a condition. `split_by`
     names factors whose levels get separate rows in the results. `boxes` names the regions that are drawn as boxes.
-    `frames` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `frameless` is the
-    axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
+    `boxes_only` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `without_boxes`
+    is the axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
     ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
     for people, without the form of the reply and the list of options; None: they get the prompt of models. `schedule`
     gives, for the test items, the order in which they are asked as answers arrive (None: all are asked); it asks at
@@ -127,8 +127,8 @@ class Task:
     asks: Callable[[Item, Condition], bool] = _always
     split_by: tuple[str, ...] = ()
     boxes: tuple[str, ...] = ()
-    frames: Callable[[Item], Any] | None = None
-    frameless: tuple[str, ...] = ()
+    boxes_only: Callable[[Item], Any] | None = None
+    without_boxes: tuple[str, ...] = ()
     cheap_sight: str = ""
     question_for_people: Callable[[View], str] | None = None
     schedule: Callable[[Sequence[Item]], Schedule] | None = None
@@ -334,9 +334,20 @@ def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]
 
 
 def printed_number(
-    task: str, metric: str, subject: str, value: float, source: str, *, factor: str = "", level: str = ""
+    task: str,
+    metric: str,
+    subject: str,
+    value: float,
+    source: str,
+    *,
+    factor: str = "",
+    level: str = "",
+    decimals: int | None = None,
 ) -> dict[str, Any]:
-    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row."""
+    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row.
+
+    `decimals` is the number of decimals of `value` in print: 3 for 99.5 %, given as 0.995. None: as many as it has.
+    """
     return {
         "task": task,
         "metric": metric,
@@ -344,6 +355,7 @@ def printed_number(
         "factor": factor,
         "level": level,
         "value": value,
+        "decimals": decimals,
         "source": source,
     }
 

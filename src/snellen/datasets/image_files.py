@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.user_files import read_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -173,6 +174,6 @@ def _non_zero(image: Image.Image) -> Image.Image:
 
 def _read_bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_file(path)
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror}); copy the dataset again") from error

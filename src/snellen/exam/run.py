@@ -35,12 +35,12 @@ from snellen.curation.results import read_tables
 from snellen.exam.parts import parts_ahead
 from snellen.remote import address_of, published
 from snellen.runs.ask import ask
-from snellen.runs.box_units import in_own_units, read_box_units, set_box_unit
+from snellen.runs.box_units import read_box_units, set_box_unit
 from snellen.runs.deciding import DropDecider
 from snellen.runs.failures import summarize_failures
 from snellen.runs.gate import open_run_items
 from snellen.runs.generated_sets import itemset_folder, suite_of_items
-from snellen.runs.judgements import judgement_items, read_verdicts, score_judged
+from snellen.runs.judgements import scores_of
 from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
 from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
@@ -362,17 +362,6 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
     scores = scores_of(root, items, suite, protocol)
     write_scores(root, scores, protocol)
     return scores
-
-
-def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """The scores of all responses of a run under a protocol, with existing verdicts.
-
-    Boxes are read in the units of `runs.box_units`.
-    """
-    responses = own_responses(root, items)
-    verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
-    in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
-    return score_judged(in_units, items, suite, protocol, verdicts)
 
 
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:

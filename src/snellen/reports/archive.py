@@ -45,6 +45,7 @@ from snellen.core.storage.runfolder import RunCard, read_run_card, tables_are_be
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.core.storage.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage.user_files import file_mark
 from snellen.core.suite import check_items
 from snellen.remote import is_url
 from snellen.reports.changes_page import LOWER, ChangeLine, change_lines, detection
@@ -364,7 +365,7 @@ class _Reader:
             )
         date, stamp = _date(root), ""
         if self.suite_of is registered and SUITES.is_packaged(card.suite):
-            parts = [sha256(path.read_bytes()) for path in part_files(root)]
+            parts = [file_mark(path) for path in part_files(root)]
             revealed = [(place / "revealed.json").is_file() for place in (root, items_root)]
             stamp = digest([code_digest(), date, tree_digest(root), parts, self._items_digest(items_root), revealed])
         return ArchivedRun(root.relative_to(self.folder).as_posix(), root, items_root, card, date, stamp)

@@ -15,10 +15,12 @@ from snellen.analysis.unread import unread_sentences
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
-from snellen.reports.words import amount, span
+from snellen.reports.words import DASH, amount, as_printed, span
 
 FALSE_ALARM = 0.01
 """Rate at which a check that scores are at chance fails though they are, over all its tasks together."""
+PUBLISHED = "published"
+"""The protocol of the papers' own scorers."""
 
 
 def unread(run: Run) -> tuple[str, ...]:
@@ -99,10 +101,11 @@ def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -
 
 @dataclass(frozen=True)
 class PrintedComparison:
-    """Measured and printed numbers of one task and metric, kept separate."""
+    """Measured and printed numbers of one task and metric, kept separate. `protocol` is that of the measured ones."""
 
     task: str
     metric: str
+    protocol: str
     factor: str
     levels: tuple[str, ...]
     measured: tuple[tuple[str, tuple[str, ...]], ...]
@@ -111,20 +114,27 @@ class PrintedComparison:
     def frame(self) -> pd.DataFrame:
         """One table of all rows with their origin."""
         names = [level or "whole task" for level in self.levels]
-        rows = [[subject, *cells, "measured here"] for subject, cells in self.measured]
+        rows = [[subject, *cells, f"measured here, protocol {self.protocol}"] for subject, cells in self.measured]
         rows += [[subject, *cells, f"printed: {source}"] for subject, cells, source in self.printed]
         return pd.DataFrame(rows, columns=["subject", *names, "origin"])
 
 
 def published(run: Run) -> Iterator[PrintedComparison]:
-    """Printed numbers of the paper next to measured ones, for every task and metric that both have."""
+    """Printed numbers of the paper next to measured ones, for every task and metric that both have.
+
+    Measured ones are those under `published`, since the authors' scorer made the printed ones; `strict` of tasks that
+    have no such protocol.
+    """
     printed = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
     if printed.empty:
         return
+    printed = printed.reindex(columns=[*dict.fromkeys([*printed.columns, "decimals"])])
     printed = printed.assign(factor=printed["factor"].fillna(""), level=printed["level"].fillna("").astype(str))
-    strict = run.results[run.results["protocol"] == "strict"]
     for (task, metric), part in printed.groupby(["task", "metric"], sort=False):
-        our_rows = strict[(strict["task"] == task) & (strict["metric"] == metric)]
+        known = run.suite.tasks[str(task)].protocols if task in run.suite.tasks else {}
+        protocol = PUBLISHED if PUBLISHED in known else "strict"
+        rows = run.results[run.results["protocol"] == protocol]
+        our_rows = rows[(rows["task"] == task) & (rows["metric"] == metric)]
         factors = [name for name in dict.fromkeys(part["factor"]) if name] or [""]
         for factor in factors if len(our_rows) else ():
             near = part[part["factor"].isin(["", factor])]
@@ -134,20 +144,31 @@ def published(run: Run) -> Iterator[PrintedComparison]:
                 else tuple(dict.fromkeys(near["level"]))
             )
             metric = metric_in(run.suite, next(lines_of(our_rows)))
-            yield _printed(str(task), metric, factor, levels, near, our_rows[our_rows["factor"].isin(["", factor])])
+            our_part = our_rows[our_rows["factor"].isin(["", factor])]
+            yield _printed(str(task), metric, protocol, factor, levels, near, our_part)
 
 
 def _printed(
-    task: str, metric: Metric, factor: str, levels: tuple[str, ...], near: pd.DataFrame, our_rows: pd.DataFrame
+    task: str,
+    metric: Metric,
+    protocol: str,
+    factor: str,
+    levels: tuple[str, ...],
+    near: pd.DataFrame,
+    our_rows: pd.DataFrame,
 ) -> PrintedComparison:
-    def cells(rows: pd.DataFrame) -> tuple[str, ...]:
-        values = {str(row.level): float(row.value) for row in lines_of(rows)}
-        return tuple(amount(values.get(level, math.nan), metric) for level in levels)
+    def cells(rows: pd.DataFrame, write: Callable[[Any], str]) -> tuple[str, ...]:
+        texts = {str(row.level): write(row) for row in lines_of(rows)}
+        return tuple(texts.get(level, DASH) for level in levels)
 
     measured = []
-    for (subject, condition), rows in our_rows.groupby(["subject", "condition"], sort=False):
-        measured.append((str(subject) + (f" [{condition}]" if condition != "vanilla" else ""), cells(rows)))
+    for (subject, condition, judge), rows in our_rows.groupby(["subject", "condition", "judge"], sort=False):
+        name = str(subject) + (f" [{condition}]" if condition != "vanilla" else "")
+        name += f", judged by {judge}" if our_rows["judge"].nunique() > 1 else ""
+        measured.append((name, cells(rows, lambda row: amount(row.value, metric, row.n))))
     printed = []
     for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
-        printed.append((str(subject), cells(rows), str(source)))
-    return PrintedComparison(task, metric.words, factor, levels, tuple(measured), tuple(printed))
+        printed.append(
+            (str(subject), cells(rows, lambda row: as_printed(row.value, metric, row.decimals)), str(source))
+        )
+    return PrintedComparison(task, metric.words, protocol, factor, levels, tuple(measured), tuple(printed))

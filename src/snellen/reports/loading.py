@@ -20,6 +20,7 @@ from snellen.core.storage.runfolder import own_responses, read_run_card, same_it
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.gate import open_asked_items
+from snellen.runs.judgements import scores_of
 from snellen.runs.score import own_scores
 from snellen.runs.unread import with_judged_reading
 
@@ -79,6 +80,18 @@ def load_run(
         )
     table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
+
+
+def with_protocol(run: Run, protocol: str) -> Run:
+    """The run with scores and results under a protocol, which are computed, and not kept, if it was not scored so."""
+    names = {name for task in {response.task for response in run.responses} for name in run.suite.tasks[task].protocols}
+    if protocol in run.scores or protocol not in names:
+        return run
+    scores = with_python_strings(scores_of(run.root, run.items, run.suite, protocol))
+    table = with_python_strings(results(scores, run.items, run.suite, run.card.arms))
+    return replace(
+        run, scores={**run.scores, protocol: scores}, results=pd.concat([run.results, table], ignore_index=True)
+    )
 
 
 def floors_of(items: ItemSet, suite_of: SuiteOf) -> Floors:

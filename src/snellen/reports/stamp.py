@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from snellen.core.hashing import digest, sha256
+from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_text
 from snellen.remote import fetched
 
 STAMP = "stamp.json"
@@ -33,9 +34,9 @@ def report_stamp(runs: Sequence[Path], options: Mapping[str, Any], inputs: Mappi
 def is_current(out: Path, stamp: str) -> bool:
     """True if the report in `out` was completed with this stamp, and all of its files are unchanged."""
     try:
-        facts = json.loads((out / STAMP).read_text("utf-8"))
+        facts = json.loads(read_text(out / STAMP, limit=MAX_CARD_BYTES, regular=True))
         return facts["stamp"] == stamp and all(
-            sha256((out / name).read_bytes()) == checksum for name, checksum in facts["files"].items()
+            file_mark(out / name) == checksum for name, checksum in facts["files"].items()
         )
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
         return False
@@ -43,7 +44,7 @@ def is_current(out: Path, stamp: str) -> bool:
 
 def write_stamp(out: Path, stamp: str) -> None:
     """Write the stamp of the report in `out`, with the checksums of its files."""
-    checksums = {str(path.relative_to(out)): sha256(path.read_bytes()) for path in tree_files(out)}
+    checksums = {str(path.relative_to(out)): file_mark(path) for path in tree_files(out)}
     files.write_text(out / STAMP, json.dumps({"stamp": stamp, "files": checksums}, indent=1) + "\n")
 
 

@@ -26,6 +26,14 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
     return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
 
 
+def as_printed(value: float, metric: Metric, decimals: float = math.nan) -> str:
+    """A number from a paper with the `decimals` of `value` that it has in print, by default all; shares in percent."""
+    if math.isnan(value):
+        return DASH
+    number, places = (100 * value, decimals - 2) if metric.share else (value, decimals)
+    return (f"{number:.10g}" if math.isnan(places) else f"{number:.{max(0, int(places))}f}") + " %" * metric.share
+
+
 def marked_amount(value: float, metric: Metric, n: int = 0) -> str:
     """The `amount` of a score, with an arrow if lower is better."""
     return amount(value, metric, n) + ("" if metric.higher_is_better else " ↓")

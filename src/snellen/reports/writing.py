@@ -14,7 +14,7 @@ from snellen.analysis.coverage import Gap, gaps, partial_note, stopping_note
 from snellen.analysis.groups import group_contrasts, groupings
 from snellen.analysis.rank_table import rank_table
 from snellen.analysis.run_view import lines_of, main_arms
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.section import ReportSection, Run, has_paper_images
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
@@ -27,10 +27,10 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import checks, published, unread
+from snellen.reports.findings import PUBLISHED, checks, published, unread
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs
+from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
@@ -146,6 +146,7 @@ def write_report(
         return Report(out, page, read_results(out))
     remove_stamp(out)
     loaded = with_inputs(load_runs(runs, suite_of, workers), inputs or {})
+    loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
     exams = gather(loaded)
     (out / EXPLORER).unlink(missing_ok=True)
     if explorer:
@@ -233,6 +234,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "sections": [_section_file(section, name, output) for section in sections],
         "published": printed,
         "asked_published": compare_published,
+        "has_paper_images": has_paper_images(run),
         "images": task_images(run, thumbs),
         "pairs": pairs,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),

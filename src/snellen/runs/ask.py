@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Awaitable, Coroutine, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +14,25 @@ from typing import Any, TypeVar
 from snellen.analysis.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.condition import Condition
-from snellen.core.errors import CallFailed, Interrupted
+from snellen.core.errors import CallFailed, Interrupted, SnellenError
 from snellen.core.item import Item, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Exchange, Response, Status
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
-from snellen.core.subject import Prepares, Subject
+from snellen.core.subject import Base, Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, ViewContext, settle
-from snellen.runs.failures import LAST_READ, CutOffs, FailureRate, LastingFailures, UnreadReplies
+from snellen.runs.deciding import BatchSchedule
+from snellen.runs.failures import (
+    LAST_READ,
+    CutOffs,
+    FailureRate,
+    LastingFailures,
+    UnreadReplies,
+    fault_of,
+    summarize_failures,
+    without_faults,
+)
 from snellen.runs.plan import Arm, Plan, prices, recorded_responses, run_card, select_test_items
 from snellen.runs.preview import expected_cost
 from snellen.runs.score import primary_score, read_one
@@ -98,11 +108,12 @@ class _SubjectQueue:
 
 @dataclass(frozen=True)
 class _Views:
-    """A task's items under one condition: test items, training items, and the views of both."""
+    """A task's items under one condition: test items, training items, the views of both, or why there are none."""
 
     tested: Sequence[Item]
     train_items: Sequence[Item]
     by_item: Mapping[str, View]
+    faults: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -133,16 +144,16 @@ class _Shared:
     def _make_views(self, task: Task, condition: Condition) -> _Views:
         plan = self.plan
         tested, train_items = list[Item](), list[Item]()
-        views: dict[str, View] = {}
+        views, faults = dict[str, View](), dict[str, str]()
         for part in plan.items.parts:  # the views of a part stay when the set grows
             items = [item for item in part if item.task == task.id]
             limit = None if plan.limit is None else max(0, plan.limit - len(tested))
             new = select_test_items(items, task, condition, limit)
             new_train = [item for item in items if item.split == task.train_split and task.asks(item, condition)]
             context = ViewContext(condition, items, plan.annotations)
-            views |= show_items([*new, *new_train], context, task, plan.seed, self.run.media)
+            views |= show_items([*new, *new_train], context, task, plan.seed, self.run.media, faults)
             tested, train_items = tested + new, train_items + new_train
-        return _Views(tested, train_items, views)
+        return _Views(tested, train_items, views, faults)
 
     async def watch(self, awaitable: Awaitable[T]) -> T:
         """The result; an error stops the run, so that no new call is made."""
@@ -199,12 +210,19 @@ class _ArmRunner:
                     return None
                 raise Unasked
             async with self.queue.gate, self._paid(subject, prompt):
-                sent = self.as_sent(prompt)
-                rng, error, is_lasting = stream("call", self.plan.seed, key), "", False
+                sent, rng, error, is_lasting = prompt, stream("call", self.plan.seed, key), "", False
                 try:
+                    try:
+                        sent = self.as_sent(prompt)
+                    except Exception as fault:
+                        raise CallFailed(fault_of(fault)) from fault
                     reply = await self.shared.stop.bounded(lambda: subject.answer(sent, self.run.media, rng))
                 except CallFailed as failure:
                     error, is_lasting = str(failure) or type(failure).__name__, failure.is_lasting
+                except (SnellenError, Unasked):  # a subject that cannot be used is bad input
+                    raise
+                except Exception as fault:  # noqa: BLE001  # subjects may raise anything; all of it is a failed call
+                    error = fault_of(fault)
                 reply = self.run.record(Exchange(key, digest, reply, error))
             self._observe(CallFailed(self.run.error(key), is_lasting=is_lasting) if reply is None else None)
         else:
@@ -318,31 +336,51 @@ async def _begin_task(runner: _ArmRunner, task: Task) -> _TrialBatches:
     if runner.shared.stopped:
         raise runner.shared.stopped[0]
     views = runner.shared.take_views(task, runner.condition)
-    method = task.method(runner.condition)
+    method, by_item, faults = task.method(runner.condition), views.by_item, dict(views.faults)
     train_items = [] if arm.is_recorded else views.train_items
-    examples = [
-        training_example(views.by_item[item.item_id], item.answer, method, runner.as_sent) for item in train_items
-    ]
     if isinstance(arm.subject, Prepares):
         prepare = arm.subject.prepare
         # Of a task with its own schedule most test items are never asked.
         prepared = train_items if task.schedule is not None else [*views.tested, *train_items]
-        images = [image for item in prepared for image in views.by_item[item.item_id].media()]
-        await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
-    subject = await runner.shared.stop.bounded(lambda: arm.subject.fit(examples, media))
-    trials = [Trial(group) for group in method.group([views.by_item[item.item_id] for item in views.tested])]
+        images = [i for item in prepared if item.item_id in by_item for i in by_item[item.item_id].media()]
+        try:
+            await runner.shared.stop.bounded(lambda: asyncio.to_thread(prepare, images, media))
+        except (SnellenError, Unasked):
+            raise
+        except Exception:  # noqa: BLE001  # the calls about such an image will fail
+            pass
+    solvable = {item.item_id: item for item in train_items if item.item_id in by_item}
+    examples = without_faults(
+        lambda item: training_example(by_item[item.item_id], item.answer, method, runner.as_sent), solvable, faults
+    )
+    reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
+    if reasons and getattr(type(arm.subject), "fit", None) is not Base.fit:  # others learn nothing
+        name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
+        runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
+    subject = arm.subject
+    try:
+        subject = await runner.shared.stop.bounded(lambda: arm.subject.fit([*examples.values()], media))
+    except (SnellenError, Unasked):
+        raise
+    except Exception as error:  # noqa: BLE001  # subjects may raise anything
+        faults |= dict.fromkeys(by_item, f"training failed: {fault_of(error)}")
+    groups = method.group([by_item[item.item_id] for item in views.tested if item.item_id not in faults])
+    trials = [*map(Trial, groups), *(Trial((item.view(),)) for item in views.tested if item.item_id in faults)]
     if runner.plan.is_replay:  # recorded answers to a sheet are one trial each
         ids = runner.run.trial_ids(arm.key(subject.card.fingerprint(), ""))
         trials = [part for trial in trials for part in ([trial] if trial.trial_id in ids else singles(trial))]
+
     # A replay asks nobody: the record alone tells which trials were asked.
-    order = arm.schedule if runner.plan.is_replay else arm.schedule_of(task, views.tested)
-    schedule = order(trials)
-    if arm.decide == "drop" and runner.plan.drop is not None:
-        schedule = runner.plan.drop.schedule(task, trials, str(arm.condition))
-    elif task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
-        is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
-        schedule = runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted)
-    batches = _TrialBatches(runner, task, subject, method, schedule)
+    def order() -> BatchSchedule:
+        if arm.decide == "drop" and runner.plan.drop is not None:
+            return runner.plan.drop.schedule(task, trials, str(arm.condition))
+        if task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
+            is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
+            return runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted)
+        return (arm.schedule if runner.plan.is_replay else arm.schedule_of(task, views.tested))(trials)
+
+    schedule = _whole_schedule(order, trials, faults)
+    batches = _TrialBatches(runner, task, subject, method, schedule, faults)
     if (batch := next(schedule, None)) is not None:
         await batches.begin(batch)
     return batches
@@ -353,9 +391,29 @@ def singles(trial: Trial) -> list[Trial]:
     return [Trial((view,)) for view in trial.views]
 
 
+def _whole_schedule(
+    order: Callable[[], BatchSchedule], trials: Sequence[Trial], faults: dict[str, str]
+) -> BatchSchedule:
+    """The schedule of an order; if it breaks off, then the other trials, whose items get the reason in `faults`."""
+    begun = set[str]()
+    try:
+        schedule = order()
+        batch = next(schedule)
+        while True:
+            begun |= {trial.trial_id for trial in batch}
+            batch = schedule.send((yield batch))
+    except StopIteration:
+        return
+    except Exception as error:  # noqa: BLE001  # code of suites may raise anything
+        reason = fault_of(error)
+    rest = tuple(trial for trial in trials if trial.trial_id not in begun)
+    faults |= {view.item_id: reason for trial in rest for view in trial.views}
+    yield rest
+
+
 @dataclass
 class _TrialBatches:
-    """The trials of a task, in the batches of its schedule.
+    """The trials of a task, in the batches of its schedule. `faults` are the reasons why items cannot be asked.
 
     Of a remote subject asked until decided, up to `AHEAD` batches are under way, so that slow calls hold up nobody; all
     count, whatever the first decides.
@@ -365,7 +423,8 @@ class _TrialBatches:
     task: Task
     subject: Subject
     method: Method
-    schedule: Generator[tuple[Trial, ...], dict[str, float], None]
+    schedule: BatchSchedule
+    faults: Mapping[str, str]
     under_way: deque[list[asyncio.Task[list[Response]]]] = field(default_factory=deque)
     unread: UnreadReplies = field(default_factory=UnreadReplies)
 
@@ -385,7 +444,7 @@ class _TrialBatches:
 
     async def _ask(self, trial: Trial) -> list[Response]:
         try:
-            responses = await _ask_trial(self.runner, self.subject, self.method, trial)
+            responses = await _ask_trial(self.runner, self.subject, self.method, trial, self.faults)
         except Unasked:
             return []
         finally:
@@ -432,7 +491,9 @@ class _TrialBatches:
                 scores = {r.item_id: primary_score(items[r.item_id], r, strict) for r in new}
 
 
-async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial: Trial) -> list[Response]:
+async def _ask_trial(
+    runner: _ArmRunner, subject: Subject, method: Method, trial: Trial, faults: Mapping[str, str]
+) -> list[Response]:
     card, arm = subject.card, runner.arm
     fingerprint, condition = card.fingerprint(), str(arm.condition)
     key_prefix = arm.key(fingerprint, trial.trial_id)
@@ -462,9 +523,18 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
             for view in trial.views
         ]
 
-    prompts = next(dialogue)
+    if reason := next((faults[view.item_id] for view in trial.views if view.item_id in faults), None):
+        return responses("failed", {}, reason)
+    received: list[Reply] | None = None
     while True:
-        if reason := next(filter(None, map(subject.declines, prompts)), None):
+        try:
+            prompts = next(dialogue) if received is None else dialogue.send(tuple(received))
+            reason = next(filter(None, map(subject.declines, prompts)), None)
+        except StopIteration as stop:
+            return responses("ok", stop.value, last=received[-1] if received else None)
+        except Exception as error:  # noqa: BLE001  # code of suites may raise anything
+            return responses("failed", {}, fault_of(error))
+        if reason:
             return responses("declined", {}, reason)
         keys = [f"{key_prefix}/{len(calls) + step}" for step in range(len(prompts))]
         calls += keys
@@ -475,7 +545,3 @@ async def _ask_trial(runner: _ArmRunner, subject: Subject, method: Method, trial
         received = [reply for reply in replies if reply is not None]
         if len(received) < len(replies):
             return responses("failed", {}, runner.run.error(keys[replies.index(None)]))
-        try:
-            prompts = dialogue.send(tuple(received))
-        except StopIteration as stop:
-            return responses("ok", stop.value, last=received[-1])

@@ -17,6 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.runfolder import ArmCard
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
 
 FILE = "box_units.json"
 _UNITS = TypeAdapter(dict[str, str])
@@ -28,8 +29,8 @@ def read_box_units(root: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return _UNITS.validate_json(path.read_bytes())
-    except ValidationError as error:
+        return _UNITS.validate_json(read_file(path, MAX_CARD_BYTES))
+    except (OSError, ValidationError) as error:
         raise SnellenError(f"{path}: not a table of box units; remove it, and score the run again") from error
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
 from snellen.analysis.grades import UNREAD
-from snellen.core.errors import CallFailed
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 
+Entry = TypeVar("Entry")
+Made = TypeVar("Made")
 MAX_ALIKE = 3
 """Equal failures, without a reply between them, that end a subject (lasting ones) or an arm (refused requests)."""
 WINDOW, MAX_RATE = 50, 0.5
@@ -30,6 +35,32 @@ _MAX_IMAGES = re.compile(r"(?:at most|maximum of|more than|up to) (\d{1,4}) imag
 def failure_kind(reason: str) -> str:
     """The kind of a failure: status and class of the error, without its details."""
     return re.sub(r" \(attempt \d+\)$", "", reason.partition(":")[0])
+
+
+def fault_of(error: Exception) -> str:
+    """The reason why one item fails by an unexpected error, with its type and the line of code."""
+    if isinstance(error, SnellenError):
+        return f"bad item: {error}"
+    line = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(line.filename).name}, line {line.lineno})"
+
+
+def without_faults(
+    make: Callable[[Entry], Made], entries: Mapping[str, Entry], faults: dict[str, str] | None
+) -> dict[str, Made]:
+    """What is made of each entry by id.
+
+    One of which nothing can be made is left out, and `faults` gets the reason; without `faults` its error is raised.
+    """
+    made = {}
+    for name, entry in entries.items():
+        try:
+            made[name] = make(entry)
+        except Exception as error:  # code of suites may raise anything
+            if faults is None:
+                raise
+            faults[name] = fault_of(error)
+    return made
 
 
 def summarize_failures(reasons: Iterable[str]) -> list[str]:

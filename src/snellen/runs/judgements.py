@@ -21,12 +21,13 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import is_run
+from snellen.core.storage.runfolder import is_run, own_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results
 from snellen.curation.review import card_path
 from snellen.curation.steps import copy_media
+from snellen.runs.box_units import in_own_units, read_box_units
 from snellen.runs.score import is_judged, score
 from snellen.runs.unread import says_none
 from snellen.scoring.uncertainty import wilson
@@ -107,6 +108,17 @@ def score_judged(
     rest += [response for response in judged if _arm(response) not in judged_arms]
     tables.insert(0, score(rest, items, suite, protocol))
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
+
+
+def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
+    """The scores of all responses of a run under a protocol, with existing verdicts.
+
+    Boxes are read in the units of `runs.box_units`.
+    """
+    responses = own_responses(root, items)
+    verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
+    in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
+    return score_judged(in_units, items, suite, protocol, verdicts)
 
 
 def _arm(response: Response) -> tuple[str, str, int]:

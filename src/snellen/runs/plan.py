@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from snellen.core.response import Exchange, Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
 from snellen.core.subject import Subject
-from snellen.core.suite import Schedule, Suite, Task, ViewContext, all_trials, settle
+from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, all_trials, settle
 from snellen.remote import address_of
 from snellen.runs.deciding import Decider, DropDecider
 from snellen.subjects.recorded import ItemIndex, Recorded, Recording
@@ -179,10 +179,22 @@ def _transforms_used(plan: Plan) -> set[str]:
         items = plan.items.task(task.id)
         for arm in plan.arms if items else ():
             context = ViewContext(settle(arm.condition, plan.suite, arm.subject.card), [], plan.annotations)
-            first = next((item for item in items if task.asks(item, context.condition)), None)
-            if first is not None and arm.asks(task):
-                used |= {f"{task.id}: {transform!r}" for transform in task.transforms(first, context)}
+            asked_items = (item for item in items if arm.asks(task) and task.asks(item, context.condition))
+            used |= {f"{task.id}: {transform!r}" for transform in _first_transforms(asked_items, task, context)}
     return used
+
+
+def _first_transforms(items: Iterable[Item], task: Task, context: ViewContext) -> Sequence[Transform]:
+    """The transforms of the first item that has some. Raises SnellenError if all lack something, such as a table."""
+    error: Exception | None = None
+    for item in items:
+        try:
+            return task.transforms(item, context)
+        except Exception as fault:  # noqa: BLE001  # the item fails alone
+            error = fault
+    if isinstance(error, SnellenError):
+        raise error
+    return ()
 
 
 def recorded_arms(

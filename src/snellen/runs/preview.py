@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import cycle
@@ -13,6 +14,7 @@ from snellen.analysis.deciding import turns
 from snellen.core.annotations import Annotations
 from snellen.core.box_units import sent_size
 from snellen.core.condition import Condition
+from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage
 from snellen.core.prompt import Prompt
 from snellen.core.storage.itemset import ItemSet
@@ -58,7 +60,7 @@ def first_calls(
     annotations: Mapping[str, Annotations] | None = None,
 ) -> Iterator[Call]:
     """The first calls of every dialogue (or of those about item `only`), with montages drawn into `media`."""
-    settled = settle(condition, suite, card)
+    settled, faults, is_empty = settle(condition, suite, card), dict[str, str](), True
     for task in suite.tasks.values():
         task_items = items.task(task.id)
         if not task_items or not is_asked(condition, task):
@@ -66,15 +68,18 @@ def first_calls(
         tested = select_test_items(task_items, task, settled, limit)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
-        views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media)
         method = task.method(settled)
-        for trial in method.group([views[item.item_id] for item in tested]):
+        views = show_items(tested, ViewContext(settled, task_items, annotations or {}), task, seed, media, faults)
+        for trial in method.group([*views.values()]):
             ids = tuple(view.item_id for view in trial)
             if only is not None and only not in ids:
                 continue
             prompts = next(method.run(trial))
             for prompt in prompts:
                 yield Call(task.id, ids, lay_out_montages(prompt, media), _has_more_calls(task, prompts))
+                is_empty = False
+    if faults and is_empty:
+        raise SnellenError(faults.get(only or "", next(iter(faults.values()))))
 
 
 def _has_more_calls(task: Task, prompts: Sequence[Prompt]) -> bool:
@@ -156,10 +161,12 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
     images = [part for part in parts if not isinstance(part, str) and part not in videos]
     other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
-    for is_exact in (False, True):
-        sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
-        if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
-            break
+    sizes, fault = list[ImageSize](), None
+    with suppress(Exception):  # the call will fail
+        for is_exact in (False, True):
+            sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
+            if (fault := providers.limit_fault(limits, sizes, other_bytes)) is None:
+                break
     tokens = sum(len(text) // CHARACTERS_A_TOKEN for text in texts)
     tokens += sum(providers.image_tokens(model, size.width, size.height) for size in sizes)
     return tokens + round(sum(providers.VIDEO_TOKENS_PER_S * video.seconds for video in videos)), fault
@@ -203,9 +210,10 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
                 items = plan.items.task(task.id) if is_asked(arm.condition, task) else []
                 tested = select_test_items(items, task, condition, plan.limit)
                 context = ViewContext(condition, items, plan.annotations)
-                views = show_items(tested, context, task, plan.seed, media)
-                method = task.method(condition)
-                trials = [Trial(group) for group in method.group([views[item.item_id] for item in tested])]
+                faults, method = dict[str, str](), task.method(condition)
+                views = show_items(tested, context, task, plan.seed, media, faults)
+                trials = [Trial(group) for group in method.group([*views.values()])]
+                tested = [item for item in tested if item.item_id not in faults]
                 if task.schedule is None and arm.decide and items:
                     order = turns(plan.items, task, plan.max_items)
                     trials = [t for batch in batches(plan.items, task, trials, order, plan.max_items) for t in batch]
@@ -213,8 +221,9 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
                     trials = scheduled(arm.schedule_of(task, tested)(trials))
                 for trial in trials:
                     key = arm.key(arm.subject.card.fingerprint(), trial.trial_id)
-                    for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
-                        yield arm, bool(arm.decide) or arm.is_adaptive(task), is_recorded, prompt, media
+                    with suppress(Exception):  # a fault of the items, which the run reports
+                        for is_recorded, prompt in _calls_of(method.run(trial.views), arm.subject, run, key):
+                            yield arm, bool(arm.decide) or arm.is_adaptive(task), is_recorded, prompt, media
                 for trial in _not_drawn(plan, trials) if arm.decide else ():
                     yield from ((arm, True, False, prompt, media) for prompt in next(method.run(trial.views)))
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from snellen.core.hashing import digest, sha256
+from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.trees import code_digest, marks_digest, tree_digest
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 
@@ -105,7 +105,7 @@ def _write(root: Path, stamp: RunStamp) -> None:
 
 
 def _record(root: Path) -> str:
-    parts = [[part.name, sha256(part.read_bytes())] for part in sorted((root / "parts").glob("*.jsonl"))]
+    parts = [[part.name, file_mark(part)] for part in sorted((root / "parts").glob("*.jsonl"))]
     return digest([parts, *(tree_digest(root / name) for name in RECORD)])
 
 

@@ -16,6 +16,7 @@ from snellen.core.seeds import lazy_stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, settle
+from snellen.runs.failures import without_faults
 from snellen.stimuli.transforms.montage import lay_out
 
 LEARNER = SubjectCard("head:new")
@@ -23,22 +24,35 @@ LEARNER = SubjectCard("head:new")
 
 
 def show_items(
-    items: Sequence[Item], context: ViewContext, task: Task, seed: int, media: MediaFolder
+    items: Sequence[Item],
+    context: ViewContext,
+    task: Task,
+    seed: int,
+    media: MediaFolder,
+    faults: dict[str, str] | None = None,
 ) -> dict[str, View]:
-    """Views of items by item id. A transform's draws depend only on seed and stimulus, so that all arms share them."""
-    views: dict[str, View] = {}
-    for item in items:
+    """Views of items by item id. A transform's draws depend only on seed and stimulus, so that all arms share them.
+
+    With `faults`, items that cannot be shown or asked alone are left out, and it gets the reasons; without, errors are
+    raised.
+    """
+    method = None if faults is None else task.method(context.condition)
+
+    def show(item: Item) -> View:
         view = item.view()
         for transform in task.transforms(item, context):
             view = transform(view, media, transform_stream(seed, item, transform))
-        views[item.item_id] = view
-    return views
+        if method is not None:
+            next(method.run((view,)))
+        return view
+
+    return without_faults(show, {item.item_id: item for item in items}, faults)
 
 
 def reply_as_sent(view: View, card: SubjectCard) -> ReplySpec:
     """The form of the reply: a box in pixels is in those of the image as this subject is sent it (`max_px`)."""
     max_px = card.settings.get("max_px")
-    if view.reply.unit != PIXELS or view.reply.frame is None or not max_px:
+    if view.reply.unit != PIXELS or view.reply.frame is None or not max_px or len(view.query) != 1:
         return view.reply
     (image,) = view.query
     width, height = sent_size((image.width, image.height), max_px)
@@ -68,18 +82,22 @@ def solved_examples(
     task_items: Sequence[Item],
     media: MediaFolder,
     seed: int = 0,
+    faults: dict[str, str] | None = None,
 ) -> list[TrainingExample]:
     """Items of a task as training examples under a settled condition; new images are stored in `media`.
 
-    `task_items` are all items of the task, from which transforms may draw.
+    `task_items` are all items of the task, from which transforms may draw. `faults` is as in `show_items`.
     """
-    views = show_items(items, ViewContext(condition, task_items, {}), task, seed, media)
+    views = show_items(items, ViewContext(condition, task_items, {}), task, seed, media, faults)
     method = task.method(condition)
 
     def as_sent(prompt: Prompt) -> Prompt:
         return lay_out_montages(prompt, media)
 
-    return [training_example(views[item.item_id], item.answer, method, as_sent) for item in items]
+    def solve(item: Item) -> TrainingExample:
+        return training_example(views[item.item_id], item.answer, method, as_sent)
+
+    return [*without_faults(solve, {item.item_id: item for item in items if item.item_id in views}, faults).values()]
 
 
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:

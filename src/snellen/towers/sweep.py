@@ -6,6 +6,7 @@ Also compares heads with probes of the same towers, and sweeps with other sweeps
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.core.suite import Task
 from snellen.exam.run import Examination, run
+from snellen.runs.failures import summarize_failures, without_faults
 from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
@@ -55,29 +57,41 @@ def _condition(items: ItemSet) -> Condition:
     return learner_condition(SUITES.get(items.card.suite))
 
 
-def training_examples(items: ItemSet, ability: str, media: MediaFolder, seed: int = 0) -> list[TrainingExample]:
-    """The training examples of an ability in the main condition; new images are stored in `media`."""
-    return examples_of(items, ability, train_items(items, ability), media, seed)
-
-
 def examples_of(
-    items: ItemSet, ability: str, chosen: Sequence[Item], media: MediaFolder, seed: int = 0
+    items: ItemSet,
+    ability: str,
+    chosen: Sequence[Item],
+    media: MediaFolder,
+    faults: dict[str, str] | None = None,
 ) -> list[TrainingExample]:
-    """Some items of an ability as solved examples in the main condition; new images are stored in `media`."""
+    """Some items of an ability as solved examples in the main condition; new images are stored in `media`.
+
+    `faults` is as in `runs.views.show_items`.
+    """
     task, condition = ability_task(items, ability), _condition(items)
-    return solved_examples(chosen, task, condition, items.task(ability), media, seed)
+    return solved_examples(chosen, task, condition, items.task(ability), media, faults=faults)
 
 
 def fit_ability(
     items: ItemSet, ability: str, plan: HeadPlan, out: Path, tick: Callable[[], None] = lambda: None
 ) -> HeadCard:
-    """Train a head on the training items of an ability in `out`, or continue; a finished head is only read."""
+    """Train a head on the training items of an ability in `out`, or continue; a finished head is only read.
+
+    Items that cannot be learned are left out, and a line counts them.
+    """
     from snellen.subjects.heads.features import opener
     from snellen.subjects.heads.fitting import conversation_of, train_head
 
     media = MediaFolder(out / "media", items.media)
-    conversations = [conversation_of(example) for example in training_examples(items, ability, media)]
-    return train_head(replace(plan, task=ability), conversations, out, opener(media), tick)
+    faults: dict[str, str] = {}
+    examples = examples_of(items, ability, train_items(items, ability), media, faults)
+    conversations = without_faults(conversation_of, {example.view.item_id: example for example in examples}, faults)
+    if faults:
+        line = f"{ability}: {len(faults)} training items are left out: {'; '.join(summarize_failures(faults.values()))}"
+        if not conversations:
+            raise SnellenError(line)
+        sys.stderr.write(f"snellen: {line}\n")
+    return train_head(replace(plan, task=ability), list(conversations.values()), out, opener(media), tick)
 
 
 @dataclass(frozen=True)

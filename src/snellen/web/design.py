@@ -64,7 +64,8 @@ class StudyDesign(_Frozen):
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
     Latin square). After `break_every` pages people are told to take a break (0: never). `reviewers` are the aliases of
     a review, one form each. `parameters` are the address parameters that are recorded. With `calibration` people first
-    match a rectangle to a bank card and state their distance from the screen, and images have native pixels.
+    match a rectangle to a bank card and state their distance from the screen, and images have native pixels. With
+    `checks_keys` the import prints how often answers agree with the keys (`web.key_checks`).
     """
 
     kind: Literal["study", "review"] = "study"
@@ -74,6 +75,7 @@ class StudyDesign(_Frozen):
     block_order: Literal["fixed", "random", "balanced"] = "fixed"
     break_every: int = Field(default=50, ge=0)
     calibration: bool = False
+    checks_keys: bool = False
     forms: int = Field(default=20, ge=1, le=1000)
     reviewers: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

@@ -92,7 +92,7 @@ def read_plan(root: Path) -> StudyPlan:
     """The plan of a study: the content shown to participants. Raises SnellenError if it is not that of `study.json`."""
     path, card = root / BUNDLE / PLAN, read_study(root)
     try:
-        text, script = (read_text(root / BUNDLE / name, limit=MAX_CARD_BYTES) for name in (PLAN, SCRIPT))
+        text, script = (read_text(root / BUNDLE / name, limit=MAX_CARD_BYTES, regular=True) for name in (PLAN, SCRIPT))
         plan = StudyPlan.model_validate_json(text)
     except (OSError, UnicodeDecodeError, ValidationError) as error:
         raise SnellenError(f"{path}: not a readable plan ({fault_of(error)}); build the study again") from error
@@ -126,7 +126,7 @@ def forgotten(root: Path) -> set[str]:
     """The digests of all who were removed from a study."""
     path = root / FORGOTTEN
     try:
-        return set(json.loads(path.read_text("utf-8"))) if path.is_file() else set()
+        return set(json.loads(read_text(path, limit=MAX_CARD_BYTES, regular=True))) if path.is_file() else set()
     except (OSError, ValueError, TypeError) as error:
         raise SnellenError(f"{path}: not readable ({error}); restore it, or nobody's removal is known") from error
 

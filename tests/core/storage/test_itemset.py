@@ -153,6 +153,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str, str]] = {
         "no text in UTF-8",
     ),
     "card has another field": (lambda root: edit_card(root, hint="psst"), "itemset.json", "hint"),
+    "card has a wrong count": (lambda root: edit_card(root, items=-1), "itemset.json", "another number"),
     "no rows": (lambda root: (root / "items.parquet").unlink(), "items.parquet", "missing"),
     "rows cut short": (cut_short, "items.parquet", "cannot be read as Parquet"),
     "rows altered": (altered_rows, "items.parquet", "content_hash"),

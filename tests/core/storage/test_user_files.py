@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from snellen.core.storage.user_files import read_bytes, read_text
+from snellen.core.storage.trees import tree_digest
+from snellen.core.storage.user_files import read_bytes, read_file, read_text
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
 
 
@@ -33,6 +34,24 @@ def test_a_pipe_is_read_up_to_the_limit_too(tmp_path: Path) -> None:
             with pytest.raises(OSError, match="more than the 100 bytes"):
                 read_bytes(tmp_path / "pipe", 100)
         writer.join()
+
+
+def test_the_digest_of_a_folder_follows_no_links_to_folders_and_opens_regular_files_only(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a").write_text("a")
+    digest = tree_digest(folder)
+    os.mkfifo(folder / "pipe")
+    targets = {"device": "/dev/zero", "circle": "circle", "self": ".", "root": "/", "missing": "nowhere"}
+    for name, target in targets.items():
+        (folder / name).symlink_to(target)
+    assert tree_digest(folder) == digest
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(5_000_000_000)
+    (folder / "b").symlink_to(tmp_path / "large")
+    assert tree_digest(folder) != digest
+    (folder / "c").symlink_to("/proc/self/pagemap")  # regular, of no size, and endless
+    assert read_file(folder / "c") == b""
 
 
 @pytest.mark.parametrize("text", ["a: &x 1\nb: *x", "a: &x [*x]", "a: &x {b: 1}\nc:\n  <<: *x"])

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, image_recipe, render_images
-from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, block_difference, rebuild
+from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, MAX_MEAN, block_difference, rebuild
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera
 
 TOY, MITSUBA = RenderSettings(renderer="toy"), RenderSettings(samples_per_pixel=4)
@@ -45,6 +45,32 @@ def test_another_object_is_found_in_ray_traced_images(tmp_path: Path) -> None:
     assert rebuild({path: image_recipe(spec(11), MITSUBA)}) <= MAX_DIFFERENCE
     with pytest.raises(SnellenError, match="differs from what its recipe renders"):
         rebuild({path: image_recipe(spec(12), MITSUBA)})
+
+
+@pytest.mark.skipif(find_spec("mitsuba") is None, reason="needs the extra 'render'")
+@pytest.mark.parametrize("mark", ["letter", "faint letter", "colour", "lines", "chequered", "alpha", "profile"])
+def test_marks_that_keep_the_means_of_blocks_are_found_in_ray_traced_images(mark: str, tmp_path: Path) -> None:
+    (path,) = render_images([spec(11)], MITSUBA, tmp_path)
+    assert rebuild({path: image_recipe(spec(11), MITSUBA)}) < MAX_MEAN
+    pixels = np.array(Image.open(path)).astype(int)
+    drawing = Image.new("L", (16, 16))
+    ImageDraw.Draw(drawing).text((4, 2), "A", 255)
+    letter = np.asarray(drawing)[..., None] / 255.0
+    letter = letter - letter.mean()
+    ones = np.where(np.indices((16, 16)).sum(0) % 2, 1, -1)[..., None]
+    change = {
+        "letter": letter * 60,
+        "faint letter": letter * 3,
+        "colour": letter * [20, -20, 0],
+        "lines": np.where(np.arange(16) % 2, 3, -3)[:, None, None],
+        "chequered": (letter > 0) * ones * 4,
+    }.get(mark, letter * 0)
+    pixels[16:32, 16:32] += np.rint(change).astype(int)
+    image = Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
+    image.putalpha(Image.fromarray(255 - np.pad(np.asarray(drawing), ((0, 59), (0, 84))))) if mark == "alpha" else None
+    image.save(path, icc_profile=b"other colours" if mark == "profile" else None)
+    with pytest.raises(SnellenError, match="differs from what its recipe renders"):
+        rebuild({path: image_recipe(spec(11), MITSUBA)})
 
 
 def test_blocks_are_compared_by_their_means() -> None:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import pytest
 
-from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.loading import import_extra
 from snellen.suites import SUITES
+from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
+from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.towers.sweep import fit_ability
 from tests.helpers.extras import need
+from tests.helpers.journey import patch
 from tests.subjects.heads.drawn_tables import write_questions
 
 need("peft", "heads")
 
 import torch  # noqa: E402
 
+from snellen.subjects.heads import fitting  # noqa: E402
 from snellen.subjects.heads.conversations import SYSTEM  # noqa: E402
 from snellen.subjects.heads.features import opener  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan, train_head  # noqa: E402
@@ -35,6 +40,25 @@ ITEMS, QUESTIONS, SEED = 210, 2000, 0
 """The number of test items, with two training items each; the number of drawn questions of stage 2; the seed."""
 TUNE = replace(STAGES["tune"], accumulation=1, rate=3e-3, epochs=12)
 FIT = replace(STAGES["fit"], scope="language-model", rate=1e-3, epochs=16)
+
+
+def test_training_items_that_cannot_be_shown_are_left_out_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shot, bins = patch(MediaFolder(tmp_path / "media"), (9, 9, 9)), [f"{n}-{n + 1}" for n in range(30)]
+    items = [
+        absolute_depth_item(
+            ItemSource(f"{count}", shot, f"{count}", "KITTI", split="train"), "car", (0, 0, 4, 4), depth_m=2.5,
+            bins=bins[:count], scene_type="outdoor",
+        )
+        for count in (5, 30)
+    ]  # fmt: skip
+    built = write_itemset(tmp_path, items, source="curated", recipe={})
+    monkeypatch.setattr(fitting, "train_head", lambda plan, conversations, *rest: conversations)
+    plan = HeadPlan(TOWER, "random-qwen2", FIT)
+    (conversation,) = cast("list[Any]", fit_ability(built, "absolute-depth", plan, tmp_path / "head"))
+    assert conversation.name == "absolute-depth-5"
+    assert "1 training items are left out: 1 × bad item: item absolute-depth-30: 30 options" in capsys.readouterr().err
 
 
 def write_language_model(folder: Path, seed: int) -> str:

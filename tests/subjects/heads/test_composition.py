@@ -73,12 +73,19 @@ def test_the_text_of_an_image_mark_is_ordinary_text(language: LanguageModel) -> 
     assert language.image_id not in wording.tokens(Conversation("", (ConversationTurn(("<image> [IMG]",), "1"),))).ids
 
 
-def test_long_conversations_are_truncated_but_never_inside_an_image(language: LanguageModel) -> None:
+def test_long_conversations_are_truncated_but_never_inside_an_image(
+    language: LanguageModel, capsys: pytest.CaptureFixture[str]
+) -> None:
     wording = Wording(language.tokenizer, language.image_id, 1000)
     cut = wording.tokens(Conversation("", (ConversationTurn((IMAGE, "word " * 3000), "1"),)))
     assert len(cut.ids) == len(cut.labels) == conversations.MAX_LENGTH
     with pytest.raises(SnellenError, match="two long: its images do not fit into the maximum of 2048 tokens"):
-        wording.tokens(Conversation("two long", (ConversationTurn((IMAGE,) * 3, "1"),)))
+        wording.tokens(long := Conversation("two long", (ConversationTurn((IMAGE,) * 3, "1"),)))
+    short = Conversation("short", (ConversationTurn((IMAGE, "word"), "1"),))
+    assert conversations.learnable(wording, [long, short]) == [short]
+    assert "1 conversations are left out; the first: two long" in capsys.readouterr().err
+    with pytest.raises(SnellenError, match="two long"):
+        conversations.learnable(wording, [long])
 
 
 @pytest.fixture(scope="module")

@@ -292,16 +292,26 @@ def test_a_missing_device_is_one_line(media: MediaFolder, tmp_path: Path) -> Non
         ask(make_subject(f"head:{tmp_path / 'head'}?device=cuda:99"), [examples(media, 1)[0].view], media)
 
 
-def test_full_memory_while_answering_is_one_line(
-    media: MediaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (
+            torch.OutOfMemoryError("CUDA out of\nmemory"),
+            "out of memory on cpu, even with one question; use another device=",
+        ),
+        (SnellenError("its images do not fit"), "its images do not fit"),
+    ],
+)
+def test_what_cannot_be_answered_fails_with_one_line(
+    error: Exception, reason: str, media: MediaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> None:
-        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on")
+        raise error
 
     fitted(tmp_path / "head", media)
     monkeypatch.setattr("snellen.subjects.heads.answering.generate", full)
     views = [example.view for example in examples(media, 2)]
-    with pytest.raises(CallFailed, match=r"^out of memory on cpu, even with one question; use another device=$"):
+    with pytest.raises(CallFailed, match=f"^{reason}$"):
         ask(make_subject(f"head:{tmp_path / 'head'}"), views, media)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -13,21 +13,25 @@ from PIL import Image
 from snellen.analysis.results import results
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
+from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
+from snellen.datasets.image_files import ImageFile
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan
 from snellen.runs.score import score
+from snellen.runs.views import learner_condition, solved_examples
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
+from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin
 from snellen.suites.ava_bench.free_answer_chance import with_chance
-from snellen.suites.ava_bench.items import VERSION
+from snellen.suites.ava_bench.items import VERSION, ItemSource
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each
@@ -223,3 +227,31 @@ def test_the_oracle_is_perfect_without_boxes(built: ItemSet, tmp_path: Path) -> 
     rows = examined(built, tmp_path, "oracle", "boxes=none")
     assert set(rows.index.get_level_values("task")) == {"spatial", "relative-depth", "absolute-depth"}
     assert (rows.loc[(slice(None), slice(None), "accuracy"), "value"] == 1).all()
+
+
+def test_every_curated_ability_is_asked_learned_and_scored_at_real_size(tmp_path: Path) -> None:
+    """500 classes and 72 bins; of absolute depth, whose options have letters, 26 bins stay in order."""
+    shot, near, far = image(MediaFolder(tmp_path / "media"), 9), (9.0, 9, 50, 60), (99.0, 70, 120, 90)
+    bins, classes = tuple(f"{n}-{n + 1}" for n in range(8, 80)), [f"class {n}" for n in range(500)]
+    truth = {
+        "name": "class 7", "among": classes, "box": near, "depth_m": 70.5, "bins": bins, "group": "birds",
+        "rgb": (1, 2, 3), "count": 40, "things": "apples", "emotion": "sad", "thing": "toy bus", "orientation": "left",
+        "text": "STOP", "red": "car", "blue": "bus", "red_box": near, "blue_box": far,
+        "names": ("car", "bus"), "boxes": (near, far), "depths_m": (9.0, 8.0),
+    }  # fmt: skip
+    candidate = Candidate(Origin("KITTI", "a", ImageFile(Path("a")), "made"), "car", "", truth)
+    sources: list[Any] = [ItemSource(split, shot, split, "KITTI", split=split) for split in ("train", "test")]
+    curations = [ability.curation for ability in ABILITIES.values() if ability.curation is not None]
+    items = [curation.make_item(candidate, source, stream("made")) for curation in curations for source in sources]
+    built = write_itemset(tmp_path, items, source="curated", recipe={})
+    responses = ask(tmp_path / "run", Plan(built, SUITE, [arm(make_fake("oracle", {}, items), SUITE)]))
+    assert {response.status for response in responses} == {"ok"}
+    assert set(score(responses, built, SUITE)["outcome"]) == {"answered"}
+    for item in items:
+        assert solved_examples([item], SUITE.tasks[item.task], learner_condition(SUITE), items, built.media)
+    counts = {item.task: len(item.options) for item in items if len(item.options) > 9}
+    large = {"object": 500, "fine-grained": 500, "texture": 500, "action": 100, "scene": 30}
+    assert counts == {"absolute-depth": 26, **large}
+    offered = [option.text for item in items if item.task == "absolute-depth" for option in item.options][:26]
+    assert "70-71" in offered
+    assert offered == sorted(offered, key=bins.index)

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import no_formula, printable
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,13 +33,17 @@ def cannot_write(path: Path, error: OSError) -> SnellenError:
 
 @contextlib.contextmanager
 def all_or_nothing(
-    path: Path, refuse: Callable[[Path, OSError], SnellenError] = cannot_write, *, durable: bool = True
+    path: Path,
+    refuse: Callable[[Path, OSError], SnellenError] = cannot_write,
+    *,
+    durable: bool = True,
+    rename: Callable[[Path, Path], object] | None = None,
 ) -> Iterator[Path]:
     """Yield a temporary file in the same folder, which is renamed to `path` when all is written.
 
     A `durable` file is synced to disk first, so that a power cut leaves the old file or the new one; others (many
     files that can be made again) only survive a kill. On any exception the temporary file is removed; an OSError
-    becomes the SnellenError that `refuse` makes.
+    becomes the SnellenError that `refuse` makes. `rename` replaces the renaming.
     """
     half = path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.half")
     try:
@@ -46,7 +51,7 @@ def all_or_nothing(
         yield half
         if durable:
             _sync(half)
-        half.replace(path)
+        (rename or Path.replace)(half, path)
         if durable:
             _sync(path.parent)
     except BaseException as error:
@@ -77,7 +82,8 @@ def kernel_lock(path: Path, address: str | Path, *, wait: bool = False) -> Itera
     locked.
     """
     try:
-        file = path.open("w")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK  # no link of a stranger's, no pipe
+        file = os.fdopen(os.open(path, flags, 0o666), "w")
     except OSError as error:
         raise cannot_write(path, error) from error
     with file:
@@ -124,7 +130,8 @@ def remove_halves(folder: Path, pattern: str = "*") -> None:
         writer, _, process = half.stem.rpartition("-")
         is_ours = writer.endswith(f".{os.uname().nodename}")  # processes of other machines are unknown
         if is_ours and process.isdecimal() and not _is_alive(int(process)):
-            half.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # another user's
+                half.unlink()
 
 
 def _is_alive(process: int) -> bool:
@@ -150,8 +157,8 @@ def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa
     Invalid UTF-8 and inconsistent lists are refused too. With a `schema`, the table has its columns and no others; a
     file without one of them, or with another type, is refused.
     """
-    if not path.is_file():
-        raise SnellenError(f"{path}: missing; {remedy}")
+    if fault := file_fault(path, MAX_LIST_BYTES):
+        raise SnellenError(f"{path}: {fault if path.exists() else 'missing'}; {remedy}")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         table.validate(full=True)

@@ -249,7 +249,7 @@ def write_itemset(
         content_hash=hashes.content_hash,
         rows_hash=hashes.rows_hash,
         items=len(items),
-        counts=_counts(items),
+        counts=counts_of(items),
         provenance=dict(provenance or {}),
         notes=list(notes),
     )
@@ -268,7 +268,7 @@ def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, s
     return ItemPart(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
 
 
-def _counts(items: Iterable[Item]) -> dict[str, dict[str, int]]:
+def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
     """Counts by task and split."""
     counts: dict[str, dict[str, int]] = {}
     for item in items:
@@ -310,7 +310,7 @@ def add_part(items: ItemSet, new_items: Sequence[Item], image_recipes: Mapping[s
     _check_written(items.root, every)
     hashes = _write_rows(items_file(items.root, len(card.parts)), every[len(items.items) :], image_recipes)
     write_image_recipes(items.root, every, image_recipes)
-    update = {"items": len(every), "counts": _counts(every), "parts": (*card.parts, hashes)}
+    update = {"items": len(every), "counts": counts_of(every), "parts": (*card.parts, hashes)}
     changed = card.model_copy(update=update)
     write_card(items.root, changed)
     return ItemSet(items.root, changed, every, items.media, items.blind)
@@ -388,6 +388,8 @@ def read_itemset(
             rows_digest.add(row)
         if rows_digest.digest() != content_hash:
             raise SnellenError(f"{path}: the rows do not match the card (content_hash); build the item set again")
+    if card.items != len(items):
+        raise SnellenError(f"{root / card.file}: states another number than its {len(items)} items; build it again")
     media = MediaFolder(root / "media")
     if verify:
         used = (

@@ -185,7 +185,7 @@ class MediaFolder:
         Files found intact are remembered in the home folder by size and modification time, so that each file is read,
         and each image decoded, only once. `remember=False` reads all again. Raises SnellenError at the first damage.
         """
-        memory = home() / "verified" / f"{sha256(str(self.root.resolve()).encode())[:24]}.json"
+        memory = home() / "verified" / f"{sha256(os.path.realpath(self.root).encode())[:24]}.json"
         known_marks = _read_marks(memory) if remember else {}
         fresh: dict[str, list[float]] = {}
         unknown: list[tuple[Path, str, Media]] = []

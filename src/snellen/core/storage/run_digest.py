@@ -13,11 +13,12 @@ from pathlib import Path
 from pydantic import Field
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import ListDigest, digest, sha256
+from snellen.core.hashing import ListDigest, digest
 from snellen.core.storage import files
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.schemas import Card, read_card_file
-from snellen.core.storage.trees import tree_digest
+from snellen.core.storage.trees import odd_file, tree_digest
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
 
 TABLES = ("exchanges.parquet", "responses.parquet", "sent.parquet", "box_units.json", "judgements")
 """Files and folders of a run that the digest covers byte by byte, in addition to the parts."""
@@ -89,11 +90,10 @@ def _changed_part(listed: RunDigest, parts: dict[str, str]) -> str | None:
 
 def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
     yield CARD, digest({name: value for name, value in _json(root / CARD).items() if name != ADDRESS})
-    for part in part_files(root):
-        yield f"parts/{part.name}", sha256(part.read_bytes())
-    for name in TABLES:
-        if (root / name).exists():
-            yield name, tree_digest(root / name)
+    for path in (*part_files(root), *(root / name for name in TABLES if (root / name).exists())):
+        if odd := odd_file(path):
+            raise SnellenError(f"{odd}: not a regular file below 2 GB; a digest covers no others: remove it")
+        yield path.relative_to(root).as_posix(), tree_digest(path) if path.parent == root else file_mark(path)
     if (root / SCORES).is_file():
         rows = ListDigest()
         for row in files.rows_of(files.read_table(root / SCORES)):
@@ -111,7 +111,7 @@ def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        cells = json.loads(path.read_bytes())
+        cells = json.loads(read_file(path, MAX_CARD_BYTES))
     except (OSError, ValueError, RecursionError) as error:
         raise SnellenError(f"{path}: cannot be read as JSON ({error}); restore the file") from error
     return cells if isinstance(cells, dict) else {"": cells}

@@ -54,7 +54,7 @@ def parse_card(card_type: type[CardT], path: Path, text: str) -> CardT:
 def read_card_file(card_type: type[CardT], path: Path, what: str, remedy: str) -> CardT:
     """The card in a file. Raises SnellenError, one line with `what` it is not and the remedy, if it cannot be read."""
     try:
-        return parse_card(card_type, path, read_text(path, limit=MAX_CARD_BYTES))
+        return parse_card(card_type, path, read_text(path, limit=MAX_CARD_BYTES, regular=True))
     except (ValidationError, UnicodeDecodeError, OSError) as error:
         raise SnellenError(f"{path}: {what} ({fault_of(error)}); {remedy}") from error
 

@@ -7,8 +7,12 @@ publishes the rest.
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import glob
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -83,15 +87,39 @@ def commitment_of(seal: Seal) -> str:
 
 
 def write_secret(path: Path, seal: Seal) -> None:
-    """Write a seal that only its owner can read. Raises SnellenError if the file exists: its seed would be lost."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+    """Write a seal that only its owner can read, all or nothing.
+
+    Raises SnellenError if the file exists: its seed would be lost. An empty file holds none, and is replaced.
+    """
+    files.remove_halves(path.parent, f"{glob.escape(path.name)}.*")
+    with files.all_or_nothing(path, _cannot_write, rename=_rename) as half:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        with os.fdopen(os.open(half, flags, 0o600), "w", encoding="ascii") as file:
             file.write(_text(seal))
-    except FileExistsError as error:
-        raise SnellenError(f"{path}: exists already, and a seal is never overwritten; choose another --out") from error
-    except OSError as error:
-        raise files.cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> SnellenError:
+    if isinstance(error, FileExistsError):
+        return SnellenError(f"{path}: exists already, and a seal is never overwritten; choose another --out")
+    return files.cannot_write(path, error)
+
+
+def _rename(half: Path, path: Path) -> None:
+    """Give a file a name that no other file has. Raises FileExistsError."""
+    try:
+        os.link(half, path)
+        half.unlink()
+        return
+    except OSError:  # there is such a file, or the file system has no hard links
+        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)  # two processes without hard links may find the same empty file
+        status = os.fstat(descriptor)
+        if status.st_size or not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, path.stat()):
+            raise FileExistsError(errno.EEXIST, "exists", str(path))
+        half.replace(path)
+    finally:
+        os.close(descriptor)
 
 
 def read_seal(path: Path) -> Seal:

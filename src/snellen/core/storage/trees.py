@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from snellen.core.hashing import digest, sha256
+from snellen.core.hashing import digest
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, file_mark
 
 LIBRARIES = ("jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyarrow", "scikit-learn", "scipy")
 """Packages whose versions may change a number or a figure."""
@@ -17,8 +18,8 @@ UNREAD = ("media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "_
 
 
 def tree_digest(path: Path) -> str:
-    """A digest of a file, or of a folder's files but `UNREAD` ones; a missing path has the digest of an empty list."""
-    return digest([[str(file.relative_to(path)), sha256(file.read_bytes())] for file in tree_files(path)])
+    """A digest of a file, or of `tree_files` of a folder; a missing path has the digest of an empty list."""
+    return digest([[str(file.relative_to(path)), file_mark(file)] for file in tree_files(path)])
 
 
 @functools.cache
@@ -31,20 +32,29 @@ def code_digest() -> str:
 def marks_digest(folder: Path) -> str:
     """A digest of names, sizes and modification times of files two levels down, as in a media folder. Reads no file."""
     folders = [entry.path for entry in os.scandir(folder) if entry.is_dir()] if folder.is_dir() else []
-    stats = ((entry.name, entry.stat()) for path in folders for entry in os.scandir(path))
+    stats = ((entry.name, entry.stat()) for path in folders for entry in os.scandir(path) if entry.is_file())
     return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in stats))
 
 
 def tree_files(path: Path) -> Iterable[Path]:
-    """The file itself, or all files of a folder but `UNREAD` ones, in order."""
-    return sorted(_walk(path)) if path.is_dir() else [path] if path.is_file() else []
+    """The file itself, or all regular files of a folder but `UNREAD` ones, in order; links to folders are skipped."""
+    return sorted(filter(Path.is_file, _walk(path)))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    for path in folder.iterdir():
+def odd_file(path: Path) -> Path | None:
+    """A file in a folder, or the path itself, that is no regular file below 2 GB; None if there is none."""
+    return next((file for file in _walk(path) if file_fault(file, MAX_LIST_BYTES)), None)
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """All files of a folder, of any kind, or the path itself. No link inside is followed: it may lead in a circle."""
+    if not root.is_dir():
+        yield root
+        return
+    for path in root.iterdir():
         if path.name in UNREAD:
             continue
-        if path.is_dir():
+        if path.is_dir() and not path.is_symlink():
             yield from _walk(path)
         else:
             yield path

@@ -1,8 +1,13 @@
-"""Reading users' files within size limits."""
+"""Reading files within size limits.
+
+A file that the user names may be a pipe. Files that are found in a folder, which may be a stranger's, are read only if
+they are regular: a pipe or a device might never end.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -15,6 +20,7 @@ MAX_CARD_BYTES = 100_000_000
 """Limit of a folder's card."""
 MAX_YAML_BYTES = 2_000_000
 """Limit of a file written by hand; reading a file of this size takes half a minute."""
+_PIECE = 1_000_000
 
 
 def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
@@ -32,7 +38,19 @@ def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
     """The bytes of a regular file. Raises OSError with the reason of `file_fault`."""
     if fault := file_fault(path, limit):
         raise OSError(errno.EINVAL, fault, str(path))
-    return path.read_bytes()
+    return path.read_bytes() if path.stat().st_size else b""  # some files in /proc state no size and never end
+
+
+def file_mark(path: Path) -> str:
+    """SHA-256 of a regular file, which is never whole in memory, or else the reason why it is not read."""
+    if fault := file_fault(path, MAX_LIST_BYTES):
+        return fault
+    checksum, left = hashlib.sha256(), path.stat().st_size
+    with path.open("rb") as file:
+        while piece := file.read(min(left, _PIECE)):
+            checksum.update(piece)
+            left -= len(piece)
+    return checksum.hexdigest()
 
 
 def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
@@ -45,6 +63,7 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     return raw
 
 
-def read_text(path: Path, encoding: str = "utf-8", limit: int = MAX_LIST_BYTES) -> str:
-    """The text of a file. Raises OSError as `read_bytes` does, and UnicodeDecodeError."""
-    return read_bytes(path, limit).decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+def read_text(path: Path, encoding: str = "utf-8", limit: int = MAX_LIST_BYTES, *, regular: bool = False) -> str:
+    """The text of a file. Raises OSError as `read_bytes`, or as `read_file` for a `regular` one; UnicodeDecodeError."""
+    raw = (read_file if regular else read_bytes)(path, limit)
+    return raw.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
+from snellen.core.storage.trees import tree_digest
+
+PARSER = "parser"
 RECORDED = (
     "snellen",
     "numpy",
@@ -22,7 +26,7 @@ RECORDED = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python and of the installed packages in `RECORDED`, by name."""
+    """Versions of Python and of the installed packages in `RECORDED`, by name; a digest of the parser of replies."""
     return dict(_versions())
 
 
@@ -34,4 +38,4 @@ def _versions() -> dict[str, str]:
             installed[name] = version(name)
         except PackageNotFoundError:
             continue
-    return installed
+    return installed | {PARSER: tree_digest(Path(__file__).parents[2] / "scoring" / "answers")[:16]}

@@ -7,6 +7,8 @@ import functools
 import importlib.metadata
 import importlib.util
 import os
+import platform
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -138,7 +140,7 @@ def region_samples(settings: RenderSettings, engine: Engine) -> RegionSamples | 
 
 
 def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, Any]:
-    """Renderer facts for a card: name, variant, versions, libLLVM's file name, threads, samples per pixel."""
+    """Renderer facts for a card: name, variant, versions, libLLVM's file name, processor, threads, samples a pixel."""
     engine = find_engine(settings)
     regions = region_samples(settings, engine)
     return {
@@ -146,11 +148,19 @@ def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, An
         "variant": engine.variant,
         "versions": dict(engine.versions),
         "llvm": Path(engine.libllvm).name if engine.libllvm else None,
+        **({"processor": _processor()} if engine.renderer == "mitsuba" else {}),
         "threads_per_worker": threads_per_worker(workers) if engine.variant == LLVM_VARIANT else 1,
         "samples_per_pixel": settings.samples_per_pixel,
         "glass_samples_per_pixel": settings.glass_samples_per_pixel,
         "denoise": settings.denoise,
     } | ({} if regions is None else {"quality": settings.quality, "samples_by_region": dataclasses.asdict(regions)})
+
+
+def _processor() -> str:
+    """The name of this machine's processor, on which digits of ray-traced images may depend."""
+    linux = Path("/proc/cpuinfo")
+    name = re.search(r"model name\s*: (.+)", linux.read_text()) if linux.is_file() else None
+    return name[1] if name else platform.processor() or platform.machine()
 
 
 def threads_per_worker(workers: int) -> int:

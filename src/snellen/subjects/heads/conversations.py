@@ -7,6 +7,7 @@ answer ended by the tokenizer's own end token.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,7 @@ class Wording:
         if ids.count(self.image_id) < self.image_tokens * len(images):
             raise SnellenError(
                 f"{conversation.name}: its images do not fit into the maximum of {MAX_LENGTH} tokens "
-                f"({self.image_tokens} each); leave it out"
+                f"({self.image_tokens} each)"
             )
         return Tokens(ids, labels, images)
 
@@ -144,6 +145,23 @@ class Wording:
 
     def _encode(self, text: str) -> list[int]:
         return list(self.tokenizer(text, add_special_tokens=False).input_ids)
+
+
+def learnable(wording: Wording, conversations: Sequence[Conversation]) -> list[Conversation]:
+    """The conversations that give tokens; a line counts the others. Raises SnellenError if there are none."""
+    kept, faults = list[Conversation](), list[str]()
+    for conversation in conversations:
+        try:
+            wording.tokens(conversation)
+        except SnellenError as error:
+            faults.append(str(error))
+        else:
+            kept.append(conversation)
+    if not kept:
+        raise SnellenError(faults[0])
+    if faults:
+        sys.stderr.write(f"snellen: {len(faults)} conversations are left out; the first: {faults[0]}\n")
+    return kept
 
 
 def _joined(sequence: Iterator[Passage]) -> Iterator[tuple[bool, str | None]]:

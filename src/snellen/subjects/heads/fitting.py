@@ -19,7 +19,7 @@ from snellen.core.hashing import digest
 from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
-from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage, learnable
 from snellen.subjects.heads.features import (
     FeatureSource,
     ImageOpener,
@@ -127,6 +127,7 @@ def train_head(
         torch.set_num_threads(plan.threads)
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
+    conversations = learnable(head.wording, conversations)
     device = own_device(plan.device)
     reader = TowerReader(plan.tower, open_image, device, dtype, plan.micro_batch)
     with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):

@@ -21,7 +21,7 @@ from snellen.core.storage.files import cannot_write, write_text
 from snellen.subjects.chat.checkpoint import Checkpoint
 from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, pad_to_square
 from snellen.subjects.checkpoints import load_complete
-from snellen.subjects.heads.conversations import Conversation, StoredImage
+from snellen.subjects.heads.conversations import Conversation, StoredImage, learnable
 from snellen.subjects.heads.features import ImageOpener
 from snellen.subjects.heads.files import TrainingCard, read_training_card
 from snellen.subjects.heads.fitting import HeadPlan, conversation_marks, training_facts
@@ -73,6 +73,8 @@ def tune_llava(
     processor = checkpoint.processor
     model = load_complete(checkpoint.who, KIND, checkpoint.path, str(dtype).removeprefix("torch."))
 
+    wording = template_wording(processor, model)
+
     def read(images: Sequence[StoredImage]) -> Any:
         squares = [pad_to_square(processor, open_image(image).convert("RGB")) for image in images]
         return processor.image_processor(images=squares, return_tensors="pt")["pixel_values"]
@@ -80,8 +82,8 @@ def tune_llava(
     training = Training(
         model=model,
         stage=plan.stage,
-        conversations=conversations,
-        wording=template_wording(processor, model),
+        conversations=learnable(wording, conversations),
+        wording=wording,
         read=read,
         folder=out,
         fingerprint=fingerprint,

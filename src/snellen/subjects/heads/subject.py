@@ -144,7 +144,7 @@ def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) ->
     if failure is not None and len(questions) > 1:
         return [reply for question in questions for reply in answer_batch([question], device, length)]
     if failure is not None:
-        return [failure if isinstance(failure, SnellenError) else CallFailed(_reason(failure, device))]
+        return [CallFailed(str(failure) if isinstance(failure, SnellenError) else _reason(failure, device))]
     seconds = time.perf_counter() - begun
     return [
         Reply(

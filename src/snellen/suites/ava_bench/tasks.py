@@ -169,10 +169,10 @@ def make_task(ability: Ability) -> Task:
         asks=partial(_asks, ability),
         split_by=tuple(ability.subgroups),
         boxes=ability.boxes,
-        frames=ability.frames,
+        boxes_only=ability.boxes_only,
         cheap_sight=ability.cheap_sight,
         question_for_people=lambda view: prompts.for_people(view.task, view.question),
-        frameless=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ()))
+        without_boxes=(BOXES.name, "none", *(("depths",) if ability.boxes_reveal_answer else ()))
         if ability.is_named
         else (),
     )

@@ -44,11 +44,9 @@ def published() -> Iterator[Mapping[str, Any]]:
     """
     for subject, row in TABLE_2.items():
         for question, value in zip(TABLE_2_QUESTIONS, row, strict=True):
-            yield printed_number(
-                "pattern-perception", "accuracy", subject, value / 100, "Table 2", factor="question", level=question
-            )
+            how: dict[str, Any] = {"factor": "question", "level": question, "decimals": 3}
+            yield printed_number("pattern-perception", "accuracy", subject, value / 100, "Table 2", **how)
     for subject, levels in TABLE_4.items():
         for level, value in zip(TABLE_4_LEVELS, levels, strict=True):
-            yield printed_number(
-                "category-building", "accuracy", subject, value, "Table 4", factor="difficulty", level=level
-            )
+            how = {"factor": "difficulty", "level": level, "decimals": 2}
+            yield printed_number("category-building", "accuracy", subject, value, "Table 4", **how)

@@ -170,4 +170,5 @@ def published() -> Iterator[Mapping[str, Any]]:
     """
     for subject, row in TABLE_1.items():
         certainty = "" if SHOTS in row.certain else " (its place in the row is not certain)"
-        yield printed_number(TASK, "accuracy", subject, row.curve[SHOTS], f"Table 1, {SHOTS}-shot{certainty}")
+        source = f"Table 1, {SHOTS}-shot{certainty}"
+        yield printed_number(TASK, "accuracy", subject, row.curve[SHOTS], source, decimals=2)

@@ -110,4 +110,4 @@ def published() -> Iterator[Mapping[str, Any]]:
         for subject, row in table.items():
             for task, score in zip(COLUMNS, row.scores, strict=True):
                 if score is not None:
-                    yield printed_number(task, METRIC_OF[task], subject, score / 100, source)
+                    yield printed_number(task, METRIC_OF[task], subject, score / 100, source, decimals=4)

@@ -316,7 +316,7 @@ def test_lenient_reading_loses_nothing_and_counts_its_changes(tmp_path: Path) ->
     )
     lone = record("4_p", STATEMENT.format(""), "T", "1.png")
     write(root, "oc/vanilla/oc_cpr.jsonl", [json.dumps(line) for line in (*truth, lone)])
-    with pytest.raises(SnellenError, match=r"(?s)6 of the released files or lines .* or give --lenient"):
+    with pytest.raises(SnellenError, match=r"(?s)6 of the released files or lines .* or give --set reading=lenient"):
         built(root, tmp_path / "strict", tasks=("oc-cnt", "oc-cpr"))
     items = built(root, tmp_path / "lenient", tasks=("oc-cnt", "oc-cpr"), settings={"reading": "lenient"})
     assert [item.answer for item in items.task("oc-cnt")] == [2, 2, 1, 1]

@@ -66,7 +66,7 @@ class Ability:
     `boxes` are the colours of the boxes drawn, by region. `is_named` tells whether an item can be asked without them,
     by the names of its objects alone; this is the default with `boxes_reveal_answer`.
     `padded` images are padded to a square; with `asks_inside_box` only the inside of the red box may be shown.
-    `frames` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores;
+    `boxes_only` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores;
     `cheap_sight` is as in `Task`.
     `meaning` explains the ability to a subject that tags questions; `figure` names the paper's figure of its subgroups.
 
@@ -88,7 +88,7 @@ class Ability:
     boxes_reveal_answer: bool = False
     padded: bool = False
     asks_inside_box: bool = False
-    frames: Callable[[Item], Any] | None = None
+    boxes_only: Callable[[Item], Any] | None = None
     cheap_sight: str = ""
     meaning: str = ""
     figure: str = ""

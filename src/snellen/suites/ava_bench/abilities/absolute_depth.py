@@ -1,19 +1,20 @@
 """Absolute depth: the distance of the closest point of a thing, in bins of one metre (appendix A.2).
 
 An image may have questions about several things of one class: a box shows which is meant. All questions of a dataset
-offer the same bins, those that remain after classes and bins have been balanced.
+offer the same bins, those that remain after classes and bins have been balanced, unless there are more than letters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.curation.draws import grouped
+from snellen.curation.draws import draw_options, grouped
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm, is_generated
@@ -111,10 +112,14 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 
 
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """An item about the distance bin of the closest point."""
+    """An item about the distance bin of the closest point: all bins in order, or as many as there are letters."""
     truth, scene_type = candidate.truth, SCENE_TYPES[candidate.origin.source]
+    depth_m, bins = truth["depth_m"], truth["bins"]
+    if len(bins) > len(ascii_uppercase):
+        drawn = draw_options(depth_bin(depth_m), bins, len(ascii_uppercase), rng)
+        bins = [name for name in bins if name in drawn]
     return absolute_depth_item(
-        item_source, truth["name"], truth["box"], depth_m=truth["depth_m"], bins=truth["bins"], scene_type=scene_type
+        item_source, truth["name"], truth["box"], depth_m=depth_m, bins=bins, scene_type=scene_type
     )
 
 
@@ -201,7 +206,7 @@ CLOSENESS_BY_LOWER_EDGE = (0.0613, 0.2746, 0.0710)
 to 900 generated items of version 1, where it has 89 % of the bins right; with the cameras of version 2 17 %."""
 
 
-def _by_frames(item: Item) -> str | None:
+def _by_boxes_only(item: Item) -> str | None:
     """The bin of the distance at which a thing on the floor has its lower edge there; None if no box is known."""
     if "red" not in item.regions or not item.options:
         return None
@@ -228,7 +233,7 @@ ABSOLUTE_DEPTH = Ability(
     boxes=("red",),
     is_named=is_generated,
     padded=True,
-    frames=_by_frames,
+    boxes_only=_by_boxes_only,
     cheap_sight="a distance needs the size and the place of an object in the scene",
     meaning="the distance of an object from the camera",
     figure="Figure 24",

@@ -310,7 +310,7 @@ def depth_gap(item_source: ItemSource, depths_m: tuple[float, float]) -> float:
     return gap
 
 
-def _by_frames(item: Item) -> str | None:
+def _by_boxes_only(item: Item) -> str | None:
     """The box that ends lower in the image, as things on one floor do if they are nearer; None if none is known."""
     if not set(NEARER) <= item.regions.keys():
         return None
@@ -332,7 +332,7 @@ RELATIVE_DEPTH = Ability(
     boxes=("red", "blue"),
     is_named=is_generated,
     padded=True,
-    frames=_by_frames,
+    boxes_only=_by_boxes_only,
     cheap_sight="an order in depth needs the places of two objects in the scene",
     meaning="which of two objects is closer to the camera",
     figure="Figure 25",

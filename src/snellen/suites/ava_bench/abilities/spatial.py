@@ -320,7 +320,7 @@ def relative_position(red: Sequence[float], blue: Sequence[float]) -> str:
     return f"{'Left' if red[2] <= blue[0] else 'Right'} {'above' if red[3] <= blue[1] else 'below'}"
 
 
-def _by_frames(item: Item) -> str | None:
+def _by_boxes_only(item: Item) -> str | None:
     """The position of the centre of the red box relative to that of the blue one; None if no box is known."""
     if not {"red", "blue"} <= item.regions.keys():
         return None
@@ -346,7 +346,7 @@ SPATIAL = Ability(
     boxes=("red", "blue"),
     is_named=lambda item: True,  # things are the only ones of their class in an image (appendix A.2)
     boxes_reveal_answer=True,
-    frames=_by_frames,
+    boxes_only=_by_boxes_only,
     cheap_sight="a relation needs the positions of two objects",
     meaning="the relative position of two objects in the image (left, right, above, below)",
     curation=CURATION,

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
-from snellen.core.storage.user_files import read_text
+from snellen.core.storage.user_files import read_file, read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
@@ -238,7 +238,7 @@ def _raw(records: Sequence[ReleasedRecord], problems: list[str]) -> Iterator[tup
             in_tables.setdefault(record.file, {})[record.row] = index
             continue
         try:
-            yield index, record.file.read_bytes()
+            yield index, read_file(record.file)
         except OSError as error:
             problems.append(f"{record.location}: image: cannot be read ({error})")
     for path, indices in in_tables.items():

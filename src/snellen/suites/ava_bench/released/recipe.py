@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from snellen.analysis.section import NOT_COMPARABLE
 from snellen.compute import Progress
 from snellen.core.errors import SeveralProblems, SnellenError
 from snellen.core.hashing import sha256
@@ -307,8 +308,8 @@ def _notes(items: Sequence[Item], split_of: _Splits, options: BuildOptions) -> l
     if held_out_tasks:
         notes.append(
             f"hold-out {HELD_OUT} (seed {options.seed}): the release has no test files; about {HELD_OUT_SHARE:.0%} of "
-            f"its training images, by their bytes, are the test items of {', '.join(held_out_tasks)}. Not "
-            f"comparable with Table 5. A photo with different boxes drawn into it counts as a different image"
+            f"its training images, by their bytes, are the test items of {', '.join(held_out_tasks)}. "
+            f"{NOT_COMPARABLE} Table 5. A photo with different boxes drawn into it counts as a different image"
         )
     notes += [note for task in tasks if task in split_of.tested and (note := _shared(task, items))]
     if missing := [task for task in options.tasks or released_tasks() if task not in tasks]:

@@ -245,14 +245,14 @@ def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
     most = max(answers.values())
     notes = [
         f"{count} images of {len(classes)} classes of your own, with unchanged bytes; not screened by judges",
-        "the truth comes from folders or the CSV; check it with `snellen quiz`",
+        "the truth comes from folders or the CSV; check it with `snellen study build ITEMSET --design check-keys`",
         CLAIM,
     ]
     if len(tasks) > 1:
         notes.append(f"{len(classes)} classes in {len(tasks)} groups; only classes of the same group compete")
     if most > min(answers.values()):
         notes.append(
-            f"{most} of {len(items)} questions are about the most frequent class; --balance answers makes classes "
+            f"{most} of {len(items)} questions are about the most frequent class; --balance uniform makes classes "
             "equally frequent"
         )
     return notes

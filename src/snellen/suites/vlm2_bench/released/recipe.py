@@ -94,8 +94,9 @@ RELEASED = ReleasedRecipe(
     layout="neither a TSV nor a folder with jsonl/ and data/",
     problem="the released files or lines are missing or wrong",
     remedy=(
-        "download them again, build only the other tasks (vlm2-bench/TASK), or give --lenient, which reads answers "
-        "that are merely written differently ('2', 2.0, 'True'), skips what the authors' scripts skip, and counts both"
+        "download them again, build only the other tasks (vlm2-bench/TASK), or give --set reading=lenient, which reads "
+        "answers that are merely written differently ('2', 2.0, 'True'), skips what the authors' scripts skip, and "
+        "counts both"
     ),
     settings=SETTINGS,
     find_root=_find_root,

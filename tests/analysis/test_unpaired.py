@@ -1,4 +1,4 @@
-"""The contamination check: intervals of unpaired differences, error rates, and subjects that learned a public set."""
+"""Unpaired changes: intervals of differences, error rates, and subjects that learned a public set."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typer
 
-from snellen.analysis import contamination
-from snellen.analysis.contamination import NO_SIGN, SIGN, Advantage, advantages
+from snellen.analysis import unpaired
 from snellen.analysis.section import Run
-from snellen.cli.contamination import contamination as contamination_command
-from snellen.cli.contamination import verdict
+from snellen.analysis.unpaired import DROPPED, NO_CHANGE, UnpairedChange, unpaired_changes
+from snellen.cli.diff import diff
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
@@ -44,11 +44,11 @@ def _p(first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], clusters: list
         (float(values.mean()), *cluster_wilson(values, names))
         for values, names in zip((first, second), clusters, strict=True)
     ]
-    return contamination._one_sided_p(*unpaired_difference(scores[0], scores[1]))
+    return unpaired._p(*unpaired_difference(scores[0], scores[1]))
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
-def test_an_honest_subject_rarely_shows_a_sign(share: float) -> None:
+def test_equal_subjects_rarely_change(share: float) -> None:
     """Four tasks of 60 public and 40 sealed units in clusters of 2 that resemble each other: at most 5 % of families.
 
     200 simulated families: with a rate of 5 % more than 20 have a probability of 0.1 %.
@@ -67,14 +67,14 @@ def test_an_honest_subject_rarely_shows_a_sign(share: float) -> None:
     assert false_signs <= 20
 
 
-def test_the_detectable_advantage_is_found_with_the_stated_power() -> None:
-    """At an advantage as large as `detectable`, a single test finds 80 % of 400, within 4 standard errors."""
+def test_the_detectable_change_is_found_with_the_stated_power() -> None:
+    """At a change as large as `detectable`, a single test finds 80 % of 400, within 4 standard errors."""
     rng, n, signs = stream("contamination", "power"), 100, 0
     clusters = [np.arange(n), np.arange(n)]
     middle = [(0.6, *wilson(60, n)), (0.6, *wilson(60, n))]
     difference, low, high = unpaired_difference(middle[0], middle[1])
-    row = Advantage("img2text", "vanilla", "accuracy", 0.6, 0.6, difference, low, high, 0.5, math.nan, n, n)
-    effect = contamination._detectable(row, 1, _run_of_shares())
+    row = UnpairedChange("img2text", "vanilla", 0.6, 0.6, difference, low, high, 0.5, n, n)
+    effect = unpaired._detectable(row, 1, _run_of_shares())
     for _ in range(400):
         samples = [(rng.random(n) < 0.6 + side * effect / 2).astype(float) for side in (1, -1)]
         signs += _p(samples[0], samples[1], clusters) < 0.05
@@ -101,52 +101,43 @@ def sets(sets_folder: Path) -> list[ItemSet]:
     return [undrawn_set(suite, sets_folder, seed=seed, test_items=30, tasks=("img2text",)) for seed in (11, 12)]
 
 
-def test_a_subject_that_learned_the_public_set_shows_a_sign(sets: list[ItemSet], tmp_path: Path) -> None:
+def test_a_subject_that_learned_the_public_set_drops(sets: list[ItemSet], tmp_path: Path) -> None:
     """It knows every public answer and guesses the others."""
-    guesser = _examined("fake:chance", sets[1], tmp_path / "sealed")
     learner = _examined("fake:oracle", sets[0], tmp_path / "learned")
-    learner = replace(learner, card=guesser.card.model_copy(update={"itemset": learner.card.itemset}))
-    (row,) = advantages(learner, guesser)
-    assert row.verdict == SIGN
-    assert row.public == 1
-    assert row.low > 0.5
-    assert "A sign of training on the public set" in verdict([row], learner)
+    guesser = _examined("fake:chance", sets[1], tmp_path / "sealed")
+    (row,) = unpaired_changes(learner, guesser)
+    assert (row.verdict, row.before) == (DROPPED, 1)
+    assert row.high < -0.5
+    with pytest.raises(typer.Exit, match="4"):
+        diff(str(learner.root), str(guesser.root), "drop", None, tmp_path / "page.html", as_json=False)
 
 
-def test_a_subject_that_guesses_everywhere_shows_no_sign(
+def test_a_subject_that_guesses_everywhere_does_not_change(
     sets: list[ItemSet], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In 5 pairs of runs; with a rate of 5 % more than one sign has a probability of 2 %."""
-    signs = 0
+    """In 5 pairs of runs; with a rate of 5 % more than one change has a probability of 2 %."""
+    clear = 0
     for seed in range(5):
-        public, sealed = (_examined("fake:chance", sets[n], tmp_path / f"{seed}-{n}", seed=seed) for n in range(2))
-        (row,) = advantages(public, sealed)
-        signs += row.verdict == SIGN
+        before, after = (_examined("fake:chance", sets[n], tmp_path / f"{seed}-{n}", seed=seed) for n in range(2))
+        (row,) = unpaired_changes(before, after)
+        clear += row.verdict != NO_CHANGE
         assert 0.1 < row.detectable < 0.5
-        assert (row.n_public, row.n_sealed) == (30, 30)
+        assert (row.n_before, row.n_after) == (30, 30)
         if seed == 0:
-            contamination_command(str(public.root), str(sealed.root), as_json=True)
+            diff(str(before.root), str(after.root), None, None, tmp_path / "page.html", as_json=True)
             printed = json.loads(capsys.readouterr().out)
             assert printed["rows"][0]["detectable"] == pytest.approx(row.detectable)
-            assert printed["verdict"] == verdict([row], public)
-        if row.verdict == NO_SIGN:
-            assert f"{100 * row.detectable:.0f} points in img2text" in verdict([row], public)
-    assert signs <= 1
+    assert clear <= 1
 
 
-def test_runs_that_cannot_be_compared_are_refused(sets: list[ItemSet], sets_folder: Path, tmp_path: Path) -> None:
+def test_runs_that_cannot_be_compared_are_refused(sets: list[ItemSet], tmp_path: Path) -> None:
     first, second = (_examined("fake:chance", items, tmp_path / items.root.name) for items in sets)
-    with pytest.raises(SnellenError, match="the same items"):
-        advantages(first, first)
-    other = _examined("fake:oracle", sets[1], tmp_path / "other", name="another")
-    with pytest.raises(SnellenError, match="model and another are other subjects"):
-        advantages(first, other)
     card = second.items.card.model_copy(update={"recipe": {**second.items.card.recipe, "balance": "paper"}})
-    with pytest.raises(SnellenError, match="the recipes differ in balance"):
-        advantages(first, replace(second, items=replace(second.items, card=card)))
+    with pytest.raises(SnellenError, match="their recipes differ in balance"):
+        unpaired_changes(first, replace(second, items=replace(second.items, card=card)))
     card = second.items.card.model_copy(update={"version": "2"})
     with pytest.raises(SnellenError, match=r"combo version 3 .* and combo version 2"):
-        advantages(first, replace(second, items=replace(second.items, card=card)))
+        unpaired_changes(first, replace(second, items=replace(second.items, card=card)))
 
 
 def test_an_error_is_better_if_it_is_smaller() -> None:

@@ -1,1 +1,0 @@
-"""AVA-Bench: which encoder suits a user's own questions."""
