@@ -364,12 +364,12 @@ def score(
     from snellen.runs.score import score_path
 
     with record_folder(run) as folder:
-        recover(folder.root)
-        _, items, suite = open_run_items(folder.root)
+        recover(folder)
+        _, items, suite = open_run_items(folder)
         if box_unit:
-            score_boxes_in(folder.root, box_unit, subject or None)
-        scores = rescore(folder.root, items, suite, protocol)
-    print(f"{address_of(score_path(folder.root, protocol))}: {len(scores)} rows")
+            score_boxes_in(folder, box_unit, subject or None)
+        scores = rescore(folder, items, suite, protocol)
+    print(f"{address_of(score_path(folder, protocol))}: {len(scores)} rows")
 
 
 @app.command()
@@ -400,7 +400,7 @@ def judge(
     from snellen.remote import record_folder
 
     with record_folder(run) as folder:
-        do(folder.root, by, unread, sample, each, agreement, seed, protocol, as_json)
+        do(folder, by, unread, sample, each, agreement, seed, protocol, as_json)
 
 
 @app.command()
