@@ -53,7 +53,6 @@ CHAPTERS = {
         "judging",
         "exports",
         "recorded-answers",
-        "archive",
         "remote",
         "cluster",
         "attention",

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import islice
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
@@ -101,15 +100,13 @@ def results(
     arms: Sequence[ArmCard],
     interval_of: IntervalOf = unit_interval,
     floors: Floors | None = None,
-    subgroups: bool = True,
 ) -> pd.DataFrame:
     """The results of all scores. What was never asked has no row; a declined arm has one row without value, n = 0.
 
     Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
     `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
     `value_read` is `value` over the units all of whose replies were read; NaN if there is none. `floors` are those of
-    the items, if other results have computed some. Without `subgroups` there are only rows of whole
-    tasks.
+    the items, if other results have computed some.
     """
     floors = floors or Floors(items, suite)
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
@@ -139,7 +136,7 @@ def results(
             if (task.id, max_items) not in orders:
                 orders[task.id, max_items] = turns(items, task, max_items)
             order = orders[task.id, max_items]
-        for factor, level, members in islice(part_places(arm_scores, items.by_id, task), None if subgroups else 1):
+        for factor, level, members in part_places(arm_scores, items.by_id, task):
             part_tallies = arm_tallies if members is None else arm_tallies[:, members]
             part = whole if members is None else whole.take(members)
             blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)

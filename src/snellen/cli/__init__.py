@@ -21,6 +21,7 @@ FORMER = {
     "quiz": "`snellen study build ITEMSET --design check-keys` asks you in a browser; `snellen study import` prints "
     "how often your answers agree with the keys",
     "contamination": "`snellen diff PUBLIC_RUN SEALED_RUN` compares runs about two sets of one recipe",
+    "archive": "`snellen report RUN…` makes one report on all runs, and results.csv has their numbers",
 }
 """Commands of version 0.1 that were removed, with what to do instead."""
 

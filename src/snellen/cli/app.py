@@ -448,18 +448,6 @@ def report(
 
 
 @app.command()
-def archive(
-    folder: Annotated[Path, typer.Argument(metavar="dir", help="Folder that holds runs, at any depth.")],
-    out: Annotated[Path, typer.Option(help="Folder of the site: new, empty, or an earlier site to bring up to date.")],
-    as_json: Json = False,
-) -> None:
-    """Write static pages about all runs in a folder: subjects by abilities, histories, items and replies."""
-    from snellen.cli.archive import archive as do
-
-    do(folder, out, as_json)
-
-
-@app.command()
 def export(
     address: Annotated[str, typer.Argument(metavar="path", help="Item set, or run (folder or URL).")],
     to: Annotated[

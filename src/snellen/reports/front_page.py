@@ -284,7 +284,7 @@ def front(parts: Sequence[ExamPart]) -> Front:
             if arm in arms:
                 answers.setdefault(arm.subject, []).extend(of_arm)
     lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
-    lines.sort(key=worst_first)
+    lines.sort(key=_worst_first)
     asked = [(study_subject(arm.subject), arm.condition) for part in parts for arm in arm_cards(part.run)]
     elsewhere = dict.fromkeys(arm_name(*arm) for arm in asked if arm[0] not in grades)
     return Front(tuple(lines), abilities, tuple(elsewhere))
@@ -367,7 +367,7 @@ def _x(position: float) -> float:
     )
 
 
-def worst_first(line: SubjectLine) -> tuple[bool, float, float]:
+def _worst_first(line: SubjectLine) -> tuple[bool, float, float]:
     """Sort key, worst first: abilities with a grade above none minus those without, as a share; then progress."""
     grades = line.with_scores()
     balance = sum((g.colour in ("part", "above")) - (g.colour == "below") for g in grades) / max(len(grades), 1)

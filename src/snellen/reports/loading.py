@@ -15,7 +15,6 @@ from snellen.analysis.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
@@ -50,33 +49,24 @@ def load_run(
     root: str | Path,
     suite_of: SuiteOf = registered,
     *,
-    with_results: bool = True,
-    subgroups: bool = True,
     table: pd.DataFrame | None = None,
-    floors: Floors | None = None,
 ) -> Run:
-    """Read a finished run (a folder or a URL) with scores and items; its results are empty without `with_results`.
+    """Read a finished run (a folder or a URL) with scores and items; `table` are its results, if they are known.
 
-    Without `subgroups` they are those of whole tasks. `table` are its results, if they are known, and `floors` those of
-    its checked item set. Raises SnellenError if the run was interrupted or never scored, or its item set is missing or
-    changed.
+    Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.
     """
     root = fetched(root)
     card = read_run_card(root)
-    if floors is None:
-        items = open_asked_items(root, card, suite_of(card.suite))
-        floors = floors_of(items, suite_of)
-    items, suite = floors.items, floors.suite
+    suite = suite_of(card.suite)
+    items = open_asked_items(root, card, suite)
+    suite = with_judged_reading(suite.of_items(items))
     responses = own_responses(root, items)
     scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     if table is None:
+        floors = Floors(items, suite)
         table = pd.concat(
-            [
-                results(rows if with_results else rows[:0], items, suite, card.arms, floors=floors, subgroups=subgroups)
-                for rows in scores.values()
-            ],
-            ignore_index=True,
+            [results(rows, items, suite, card.arms, floors=floors) for rows in scores.values()], ignore_index=True
         )
     table = with_python_strings(table)
     return Run(card, suite, items, tuple(responses), scores, table, (root,))
@@ -92,11 +82,6 @@ def with_protocol(run: Run, protocol: str) -> Run:
     return replace(
         run, scores={**run.scores, protocol: scores}, results=pd.concat([run.results, table], ignore_index=True)
     )
-
-
-def floors_of(items: ItemSet, suite_of: SuiteOf) -> Floors:
-    """The floors of an item set, with its suite as runs on it have it."""
-    return Floors(items, with_judged_reading(suite_of(items.card.suite).of_items(items)))
 
 
 def load_runs(roots: Sequence[Path], suite_of: SuiteOf = registered, workers: int = 1) -> list[Run]:

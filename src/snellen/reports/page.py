@@ -15,7 +15,7 @@ from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
 from snellen.reports.turning import parts_of
-from snellen.reports.words import brief, foreign, rate, slug
+from snellen.reports.words import brief, foreign, rate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,11 +50,6 @@ def render_suite(content: dict[str, Any], pages: Sequence[tuple[str, str]], expl
     )
 
 
-def render_page(template: str, **content: Any) -> str:
-    """The text of a page with the style and the policy of reports."""
-    return _environment().get_template(template).render(**content)
-
-
 @cache
 def _environment() -> Environment:
     """The environment of the templates, which are compiled once."""
@@ -70,7 +65,7 @@ def _environment() -> Environment:
     )
     css = (FOLDER / "report.css").read_text("utf-8")
     environment.filters.update(
-        foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of, breakable=_breakable, anchor=slug
+        foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of, breakable=_breakable
     )
     # The style sheet is ours, and must not be escaped, since its hash is in the policy.
     environment.globals.update(css=Markup(css), policy=content_policy(css))
