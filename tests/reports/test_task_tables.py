@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -116,6 +117,7 @@ def test_undecided_scores_are_counted_and_told_how_much_larger_a_set_must_be(set
         f"{counted}. With too few items, half would be decided by about 7.1 times as many clusters (now 12): build the "
         "set with a --n that is as many times larger"
     )
+    assert print_table(few.assign(low=math.nan), can_grow=True).note == counted, "no interval tells how far it is"
     near = print_table(few.assign(value=0.43), can_grow=True).note
     assert "so near a boundary of grades that no larger set is likely to decide them" in near
     unread = few.assign(state=["could not be read", *["too few items"] * (len(few) - 1)])

@@ -74,7 +74,8 @@ def _undecided_note(rows: pd.DataFrame, suite_of: SuiteOf, *, can_grow: bool) ->
     states = Counter(state for state in scored["state"] if not is_decided(state))
     listed = ", ".join(f"{count} {state}" for state, count in states.most_common())
     note = f"{states.total()} of {len(scored)} scores are undecided: {listed}"
-    if not can_grow:
+    few = few[few["low"].notna()]
+    if not can_grow or few.empty:
         return note
     times = sorted(units_to_decide(row, metric_in(suite_of(row.suite), row)) / row.n for row in lines_of(few))
     middle = times[(len(times) - 1) // 2]
