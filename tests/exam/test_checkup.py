@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -37,8 +36,8 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     assert f"were moved to {earlier}" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in (earlier / "run" / "thresholds").glob("**/*.parquet")} == bytes_of
     assert open_examination(earlier / "run" / "thresholds").all_results().equals(scores)
-    shutil.rmtree(out / "items" / "thresholds")  # the run about it stays
-    checkup.checkup(out=out, fresh=True, show_progress=False)
+    battery = checkup._Battery("thresholds", BuildOptions(out / "items" / "thresholds"), out / "run" / "thresholds")
+    checkup._set_aside([battery], out, with_items=False)
     assert open_examination(earlier / "run" / "thresholds").responses == first.responses
     assert (out / "earlier" / "2" / "run" / "thresholds").is_dir()
     assert notes.is_file()

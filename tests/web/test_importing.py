@@ -120,8 +120,8 @@ def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
 
 
 def test_answers_are_compared_with_the_keys(sets_folder: Path, tmp_path: Path) -> None:
-    """Of the design `check-keys`: all agree but one that is another option; an adjacent bin of distance agrees."""
-    items = small_set("ava-bench", sets_folder)
+    """Of the design `check-keys`: all agree but one that is another option."""
+    items = small_set("combo", sets_folder)
     card = build_study([items], read_design("check-keys"), tmp_path / "study", name="trial")
     plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
     taken = [Submission("p01", entered(plan, stand_in, 0))]
