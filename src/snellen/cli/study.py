@@ -174,7 +174,7 @@ def import_(
     if max(counts) - min(counts) > 1:
         print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
     print(f"{answered} answers; participants: {out / PEOPLE}")
-    for examination in examinations if read_study(study).design.checks_keys else ():
+    for examination in examinations if any(block.checks_keys for block in read_study(study).design.blocks) else ():
         print("".join(f"{line}\n" for line in agreement_lines(key_checks(examination), examination.items)), end="")
     for run in runs:
         print(f"snellen report {run} --out report")

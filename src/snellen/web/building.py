@@ -28,7 +28,7 @@ from snellen.stimuli.render.toy import toy_image
 from snellen.suites import suite_of
 from snellen.web.dealing import BlockPages, attention_page, deal_forms
 from snellen.web.design import CONSENT_FIELDS, BlockDesign, StudyDesign
-from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials
+from snellen.web.pages import PageTrial, as_page, media_part, media_path, page_trials, single_questions
 from snellen.web.plan import MediaPart, Page, PageBlock, PageKind, StudyPlan, Term, TextPart
 from snellen.web.study import (
     BUNDLE,
@@ -130,7 +130,8 @@ def _block(
             if missing := condition.moves() - set(task.axes):
                 collected.notes.append(f"{design.name}: {task.id} has no axis {min(missing)}, and is left out there")
                 continue
-            trials = page_trials(items, suite, task, condition, media, for_people=for_people)
+            shown_condition = single_questions(condition, suite, task) if design.checks_keys else condition
+            trials = page_trials(items, suite, task, shown_condition, media, for_people=for_people)
             alone = task.protocols["strict"].units is by_item
             units: dict[str, list[str]] = {}
             for trial in trials:

@@ -73,6 +73,8 @@ def _deal(block: BlockPages, form: int, seed: int) -> PageBlock:
 def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]], form: int, seed: int) -> list[str]:
     """The pages of one task. The draw does not depend on the condition, so all conditions show the same items."""
     count = len(page_groups) if design.questions is None else design.questions
+    if design.checks_keys:
+        count = min(count, len(page_groups))
     if count > len(page_groups):
         raise SnellenError(
             f"block {design.name!r}: {count} questions of {task} are needed, but there are only {len(page_groups)}; "

@@ -36,7 +36,9 @@ class BlockDesign(_Frozen):
     First come, of training items of each task, `examples` with their right answers, then `practice` pages, which are
     repeated until the answer is right; `attention` pages are spread among the others.
     `seconds` is the time limit per page. `authenticity` makes the block a check of participants, with items that people
-    pass and models fail; its verdict is a column and excludes no one.
+    pass and models fail; its verdict is a column and excludes no one. `checks_keys` makes it a check of the keys: each
+    question has a page of its own, of tasks with fewer questions all are asked, and the import prints how often answers
+    agree with the keys (`web.key_checks`).
     """
 
     name: str
@@ -54,6 +56,7 @@ class BlockDesign(_Frozen):
     title: str = ""
     text: str = ""
     authenticity: AuthenticityRule | None = None
+    checks_keys: bool = False
 
 
 class StudyDesign(_Frozen):
@@ -64,8 +67,7 @@ class StudyDesign(_Frozen):
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
     Latin square). After `break_every` pages people are told to take a break (0: never). `reviewers` are the aliases of
     a review, one form each. `parameters` are the address parameters that are recorded. With `calibration` people first
-    match a rectangle to a bank card and state their distance from the screen, and images have native pixels. With
-    `checks_keys` the import prints how often answers agree with the keys (`web.key_checks`).
+    match a rectangle to a bank card and state their distance from the screen, and images have native pixels.
     """
 
     kind: Literal["study", "review"] = "study"
@@ -75,7 +77,6 @@ class StudyDesign(_Frozen):
     block_order: Literal["fixed", "random", "balanced"] = "fixed"
     break_every: int = Field(default=50, ge=0)
     calibration: bool = False
-    checks_keys: bool = False
     forms: int = Field(default=20, ge=1, le=1000)
     reviewers: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

@@ -8,7 +8,7 @@ from itertools import islice, permutations
 from typing import Any
 
 from snellen.core.annotations import Annotations
-from snellen.core.condition import Condition
+from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Option, Part, View
@@ -45,6 +45,13 @@ class PageTrial:
     def item_ids(self) -> tuple[str, ...]:
         """The items of the page, in order."""
         return tuple(view.item_id for view in self.prompt.views)
+
+
+def single_questions(condition: Condition, suite: Suite, task: Task) -> Condition:
+    """The condition with one question a page, if the task has the axes for it and the condition moves none of them."""
+    axes = [axis for axis in SINGLE if axis in task.axes and axis not in condition.moves()]
+    text = ",".join([*filter(lambda part: part != "vanilla", [str(condition)]), *(f"{a}={SINGLE[a]}" for a in axes)])
+    return parse_conditions(suite.axes, text or "vanilla")[0]
 
 
 def page_trials(
