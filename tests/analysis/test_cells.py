@@ -6,9 +6,12 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from snellen.analysis.cells import DASH, listing, percent, result_cell
+from snellen.analysis.pivot import level_lines, reference_lines, table_section
+from snellen.analysis.run_view import rows_by_arm
 from snellen.scoring.crossed import WILSON
 
 ROW = {
@@ -44,3 +47,18 @@ def test_words() -> None:
     assert result_cell(None) == DASH
     assert [percent(0.125, 200, "+"), percent(0.126, 199)] == ["+12.5", "13"]
     assert [listing("a"), listing("ab"), listing("abc")] == ["a", "a and b", "a, b and c"]
+
+
+def test_tables_of_sections() -> None:
+    rows = pd.DataFrame({
+        "subject": ["a", "a", "b"], "condition": "vanilla", "level": ["x", "x", "y"], "judge": ["first", "second", ""],
+        "chance": [0.25, 0.5, 0.25], "blind": math.nan, "value": [0.1, 0.2, 0.3],
+    })  # fmt: skip
+    by_arm = rows_by_arm(rows)  # with two judges, the row of the first
+    lines = level_lines(by_arm, ["x", "y"], lambda row: DASH if row is None else f"{row.value}")
+    assert lines == [["a", "vanilla", "0.1", DASH], ["b", "vanilla", DASH, "0.3"]]
+    assert reference_lines("chance", rows, ["x", "y"], after=["!"]) == [["(chance)", "", "25–50", "25", "!"]]
+    assert reference_lines("blind", rows, ["x", "y"]) == []
+    (section,) = table_section("Title", "Note.", ["subject", "condition", "x", "y"], lines, "name")
+    assert section.table.to_numpy().tolist() == lines
+    assert list(table_section("Title", "Note.", ["subject"], [], "name")) == []

@@ -18,8 +18,7 @@ import pandas as pd
 import pytest
 
 from snellen.compute import Progress, Shard, ShardFailed, executing, map_shards
-from snellen.compute.executor import _clusters
-from snellen.compute.ray_executor import RayCluster, Site, enter, environment_digest
+from snellen.compute.executor import RayCluster, Site, _clusters, enter, environment_digest
 from snellen.core.errors import SnellenError
 from snellen.core.response import Exchange
 from snellen.core.storage.parts import read_exchanges
@@ -95,7 +94,7 @@ def test_a_worker_refuses_unshared_folders_and_other_code(tmp_path: Path, monkey
     with pytest.raises(SnellenError, match="a different version of Snellen"):
         enter(replace(site, environment="other"))
     with monkeypatch.context() as patch:
-        patch.setattr("snellen.compute.ray_executor.versions", lambda: {"torch": "other"})
+        patch.setattr("snellen.compute.executor.versions", lambda: {"torch": "other"})
         with pytest.raises(SnellenError, match="or of a library"):
             enter(site)
     before = Path.cwd()

@@ -108,10 +108,10 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
             for item_id, reply in REPLIES.items()
         ],
     ),
-    "lmms-eval with unfiltered replies and documents": lambda folder: lines(
+    "lmms-eval with unfiltered replies to an export": lambda folder: lines(
         folder / "samples.jsonl",
         [
-            {"doc_id": n, "doc": {"item_id": item_id}, "filtered_resps": ["A"], "resps": [[reply]], "input": ["?", {}]}
+            {"doc_id": n, "accuracy": {"item_id": item_id}, "filtered_resps": ["A"], "resps": [[reply]], "input": []}
             for n, (item_id, reply) in enumerate(REPLIES.items())
         ],
     ),
@@ -184,6 +184,40 @@ def test_columns_lead_into_objects(tmp_path: Path) -> None:
     assert row.item == "7"
     assert row.answer.reply is not None
     assert (row.answer.reply.text, row.answer.reply.stop) == ("red", "length")
+
+
+CHOICE = {"message": {"content": "A. The r"}, "finish_reason": None}
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ({"prediction": "Failed to obtain answer: <class 'OSError'> full"}, "Failed to obtain answer: <class 'OSE"),
+        ({"prediction": float("nan"), "error": float("nan")}, "no reply in the file"),
+        ({"prediction": "nan"}, "no reply in the file"),
+        ({"prediction": "A. The r", "finish_reason": "abort"}, "failure in place of a reply: finish_reason 'abort'"),
+        ({"prediction": "", "error": {"message": "overloaded", "code": 502}}, "overloaded"),
+        ({"prediction": "A", "error": "full", "finish_reason": "ABORT"}, "full"),
+        ({"c": [{**CHOICE, "finish_reason": "error"}]}, "failure in place of a reply: finish_reason 'error'"),
+        ({"c": [{**CHOICE, "error": {"message": "no worker"}}]}, "failure in place of a reply: no worker"),
+    ],
+)
+def test_failures_of_services_and_tools_are_no_replies(cells: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    file = lines(tmp_path / "a.jsonl", [{"id": "a", **cells}])
+    (recording,) = recordings(f"{file}?column=c.0.message.content" if "c" in cells else file)
+    (row,) = recording.rows
+    assert row.answer.reply is None
+    assert row.answer.reason.startswith(reason)
+
+
+@pytest.mark.parametrize("length", [32_766, 32_767, 32_768])
+def test_a_cell_of_a_table_as_long_as_cells_can_be_was_cut_off(length: int, tmp_path: Path) -> None:
+    row = {"id": "a", "reply": "x" * length}
+    tables = [xlsx(tmp_path / "a.xlsx", [list(row), list(row.values())]), table(tmp_path / "a.csv", [row])]
+    for file in (*tables, lines(tmp_path / "a.jsonl", [row])):
+        reply = recordings(file)[0].rows[0].answer.reply
+        assert reply is not None
+        assert reply.is_cut_off == (length == 32_767 and file in tables)
 
 
 def test_several_replies_to_a_sample_are_repeats(tmp_path: Path) -> None:

@@ -144,9 +144,10 @@ def test_a_failed_call_is_no_score() -> None:
         "metric": "accuracy",
     }
     fields |= {"worst": 0.0, "higher_is_better": True, "option_scores": {"a": 1.0, "b": 0.0}, "on_sheet": False}
-    doc = {"scoring": json.dumps(fields), "metric": "accuracy", "unit_size": "1", "cluster_id": "c"}
+    doc = {"scoring": json.dumps(fields), "metric": "accuracy", "unit_size": "1", "cluster_id": "c", "item_id": "i"}
     replies = ("A", "B", "who knows", f"{FAILED} after 5 retries] 503")
     rows = [process_results({**doc, "unit": str(number)}, [reply]) for number, reply in enumerate(replies)]
+    assert {cell["item_id"] for row in rows for cell in row.values()} == {"i"}  # lmms-eval writes nothing else of a row
     means = {
         name: getattr(lmms_eval_utils, function)([row[name] for row in rows])
         for name, function in (("accuracy", "mean_over_units"), ("no_answer", "rate"), ("failed", "rate"))

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from snellen.remote.store import ObjectStore
-
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -15,16 +13,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
-@pytest.fixture
-def url() -> Iterator[str]:
-    """An empty folder of a store in memory."""
+@pytest.fixture(params=["memory", "file"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty folder behind a URL."""
     fsspec = pytest.importorskip("fsspec", reason="the extra 'remote' is not installed")
+    if request.param == "file":
+        yield f"file://{tmp_path}/bucket/folder"
+        return
     files = fsspec.filesystem("memory")
     files.store.clear()
     yield "memory://bucket/folder"
     files.store.clear()
-
-
-@pytest.fixture
-def store(url: str) -> ObjectStore:
-    return ObjectStore(url)

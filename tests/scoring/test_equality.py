@@ -29,7 +29,7 @@ PRINTED = {
     ("gpt-4o", "overlapping"): (71, (0.17, 0.16, 0.17)),
     ("gpt-4o", "touching"): (74, (0.24, 0.17, 0.18)),
 }
-"""Percent right, and points of equality at 384, 769 and 1155 px by maximum likelihood, an independent fit."""
+"""Percent right, and PSEs at 384, 769 and 1155 px by maximum likelihood, an independent fit."""
 
 
 def planted(point: float, spread: float, each: int, seed: int) -> Equality:

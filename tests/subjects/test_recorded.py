@@ -22,7 +22,7 @@ from snellen.subjects.recorded import recorded
 from snellen.subjects.registry import make_subject, subjects_of
 from snellen.suites import SUITES
 from tests.contracts.subject_battery import check_subject
-from tests.helpers.journey import NAMED, colour_set, item, suite_of, value
+from tests.helpers.journey import NAMED, colour_set, item, suite_of, task, value
 from tests.helpers.refusals import assert_refused
 
 METHOD = Axis("method", ("plain", "reasoning"))
@@ -182,12 +182,110 @@ def test_items_are_matched_by_provenance_question_and_image(tmp_path: Path) -> N
     assert matched(items, of_others, tmp_path) == {"002": "2"}
 
 
-def test_another_question_under_the_same_id_is_counted(
+def numbered(first: int, column: str = "doc_id", **cells: Sequence[Any]) -> list[dict[str, Any]]:
+    """Right replies to the colour set by numbers from `first`, with one of `cells` each."""
+    of_row = [{name: values[n] for name, values in cells.items()} for n in range(4)]
+    return [{column: first + n, "reply": RIGHT[n], **of_row[n]} for n in range(4)]
+
+
+RIGHT = ["red", "green", "blue", "red"]
+AS_STORED = ["first-0", "second-0", "first-1", "second-1"]
+SHIFTED = [*RIGHT[1:], "blue"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "rows", "problem"),
+    [
+        ("1234", numbered(0), ""),  # a row number of the tool, not the table's id
+        ("0123", numbered(1, "index"), ""),
+        ("0123", numbered(0, "index"), ""),
+        ("", numbered(0), ""),
+        ("", numbered(1, "index"), ""),
+        ("abcd", numbered(0, "id", target=RIGHT), ""),
+        ("3142", numbered(0, target=RIGHT)[::-1], ""),
+        ("1234", numbered(0)[:3], "3 have only a row number"),
+        ("1234", numbered(0, "index")[:3], "3 have only a row number"),
+        ("1234", numbered(1, "index")[:3], ""),
+        ("1234", numbered(0, "index", target=SHIFTED), "row 1: target 'green', not 'red'; row 2: target"),
+        ("1234", numbered(1, "index", target=SHIFTED), "4 of 4 rows contradict their item"),
+        ("1234", numbered(0, target=[*RIGHT[:3], "blue"]), ""),  # one wrong key
+        ("1234", numbered(0, target=["0", "1", 2, 0]), ""),
+        ("1234", numbered(0, target=[1, 2, 3, 1]), ""),
+        ("1234", numbered(0, target=["(red) it is", "Green.", ["blue"], "?"]), ""),
+        ("1234", numbered(0, input=["Hint. What  is in 0?\nA", "IN 1", "Name it", ""]), ""),
+        (
+            "1234",
+            numbered(0, input=[f"What is in {n}?" for n in (1, 2, 3, 0)]),
+            "row 1: question 's in 1?', not ",
+        ),
+        ("1234", numbered(0, input=["How many cats?"] * 4), "question 'How many cats?', not 'What is in 0?'"),
+        ("1234", numbered(0, image=[0, 1, 2, 3]), ""),
+        ("1234", numbered(0, image=[1, 2, 3, 0]), "image 'another item', not 'its own'"),
+        ("1234", numbered(0, image=["ab" * 32] * 4), ""),  # other bytes may show the same
+    ],
+)
+def test_numbers_of_rows_are_positions_and_rows_of_other_items_are_refused(
+    ids: str, rows: list[dict[str, Any]], problem: str, tmp_path: Path
+) -> None:
+    """A model that is always right: accuracy 1, or a refusal."""
+    built = colour_set(tmp_path / "items")
+    entries = [
+        replace(
+            entry, item_id=f"item-{n}" if ids else f"{n + 1:02}", question=f"What is in {n}?",
+            provenance={"id": ids[n : n + 1], "row": n + 1},
+        )
+        for n, entry in enumerate(built.items)
+    ]  # fmt: skip
+    write_itemset(tmp_path / "items", entries, source="generated", recipe={"seed": 1})
+    media = [entry.query[0].sha256 for entry in entries]
+    rows = [{**row, "image": media[row["image"]]} if isinstance(row.get("image"), int) else row for row in rows]
+    file, items = write_lines(tmp_path / "replies.jsonl", rows), read_itemset(tmp_path / "items")
+    if problem:
+        assert_refused(lambda: score(items, str(file), tmp_path / "run"), problem)
+        if "have only" not in problem:
+            score(items, f"{file}?question=none&image=none&target=none", tmp_path / "run")
+    else:
+        examination = score(items, str(file), tmp_path / "run")
+        assert value(examination.all_results(), metric="accuracy", protocol="strict") == 1.0
+        assert len(examination.responses) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("rows", "name", "expected"),
+    [
+        (numbered(0)[:2], "1_samples_my_second_x.jsonl", ["second-0", "second-1"]),
+        (numbered(0, target=["blue", "red", "", ""])[:2], "a.jsonl", ["second-0", "second-1"]),
+        (numbered(0), "a.jsonl", []),  # by task or as the set is stored
+        (numbered(0, target=["red", "blue", "green", "red"]), "a.jsonl", AS_STORED),
+        (numbered(0, target=RIGHT), "a.jsonl", sorted(AS_STORED)),
+    ],
+)
+def test_positions_of_a_task_or_of_the_set(
+    rows: list[dict[str, Any]], name: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The set is stored as first, second, first, second."""
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of(tasks=(task(id="first"), task(id="second"))))
+    built = colour_set(tmp_path / "items").items
+    order = zip(AS_STORED, (0, 2, 1, 3), strict=True)
+    entries = [replace(built[n], item_id=item_id, task=item_id[:-2]) for item_id, n in order]
+    write_itemset(tmp_path / "items", entries, source="generated", recipe={"seed": 1})
+    file, items = write_lines(tmp_path / name, rows), read_itemset(tmp_path / "items")
+    if not expected:
+        assert_refused(lambda: score(items, str(file), tmp_path / "run"), "4 have only a row number")
+    else:
+        responses = score(items, str(file), tmp_path / "run").responses
+        assert {r.item_id: r.text for r in responses} == dict(zip(expected, RIGHT, strict=False))
+
+
+def test_parts_of_a_file_are_joined_as_one_and_scores_of_others_are_compared(
     items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = write_lines(tmp_path / "replies.jsonl", answers("red red red red", question="Is a cat"))
-    score(items, str(file), tmp_path / "run")
-    assert "4 match an item by id whose question has another text" in capsys.readouterr().err
+    rows = numbered(0, exact_match=[1.0, True, 0, "nan"])
+    for name, part in (("a", rows[:1]), ("b", rows[1:])):
+        write_lines(tmp_path / f"model_{name}.jsonl", [{**row, "model": "m"} for row in part])
+    examination = score(items, f"{tmp_path}/model_*.jsonl", tmp_path / "run")
+    assert [response.text for response in examination.responses] == RIGHT
+    assert "recorded:m: the file's own score differs in 1 of 3 rows" in capsys.readouterr().err
 
 
 def test_changed_replies_are_another_subject(items: ItemSet, tmp_path: Path) -> None:
@@ -252,8 +350,6 @@ def test_training_items_are_not_matched(tmp_path: Path) -> None:
 
 def test_an_item_of_another_task_is_no_gap(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Coverage counts the tasks of which the file has answers."""
-    from tests.helpers.journey import task
-
     monkeypatch.setitem(SUITES._loaded, "hard", suite_of(tasks=(task(), task(id="second"))))
     built = colour_set(tmp_path / "items")
     other = item("other", built.items[0].query, "red", "choice", options=NAMED, task="second")

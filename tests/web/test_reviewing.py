@@ -82,7 +82,9 @@ def test_a_csv_finds_its_items_by_the_card_next_to_it(run: Path, tmp_path: Path)
     assert result.answers == {"i0": "keep", "i1": "keep", "i2": "drop"}
     assert len(result.items.items) == 4
     card_path(out).unlink()
-    with pytest.raises(SnellenError, match=r"the items that decisions.csv decides on are unknown \(No such file"):
+    with pytest.raises(
+        SnellenError, match=r"the items that decisions.csv decides on are unknown \(there is no such file"
+    ):
         read_step_result(out)
 
 

@@ -49,7 +49,7 @@ Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too
 DROPPED: Verdict = "dropped"
 ROSE: Verdict = "rose"
 MOVED: Verdict = "moved"
-"""Of a number without a better end, such as a point of equality: a clear change."""
+"""Of a number without a better end, such as a point of subjective equality: a clear change."""
 TOO_FEW: Verdict = "too few clusters"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
@@ -306,7 +306,7 @@ def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
 
 
 def _threshold_rows(former: Run, current: Run, task: str) -> Iterator[dict[str, Any]]:
-    """The rows of a task with a threshold in both runs, and of its further estimates (points of equality).
+    """The rows of a task with a threshold in both runs, and of its further estimates (points of subjective equality).
 
     Logarithms of thresholds differ by a normal distribution whose variance is the sum of both, from the widths of the
     credible intervals. The interval of the difference is that of the ratio times the former threshold. Further

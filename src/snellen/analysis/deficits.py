@@ -6,10 +6,11 @@ answer is open. Shares of right answers are compared within tasks: the other ite
 of their task that the property decides. Both shares have intervals, scaled as in `grades` from the floor (0: the better
 of chance and blind baseline) to the ceiling (1), of level 1 - 0.05 / 6 / n: six kinds of properties share the error of
 5 %, and the n tried properties of a kind share its part. A property is reported if the interval of the difference
-excludes 0 and the share elsewhere is above the floor. The floor is that of the task; items that the property decides
-have their own, and the difference must exclude 0 with either, so that shares that are equal do not differ by their
-floors. The interval of the difference comes from those of both shares: Newcombe 1998, "Interval estimation for the
-difference between independent proportions", Statistics in Medicine 17, method 10. The property that best separates
+excludes 0 and the share elsewhere is above the floor. Items that the property decides may have a blind baseline of
+their own. The difference is then computed twice: with this floor, and with the floor of the task. It must exclude 0
+both times; otherwise equal shares could differ by their floors alone. The interval of the difference comes from those
+of both shares: Newcombe 1998, "Interval estimation for the difference between independent proportions", Statistics in
+Medicine 17, method 10. The property that best separates
 right from wrong is reported first; its items are then left out, and the rest is examined again.
 """
 

@@ -160,10 +160,10 @@ def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, Any]:
 
 
 def rows_by_arm(rows: pd.DataFrame) -> dict[ReportArm, dict[str, Any]]:
-    """The rows of results by arm and level."""
+    """The rows of results by arm and level; with several judges that of the first."""
     by_arm: dict[ReportArm, dict[str, Any]] = {}
     for row in lines_of(rows):
-        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), {})[str(row.level)] = row
+        by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), {}).setdefault(str(row.level), row)
     return by_arm
 
 

@@ -46,16 +46,16 @@ class UnpairedChange:
     verdict: str = UNTESTED
 
 
-def unpaired_changes(before: Run, after: Run) -> list[UnpairedChange]:
+def unpaired_changes(first_run: Run, second_run: Run) -> list[UnpairedChange]:
     """The change in every task and condition that both runs, of one subject each, have scores for.
 
     Raises SnellenError for sets of different recipes or versions.
     """
-    _refuse_unlike(before, after)
+    _refuse_unlike(first_run, second_run)
     rows = []
-    for task in before.suite.tasks.values():
-        former, current = (row_by_arm(scored(result_rows(run, task.id))) for run in (before, after))
-        sign = main_metric(before, task.id).sign
+    for task in first_run.suite.tasks.values():
+        former, current = (row_by_arm(scored(result_rows(run, task.id))) for run in (first_run, second_run))
+        sign = main_metric(first_run, task.id).sign
         conditions = {arm.condition: row for arm, row in current.items()}
         for arm, row in former.items():
             if (other := conditions.get(arm.condition)) is None:
@@ -65,10 +65,12 @@ def unpaired_changes(before: Run, after: Run) -> list[UnpairedChange]:
             counts = int(row.n), int(other.n)
             rows.append(UnpairedChange(task.id, arm.condition, row.value, other.value, *ends, _p(*ends), *counts))
     if not rows:
-        raise SnellenError(f"{before.root} and {after.root} have different items, and no task and condition in common")
+        raise SnellenError(
+            f"{first_run.root} and {second_run.root} have different items, and no task and condition in common"
+        )
     tests = sum(not math.isnan(row.p) for row in rows)
     return [
-        replace(row, p=float(p), detectable=_detectable(row, tests, before), verdict=_verdict(row, float(p)))
+        replace(row, p=float(p), detectable=_detectable(row, tests, first_run), verdict=_verdict(row, float(p)))
         for row, p in zip(rows, holm([row.p for row in rows]), strict=True)
     ]
 
@@ -99,10 +101,10 @@ def _verdict(change: UnpairedChange, p: float) -> str:
     return NO_CHANGE if p >= ALPHA else ROSE if change.difference > 0 else DROPPED
 
 
-def _refuse_unlike(before: Run, after: Run) -> None:
+def _refuse_unlike(first_run: Run, second_run: Run) -> None:
     """Raise SnellenError unless the sets of two runs are of one recipe and version."""
-    cards = [run.items.card for run in (before, after)]
-    both = f"{before.root} and {after.root} have different items"
+    cards = [run.items.card for run in (first_run, second_run)]
+    both = f"{first_run.root} and {second_run.root} have different items"
     if (cards[0].suite, cards[0].version, cards[0].source) != (cards[1].suite, cards[1].version, cards[1].source):
         kinds = [f"{card.suite} version {card.version} ({card.source})" for card in cards]
         raise SnellenError(f"{both}: {kinds[0]} and {kinds[1]}; ask both about the same item set")

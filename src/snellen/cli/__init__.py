@@ -76,7 +76,7 @@ def _run_command() -> None:
 
 
 def _with_urls(text: str) -> str:
-    from snellen.remote.addresses import with_urls
+    from snellen.remote import with_urls
 
     return with_urls(text)
 

@@ -196,8 +196,7 @@ def build(
     balance: Annotated[
         str | None,
         typer.Option(
-            help="Answer frequencies: paper (as in the paper) or answers (uniform). Default: answers for generated "
-            "items, otherwise paper."
+            help="Answer frequencies: paper, or uniform. Default: uniform for generated items, otherwise paper."
         ),
     ] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
@@ -262,7 +261,7 @@ def seal(
     renderer: Renderer = "mitsuba",
     quality: Quality = "good",
     size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or answers (uniform).")] = None,
+    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or uniform.")] = None,
     settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
     allow_unmatched: Annotated[
         bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")
@@ -365,12 +364,12 @@ def score(
     from snellen.runs.score import score_path
 
     with record_folder(run) as folder:
-        recover(folder.root)
-        _, items, suite = open_run_items(folder.root)
+        recover(folder)
+        _, items, suite = open_run_items(folder)
         if box_unit:
-            score_boxes_in(folder.root, box_unit, subject or None)
-        scores = rescore(folder.root, items, suite, protocol)
-    print(f"{address_of(score_path(folder.root, protocol))}: {len(scores)} rows")
+            score_boxes_in(folder, box_unit, subject or None)
+        scores = rescore(folder, items, suite, protocol)
+    print(f"{address_of(score_path(folder, protocol))}: {len(scores)} rows")
 
 
 @app.command()
@@ -401,7 +400,7 @@ def judge(
     from snellen.remote import record_folder
 
     with record_folder(run) as folder:
-        do(folder.root, by, unread, sample, each, agreement, seed, protocol, as_json)
+        do(folder, by, unread, sample, each, agreement, seed, protocol, as_json)
 
 
 @app.command()

@@ -17,7 +17,7 @@ from snellen.cli.options import cores
 from snellen.cli.output import console, print_json, stopped_fields
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.subject import is_recorded
-from snellen.remote import RecordFolder, address_of, joined, record_folder, with_urls
+from snellen.remote import address_of, record_folder, with_urls
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
@@ -71,18 +71,20 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
 
     suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
     with ExitStack() as stack:
-        folders = dict[str, RecordFolder]()
+        roots = dict[str, Path]()
         if out:
             several = len(itemsets) > 1
-            addresses = {name: joined(out, suite_of_items(name).name) if several else out for name in itemsets}
+            addresses = {
+                name: f"{out.rstrip('/')}/{suite_of_items(name).name}" if several else out for name in itemsets
+            }
             if len(set(addresses.values())) < len(addresses):
                 raise SnellenError(
                     f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
                 )
-            folders = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
+            roots = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
         if suites and not is_named:
             print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
-        summaries, stop = _ask(itemsets, subjects, folders, options)
+        summaries, stop = _ask(itemsets, subjects, roots, options)
         digests = _digests(summaries) if stop is None else {}
     if options.as_json:
         for summary_of_run in summaries:
@@ -100,15 +102,14 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
 
 
 def _ask(
-    itemsets: Sequence[str], subjects: Sequence[str], folders: Mapping[str, RecordFolder], options: RunOptions
+    itemsets: Sequence[str], subjects: Sequence[str], roots: Mapping[str, Path], options: RunOptions
 ) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
-    """A summary per item set until the run was stopped, and the cause. `folders` are those given by --out."""
+    """A summary per item set until the run was stopped, and the cause. `roots` are the run folders of --out."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.storage.runfolder import has_tables
     from snellen.runs.score import score_paths
     from snellen.runs.stopping import BudgetSpent
 
-    roots = {name: folder.root for name, folder in folders.items()}
     with_table, limit, conditions = not options.as_json, options.limit, options.conditions
     summarised = partial(summary, with_table=with_table, with_rows=options.as_json)
     how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
@@ -134,7 +135,6 @@ def _ask(
             examination = do(
                 items, ready, root, **how, budget=options.budget, keep_going=options.keep_going, inputs=options.inputs,
                 show_progress=with_table, announce=announce if with_table else None, preflight=preflight,
-                after_call=folders[name].after_call if name in folders else lambda: None,
             )  # fmt: skip
         except (BudgetSpent, Interrupted) as stop:
             if has_tables(root) and score_paths(root):  # a signal may come before the first scores

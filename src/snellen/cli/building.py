@@ -11,14 +11,14 @@ from snellen.cli.blind_baseline import blind_notes
 from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet, prune_media
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.seal import Seal, read_seal
 from snellen.core.suite import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions, Suite
 from snellen.curation.steps import chain_lines
 from snellen.exam.items import build as build_items
 from snellen.exam.items import find_recipe
 from snellen.exam.sealing import build_sealed, sealed_options
-from snellen.remote import ITEMSET, address_of, is_url, published
+from snellen.remote import ITEMSET, address_of, published
 from snellen.suites import SUITES
 
 SHAPES = (1.0, 1.8)
@@ -76,8 +76,6 @@ def build(
     with published(out or "", card=ITEMSET) as root:
         options = replace(options, out=root)
         items = build_items(suite, how, options) if seal is None else build_sealed(seal, options)
-        if is_url(out or ""):
-            prune_media(items.media, items.items)  # of an earlier, unfinished build
     summary = _summary(items, suite)
     if not (as_json or verbose):
         summary = {name: field for name, field in summary.items() if not name.endswith("_hash")}

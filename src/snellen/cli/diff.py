@@ -113,7 +113,7 @@ def points_of(drop: Drop, metric: Metric) -> str:
     return f"{change} [{low}, {high}]"
 
 
-def _print_unpaired(before: Run, after: Run, is_guard: bool, as_json: bool) -> None:
+def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bool) -> None:
     """Print the changes between two sets of one recipe, and exit as a guard does."""
     from dataclasses import asdict
 
@@ -121,7 +121,7 @@ def _print_unpaired(before: Run, after: Run, is_guard: bool, as_json: bool) -> N
     from rich.markup import escape
     from rich.table import Table
 
-    rows = unpaired_changes(before, after)
+    rows = unpaired_changes(first_run, second_run)
     dropped = [arm_name(row.task, row.condition) for row in rows if row.verdict == DROPPED]
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
@@ -131,7 +131,7 @@ def _print_unpaired(before: Run, after: Run, is_guard: bool, as_json: bool) -> N
         for head in ("before", "after", "change", "95 %\ninterval", "p", "detects"):
             table.add_column(head, justify="right", no_wrap=True)
         for row in rows:
-            metric = main_metric(before, row.task)
+            metric = main_metric(first_run, row.task)
             scores = number(row.before, metric, row.n_before), number(row.after, metric, row.n_after)
             change, low, high, least = (
                 signed(end, metric) for end in (row.difference, row.low, row.high, row.detectable)

@@ -55,15 +55,18 @@ def is_until_decided(former: str) -> bool:
 
 
 def read_balance(name: str | None) -> Literal["paper", "answers"] | None:
-    """The value of `--balance`, None if it is not given. Raises SnellenError for an unknown one."""
+    """The value of `--balance`, None if it is not given. Raises SnellenError for an unknown one.
+
+    Recipes record `uniform` as "answers", its former name, which is still accepted.
+    """
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
 
     if name is None:
         return None
-    if name not in ("paper", "answers"):
-        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'answers'])}")
-    return "answers" if name == "answers" else "paper"
+    if name not in ("paper", "uniform", "answers"):
+        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'uniform'])}")
+    return "paper" if name == "paper" else "answers"
 
 
 def named_paths(option: str, written: list[str]) -> dict[str, Path]:

@@ -98,10 +98,10 @@ def _examine(
         next(calls)
         after_call()
 
-    with record_folder(root, count_call) as folder:
+    with record_folder(root) as folder:
         examination = run(
-            items, ready, folder.root, conditions=[condition], limit=limit, **until, show_progress=show_progress,
-            after_call=folder.after_call, preflight=preflight,
+            items, ready, folder, conditions=[condition], limit=limit, **until, show_progress=show_progress,
+            after_call=count_call, preflight=preflight,
         )  # fmt: skip
     if from_code and next(calls) == 0:
         sys.stderr.write(f"snellen: nothing was asked, since {root} holds these answers; another out= asks again\n")

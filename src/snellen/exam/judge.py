@@ -12,7 +12,7 @@ from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
 from snellen.exam.run import rescore, run
-from snellen.remote import name_of
+from snellen.remote import address_of
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts
 from snellen.runs.score import read_scores
@@ -52,9 +52,8 @@ def judge(
         folder = judgement_folder(root, unjudged)
         if not is_itemset(folder / "items"):
             copy_media(unjudged, items.media, MediaFolder(folder / "items" / "media"))
-            write_itemset(
-                folder / "items", unjudged, source="judgement", recipe={"run": name_of(root), "items": len(unjudged)}
-            )
+            recipe = {"run": address_of(root).rpartition("/")[2], "items": len(unjudged)}
+            write_itemset(folder / "items", unjudged, source="judgement", recipe=recipe)
         unjudged_set, is_recorded = read_itemset(folder / "items"), not isinstance(by, str)  # people may skip texts
         run(unjudged_set, [subject], folder / "run", keep_going=is_recorded, show_progress=show_progress)
     verdicts = read_verdicts(root, judged_items).get(name, {})

@@ -45,6 +45,7 @@ from snellen.runs.on_cluster import ask_workers
 from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
 from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
 from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
+from snellen.runs.recorded_scores import compared_scores
 from snellen.runs.replay import is_behind, replay, responses_of
 from snellen.runs.score import damaged_scores, own_scores, score_paths, write_scores
 from snellen.runs.stamp import read_stamp, run_key, write_stamp
@@ -327,6 +328,9 @@ def run(
     if stop is not None:
         raise stop
     examination = Examination(root, suite, items, responses)
+    compared, differing = compared_scores(plan.arms, root, suite)
+    for name, count in differing.items():
+        _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
     if not examination.failed and not examination.unasked():
         # A set in parts may have grown.
         key = run_key(items.root, examined, inputs or {}, **options) if key and items.card.declaration else key

@@ -27,9 +27,11 @@ from snellen.exam.run import Examination, run
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.runs.gate import open_items
-from snellen.runs.score import read_scores
+from snellen.runs.plan import recorded_arms
+from snellen.runs.recorded_scores import compared_scores
 from snellen.subjects.chat.messages import to_reply
-from snellen.subjects.recorded import AnswerRow, RecordedAnswer, Recording, answers_digest
+from snellen.subjects.recorded import Recording
+from snellen.subjects.recorded_rows import NUMBER, AnswerRow, RecordedAnswer, answers_digest
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ OPERATION = frozenset(
     ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "cache", "batch")
 )
 """Settings that change no answer."""
+_LETTERS = {"C": 1, "P": 0.5, "I": 0, "N": 0}
+"""The values of Inspect's letters: correct, partial, incorrect, no answer."""
 MAX_SCORE = 1e300
 """Beyond it a number in a log is no score: JSON may write more digits than a float holds."""
 MAX_MODEL = 200
@@ -115,7 +119,8 @@ def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
     if not recordings:
         raise SnellenError(f"{', '.join(map(str, paths))}: no sample was finished; nothing to import")
     examination = run(items, recordings, out, show_progress=False)
-    return LogImport(examination, len(paths), *_compared(recordings, out, suite))
+    compared, differing = compared_scores(recorded_arms(recordings, items, suite, ())[0], out, suite)
+    return LogImport(examination, len(paths), compared.total() - differing.total(), differing.total())
 
 
 def is_log(path: Path) -> bool:
@@ -146,6 +151,10 @@ def log_recordings(paths: Sequence[Path], *, is_own: bool = False) -> list[Recor
             condition = identity.condition if identity else ""
             answer = _answer(sample, log)
             row = AnswerRow(sample.id, text, (), condition, sample.epoch - 1, answer, str(log.path), number)
+            if identity is None:
+                target = sample.record.target
+                row.images = tuple(filter(None, images))
+                row.target, row.numbering = (target,) if isinstance(target, str) else tuple(target), NUMBER
             model.add(sample, row, log)
     return [model.recording(name) for name, model in by_name.items()]
 
@@ -249,7 +258,7 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
-    numbers = [score.value for score in (sample.record.scores or {}).values()]
+    numbers = [_LETTERS.get(str(score.value), score.value) for score in (sample.record.scores or {}).values()]
     is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
     return float(numbers[0]) if is_number else math.nan
 
@@ -270,19 +279,3 @@ def _settings(headers: Sequence[EvalLog], name: str) -> dict[str, Any]:
     if len(str(settings[0])) + sum(len(header.eval.task_id) for header in headers) > MAX_SETTINGS:
         raise SnellenError(f"{name}: the settings in the log have more than {MAX_SETTINGS} characters")
     return settings[0]
-
-
-def _compared(recordings: Sequence[Recording], root: Path, suite: Suite) -> tuple[int, int]:
-    """How many scores that Inspect kept are those of the run, and how many are not."""
-    scores = read_scores(root)["strict"]
-    main = {task.id: task.protocols["strict"].metrics[0].name for task in suite.tasks.values()}
-    rows = scores[scores["metric"] == scores["task"].map(main)]
-    places = zip(rows["subject"], rows["condition"], rows["repeat"], rows["item_id"], strict=True)
-    ours = dict(zip(places, rows["value"].astype(float), strict=True))
-    alike = [
-        math.isclose(row.answer.score, ours[recording.card.name, row.condition, row.repeat, row.item], abs_tol=1e-9)
-        for recording in recordings
-        for row in recording.rows
-        if not math.isnan(row.answer.score)
-    ]
-    return sum(alike), len(alike) - sum(alike)

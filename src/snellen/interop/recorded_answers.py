@@ -3,12 +3,14 @@
 Columns are known by the names that tools give them. lmms-eval writes `doc_id`, `resps`, `filtered_resps` and `input`
 per sample (`save_results_samples` in lmms_eval/loggers/evaluation_tracker.py), VLMEvalKit `index`, `question` and
 `prediction` (docs/en/Development.md), EvalScope `index`, `model` and `model_output` in predictions, `sample_score` in
-reviews (evalscope/api/evaluator/cache.py). None was tried on files of these tools: unverified.
+reviews (evalscope/api/evaluator/cache.py). None was tried on files of these tools: unverified. `doc_id` and the `index`
+of EvalScope are positions from 0, and a `doc` is not written any more by lmms-eval.
 """
 
 from __future__ import annotations
 
 import base64
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,13 +30,14 @@ from snellen.interop import recorded_files
 from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.messages import split_thought
+from snellen.subjects.chat.retry import reported_failure
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
-from snellen.subjects.recorded import AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
+from snellen.subjects.recorded import Recording
+from snellen.subjects.recorded_rows import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
 
 PREFIX = "recorded:"
 _NAMES = {
-    "id": "item_id doc.item_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id "
-    "doc.question_id index doc_id",
+    "id": "sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index doc_id",
     "column": "reply response prediction model_output.choices.0.message.content sample_score.score.prediction resps "
     "filtered_resps model_response output completion generated_text",
     "model": "model model_name",
@@ -44,7 +47,9 @@ _NAMES = {
     "repeat": "repeat",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
-    "error": "error",
+    "error": "error.message error model_output.error",
+    "target": "target ground_truth gt_answer gt doc.answer",
+    "score": "exact_match score hit correct is_correct acc accuracy sample_score.score.value.acc",
 }
 COLUMNS = {role: names.split() for role, names in _NAMES.items()}
 """Names of columns by role, which is the setting that gives another. Dots lead into objects and lists."""
@@ -56,8 +61,16 @@ _STOPS = {
     **dict.fromkeys(("content_filter", "safety", "refusal"), "filter"),
     **dict.fromkeys(("", "stop", "end", "end_turn", "eos", "stop_sequence", "eos_token"), "end"),
 }
-FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.")
+COMPARED = ("question", "image", "target", "score")
+"""Roles that may be `none`."""
+FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.", "Failed to obtain answer: <class ")
 """How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
+NO_TEXTS = ("nan", "NaN")
+"""What pandas writes for a missing reply."""
+MAX_CELL = 32_767
+"""Characters of a cell of XLSX; writers cut longer texts."""
+_MESSAGE = ".message.content"
+"""Behind the path of a choice, which also says why the reply ended, and what failed."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_MODELS = MAX_REPEATS = 1000
 
@@ -144,10 +157,12 @@ class _Reader:
                 question = self._text(row, columns["question"])
                 images = self._share(tuple(_images(_cell(row, columns["image"]))))
                 condition = self.conditions.get(condition, condition)
+                target = self._share(tuple(_texts(_cell(row, columns["target"]))))
                 rows, repeats = self.rows.setdefault(model, []), self._repeats.setdefault(model, {})
-                for n, answer in enumerate(self._answers(row, columns)):
+                for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    rows.append(AnswerRow(item, question, images, condition, repeat, answer, location, number))
+                    place = location, number, target, *columns["numbering"]
+                    rows.append(AnswerRow(item, question, images, condition, repeat, answer, *place))
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
             except (ValueError, RecursionError) as error:
@@ -157,10 +172,24 @@ class _Reader:
         """The columns of each role: alternatives, but parts of an id."""
         columns: dict[str, Sequence[str]] = {}
         for role, names in COLUMNS.items():
+            if role == "id":  # lmms-eval keeps what our export returns of each metric
+                names = ["item_id", *(f"{name}.item_id" for name in row if isinstance(row[name], dict)), *names]
             columns[role] = [name for name in names if _has(row, name)][:1] if role in _ALL_ROWS else names
-            if role in self.settings:
+            if role in COMPARED and self.settings.get(role) == "none":
+                columns[role] = []
+            elif role in self.settings:
                 columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
                 refuse_unknown([name for name in columns[role] if not _has(row, name)], row, f"{location}: no column")
+        if columns["column"] == ["prediction"] and "target" not in self.settings:  # else it may be what was read
+            columns["target"] = [*columns["target"], "answer"]
+        is_evalscope = "model_output" in row or "sample_score" in row
+        if columns["id"] in (["doc_id"], ["index"] if is_evalscope else None):
+            columns["numbering"] = [POSITION]
+        else:
+            is_named = "id" in self.settings or "".join(columns["id"]).endswith("item_id")
+            columns["numbering"] = [] if is_named else [NUMBER]
+        columns["choice"] = [name.removesuffix(_MESSAGE) for name in columns["column"] if name.endswith(_MESSAGE)]
+        columns["stop_column"] = [*columns["stop_column"], *(f"{name}.finish_reason" for name in columns["choice"])]
         if not columns["column"] or not (columns["id"] or any(_has(row, name) for name in columns["question"])):
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
             raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
@@ -169,21 +198,31 @@ class _Reader:
     def _text(self, row: Row, columns: Sequence[str]) -> str:
         """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""
         cell = _cell(row, columns)
-        return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) else ""
+        return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
-    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]]) -> Iterator[RecordedAnswer]:
+    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
-        for text, reasoning in _replies(_cell(row, columns["column"])):
-            if text is None or (error and not text) or text.startswith(FAILURES):
-                yield self._share(RecordedAnswer(None, short_reason(text or error or "no reply in the file")))
+        replies = list(_replies(_cell(row, columns["column"])))
+        score = _score(_cell(row, columns["score"])) if len(replies) == 1 else math.nan
+        error = "" if error in NO_TEXTS else error
+        choice = _cell(row, columns["choice"])
+        ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
+        failure = reported_failure({"choices": [ending]})
+        max_cell = 0 if {".json", ".jsonl", ".ndjson"} & set(path.suffixes) else MAX_CELL
+        for text, reasoning in replies:
+            is_reason = text is not None and text.startswith(FAILURES)
+            if text is None or text in NO_TEXTS or (error and not text) or is_reason or failure:
+                reason = (is_reason and text) or error or (failure.reason if failure else "no reply in the file")
+                yield self._share(RecordedAnswer(None, short_reason(reason)))
                 continue
+            end = "length" if len(text) == max_cell else _STOPS.get(stop.casefold(), stop)
             text, thought = split_thought(text)
             reasoning = "\n".join(dict.fromkeys(filter(None, (thoughts, reasoning, thought))))
-            reply = Reply(text, reasoning, stop=_STOPS.get(stop.casefold(), stop))
+            reply = Reply(text, reasoning, stop=end)
             if fault := reply.fault():
                 raise ValueError(fault)
-            yield self._share(RecordedAnswer(reply))
+            yield self._share(RecordedAnswer(reply, score=score))
 
     def _share(self, value: Any) -> Any:
         return self._shared.setdefault(value, value)
@@ -225,6 +264,19 @@ def _replies(cell: Any) -> Iterator[tuple[str | None, str]]:
             yield from _replies(part)
     else:
         raise ValueError(f"the reply is a {type(cell).__name__} without texts; name another with ?column=COLUMN")
+
+
+def _texts(cell: Any) -> Iterator[str]:
+    for part in cell if isinstance(cell, list) else [cell]:
+        if isinstance(part, str | int | float) and str(part).strip() not in ("", *NO_TEXTS):
+            yield str(part).strip()
+
+
+def _score(cell: Any) -> float:
+    """A score as tools write it; NaN for none."""
+    with suppress(ValueError, TypeError, OverflowError):
+        return float(cell)
+    return math.nan
 
 
 def _images(cell: Any) -> Iterator[str]:

@@ -15,7 +15,7 @@ from snellen.analysis.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import SENT, ArmCard, cost_by_subject, money, price_of, read_calls, sent_parts
-from snellen.remote import name_of
+from snellen.remote import address_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
 
@@ -92,7 +92,7 @@ def _conduct(run: Run) -> Conduct:
         ("cost of all calls", _plain({name: f"{cost:.4f}" for name, cost in cost_by_subject(run.root).items()})),
     )
     return Conduct(
-        name_of(run.root),
+        address_of(run.root).rpartition("/")[2],
         tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),

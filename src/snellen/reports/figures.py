@@ -127,7 +127,7 @@ def _square(position: tuple[int, int], face: str, edge: str, **style: Any) -> An
 
 
 def by_factor(run: Run, task: str, factor: str) -> Figure:
-    """Figure with one panel per arm and one row per level. Oracle and guesser are left out if there are others.
+    """Figure with one panel per arm and one row per level. Simulated observers are left out if there are real subjects.
 
     Of too many arms the first ones under vanilla are shown.
     """

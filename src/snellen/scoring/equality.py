@@ -17,7 +17,7 @@ from snellen.scoring.psychometric import Answers, FunctionGrid, credible_ends, p
 
 LAPSES = (0.0, 0.03, 0.1, 0.2, 0.3)
 POINTS, SPREADS = 65, 19
-"""Points of equality and spreads on the grid."""
+"""Points of subjective equality and spreads on the grid."""
 SMALLEST = 1e-6
 """The least probability of an answer: none is impossible."""
 
@@ -34,7 +34,7 @@ class Equality(NamedTuple):
 
 
 def equality_grid(levels: Sequence[float], lapses: Sequence[float] = LAPSES) -> FunctionGrid:
-    """The grid for judgements at these levels: `thresholds` are points of equality, `slopes` are spreads.
+    """The grid for judgements at these levels: `thresholds` are points of subjective equality, `slopes` are spreads.
 
     Points lie within the levels or half their range beyond them; spreads are between 1/60 of the range and the range.
     All have equal priors, spreads by their logarithm.

@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import io
 import itertools
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -45,6 +46,12 @@ from tests.helpers.stub_server import (
 )
 
 _names = itertools.count()
+
+
+def failed_choice(error: object) -> Body:
+    """A completion with a half reply and an error, as OpenRouter writes it."""
+    choice = {"index": 0, "finish_reason": None, "error": error, "message": {"role": "assistant", "content": "A"}}
+    return Body(json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}))
 
 
 @contextmanager
@@ -149,6 +156,9 @@ def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, st
         Body('"a string"'),
         NO_CHOICES,
         NULL_CHOICES,
+        Words("A. The r", "abort"),
+        Words("A", "ERROR"),
+        failed_choice({"message": "overloaded", "code": 502}),
     ],
     ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
 )
@@ -160,7 +170,17 @@ def test_temporary_failures_are_retried(bad: Answer) -> None:
 
 @pytest.mark.parametrize(
     ("bad", "message"),
-    [(Status(500), "500 InternalServerError"), (Cut(), "APIConnectionError"), (NO_CHOICES, "no choices")],
+    [
+        (Status(500), "500 InternalServerError"),
+        (Cut(), "APIConnectionError"),
+        (NO_CHOICES, "no choices"),
+        (Words("A", "abort"), "failure in place of a reply: finish_reason 'abort'"),
+        (failed_choice("no worker"), "failure in place of a reply: no worker"),
+        (
+            failed_choice({"message": "Provider error", "code": "429", "metadata": {"raw": "slow down"}}),
+            "429 failure in place of a reply: Provider error, slow down",
+        ),
+    ],
 )
 def test_the_call_fails_after_the_last_attempt(bad: Answer, message: str) -> None:
     with serving(bad, attempts="3") as (subject, server), pytest.raises(CallFailed, match=rf"{message}.*\(attempt 3\)"):
@@ -168,9 +188,10 @@ def test_the_call_fails_after_the_last_attempt(bad: Answer, message: str) -> Non
     assert server.count == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 402])
 def test_permanent_failures_are_not_retried(status: int) -> None:
-    with serving(Status(status)) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
+    bad = failed_choice({"message": "no credits", "code": 402}) if status == 402 else Status(status)
+    with serving(bad) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
         ask(subject, "q" * 10_000)
     assert server.count == 1
     assert len(str(caught.value)) < 400

@@ -1,4 +1,4 @@
-"""Judgements with yes and no: items, points of equality and spreads of planted observers, and what reports say."""
+"""Judgements with yes and no: items, PSEs and spreads of planted observers, and what reports say."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TASKS = ("touching", "same-length")
 
 @dataclass(frozen=True)
 class Judge(Base):
-    """Says yes with the probability of a normal distribution around its point of equality, except for lapses."""
+    """Says yes with the probability of a normal distribution around its PSE, except for lapses."""
 
     items: Mapping[str, Item] = field(default_factory=dict)
     points: Mapping[str, float] = field(default_factory=dict)
@@ -152,8 +152,8 @@ def test_reports_give_bias_and_precision(items: ItemSet, tmp_path: Path) -> None
     words = table.loc[("touching", "py:shifted"), "in words"]
     assert words.startswith("calls circles touching up to a gap of 0.1")
     assert "; spread 0.0" in words
-    assert table.loc[("touching", "py:yes"), "point of equality"] == "–"
-    assert table.loc[("same-length", "py:shifted"), "point of equality"].endswith("]")
+    assert table.loc[("touching", "py:yes"), "point of subjective equality"] == "–"
+    assert table.loc[("same-length", "py:shifted"), "point of subjective equality"].endswith("]")
     assert listed["bias"].figure is not None
     assert len(listed["bias"].figure().axes) == 2
     assert "functions" not in listed
@@ -173,7 +173,10 @@ def test_points_beyond_the_levels_are_bounds_and_have_no_spread(items: ItemSet) 
     assert (near[0].state, near[0].value) == (BELOW, -0.2)
     for point, spread in (far, near):
         assert math.isnan(point.low)
-        assert (spread.state, spread.note) == ("cannot be graded", "the point of equality is beyond the levels")
+        assert (spread.state, spread.note) == (
+            "cannot be graded",
+            "the point of subjective equality is beyond the levels",
+        )
 
 
 def test_an_exact_judge_has_a_spread_below_half_a_step(items: ItemSet) -> None:
@@ -210,7 +213,7 @@ def test_a_fake_judges_around_its_place_among_the_levels(items: ItemSet, tmp_pat
     cell = by_arm["fake:threshold=11"][0]
     assert cell is not None
     (remark,) = cell.remarks
-    assert remark == f"point of equality {points['fake:threshold=11', 'touching'].value:#.2g}"
+    assert remark == f"point of subjective equality {points['fake:threshold=11', 'touching'].value:#.2g}"
 
 
 def test_a_negative_point_is_told_by_its_size(items: ItemSet, tmp_path: Path) -> None:
@@ -235,7 +238,7 @@ def loaded(root: Path, items: ItemSet, *parameters: float) -> Run:
 def test_two_runs_are_compared_by_their_points_and_spreads(items: ItemSet, tmp_path: Path) -> None:
     fair, shifted = loaded(tmp_path / "fair", items, 0.0, 0.05), loaded(tmp_path / "shifted", items, 0.2, 0.05)
     compared = changes(fair, shifted)
-    name = "touching: point of equality, diameters"
+    name = "touching: point of subjective equality, diameters"
     (row,) = (row for row in compared.table.to_dict("records") if row["name"] == name)
     assert (row["kind"], row["metric"], row["verdict"]) == ("estimate", "point", MOVED)
     assert row["difference"] == pytest.approx(row["after"] - row["before"])
@@ -249,7 +252,9 @@ def test_two_runs_are_compared_by_their_points_and_spreads(items: ItemSet, tmp_p
     assert row["p"] == pytest.approx(2 * NormalDist().cdf(-row["difference"] / (half / 1.959964)))
     # A point has no better end: nothing dropped, whichever way it moved.
     back = changes(shifted, fair)
-    assert set(back.names(MOVED)) == set(compared.names(MOVED)) == {name, "same-length: point of equality, %"}
+    assert (
+        set(back.names(MOVED)) == set(compared.names(MOVED)) == {name, "same-length: point of subjective equality, %"}
+    )
     assert not [*compared.names("dropped"), *back.names("dropped"), *compared.names("rose"), *back.names("rose")]
     (line,) = (line for line in change_lines(back) if line.name == name)  # without "lower is better"
     assert line.difference.startswith(("−0.1", "−0.2"))

@@ -36,9 +36,12 @@ def doc_to_text(doc: Mapping[str, Any], lmms_eval_specific_kwargs: object = None
 
 
 def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The score of a reply with its unit, whether it was read, and whether the call failed, which gives no score."""
+    """The score of a reply with its unit, whether it was read, and whether the call failed, which gives no score.
+
+    lmms-eval writes these objects into its samples, so that `item_id` there tells which question was answered.
+    """
     fields, (reply, *_) = json.loads(doc["scoring"]), results
-    place = {"unit": doc["unit"], "unit_size": int(doc["unit_size"]), "cluster_id": doc["cluster_id"]}
+    place = {name: doc[name] for name in ("item_id", "unit", "cluster_id")} | {"unit_size": int(doc["unit_size"])}
     if reply.startswith(FAILED):
         return {doc["metric"]: place, "no_answer": place, "failed": {**place, "score": 1.0}}
     outcome, value = score(fields, reply)

@@ -23,7 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.subjects.chat.bodies import bound_bodies
 from snellen.subjects.chat.limiter import Limiter
-from snellen.subjects.chat.retry import Trouble, plain_text, trouble
+from snellen.subjects.chat.retry import Trouble, plain_text, reported_failure, trouble
 from snellen.subjects.chat.settings import ChatSettings
 
 if TYPE_CHECKING:
@@ -210,6 +210,8 @@ async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> M
     if isinstance(output, Exception):
         raise ModelGenerateError("", status_code=status_code_of(output), provider_message=str(output)) from output
     output.time = time.monotonic() - begun if call is None or call.time is None else call.time
+    if call is not None and (failure := reported_failure(call.response)):
+        return failure
     if not output.choices:
         return Trouble("the reply has no choices", again=True)
     if call is not None and call.error:  # providers turn some refusals into an output that reads like an answer

@@ -28,6 +28,8 @@ _PASSING = (TimeoutError, ConnectionError, JSONDecodeError, ValidationError, Typ
 """Broken connections, and errors from parsing a malformed reply."""
 _TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
 """Timeouts of the model layer and its clients that are not TimeoutErrors."""
+FAILED_STOPS = frozenset(("error", "abort", "aborted", "failed", "cancelled", "canceled"))
+"""What services write as the reason why a reply ended if they failed: what they sent so far is no reply."""
 _SPENT = re.compile(
     r"insufficient_quota|billing_hard_limit_reached|billing_not_active|credit balance is too low|API key not valid"
     r"|RESOURCE_EXHAUSTED[\s\S]{0,4000}?\blimit: 0\b"
@@ -68,7 +70,7 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
         return Trouble(reason, again=False, is_lasting=True)
     if status is not None:
-        again = status in _AGAIN or status >= 500
+        again = _may_pass(status)
     else:
         again = provider_says or isinstance(error, _PASSING) or kind in _TIMEOUTS
     response = getattr(error, "response", None)
@@ -78,6 +80,30 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
         retry_after(getattr(response, "headers", None) or {}),
         is_lasting=status in _LASTING or (status is None and _is_refused_connection(error)),
     )
+
+
+def reported_failure(response: Mapping[str, Any] | None) -> Trouble | None:
+    """The failure that a service reports in the first choice of a reply: an error, or a reason for the end that is one.
+
+    `response` is the body, in OpenAI's form; None for a reply.
+    """
+    choices = (response or {}).get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    error, stop = choice.get("error"), str(choice.get("finish_reason") or "")
+    if not error and stop.casefold() not in FAILED_STOPS:
+        return None
+    details: Mapping[str, Any] = error if isinstance(error, dict) else {"message": error}
+    metadata = details.get("metadata")  # where OpenRouter keeps the words of the service behind it
+    raw = metadata.get("raw") if isinstance(metadata, dict) else None
+    words = ", ".join(str(word) for word in (details.get("message"), raw) if word) or f"finish_reason {stop!r:.40}"
+    code = str(details.get("code"))
+    status = int(code) if re.fullmatch("[1-5][0-9][0-9]", code) else None
+    reason = f"{f'{status} ' if status else ''}failure in place of a reply: {plain_text(words)[:200]}"
+    return Trouble(reason, status is None or _may_pass(status), is_lasting=status in _LASTING)
+
+
+def _may_pass(status: int) -> bool:
+    return status in _AGAIN or status >= 500
 
 
 def _address(error: BaseException) -> str:

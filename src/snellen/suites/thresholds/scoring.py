@@ -154,7 +154,7 @@ def estimate_text(estimate: Any, measure: Measure) -> str:
 
 
 def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], is_point: bool = False) -> Measurement:
-    """The threshold of a subject with its 95 % interval; of a judgement the spread, or the point of equality."""
+    """The threshold of a subject with its 95 % interval; of a judgement the spread, or the PSE."""
     if not items:
         return Measurement(math.nan, math.nan, math.nan, "", "not asked", "")
     result = fitted(items, errors)
@@ -188,7 +188,7 @@ def _within(ends: tuple[float, float, float], bounds: tuple[float, float], measu
 
 
 def point_and_spread(measure: Measure, fitted_answers: Fitted) -> tuple[Measurement, Measurement]:
-    """The point of equality and the spread of a judgement.
+    """The point of subjective equality and the spread of a judgement.
 
     The levels measure points between them, and spreads from half their distance to half their range. Around a point
     beyond them no spread is known.
@@ -197,7 +197,7 @@ def point_and_spread(measure: Measure, fitted_answers: Fitted) -> tuple[Measurem
     least, most = measure.levels[0], measure.levels[-1]
     point = _within(judged[:3], (least, most), measure)
     if point.state != MEASURED:
-        note = "the point of equality is beyond the levels"
+        note = "the point of subjective equality is beyond the levels"
         return point, Measurement(math.nan, math.nan, math.nan, "", "cannot be graded", note)
     narrow, wide = (measure.levels[1] - least) / 2, (most - least) / 2
     return point, _within(judged[3:], (narrow, wide), measure)
@@ -221,8 +221,8 @@ def protocols(measure: Measure) -> Mapping[str, Protocol]:
         metric,
         name="point",
         estimate=partial(threshold, measure, is_point=True),
-        title=f"point of equality, {measure.unit}",
-        remark="point of equality {value}",
+        title=f"point of subjective equality, {measure.unit}",
+        remark="point of subjective equality {value}",
     )
     return {"strict": strict(metric, point, ACCURACY)}
 

@@ -20,13 +20,13 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
 from snellen.runs.score import score
 from snellen.subjects.heads.table_6 import TABLE_6
-from snellen.suites.ava_bench import report_sections
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.report.fingerprints import tower_of
+from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name
@@ -109,7 +109,7 @@ def run(
 
 def report_of(examined: Run, *, with_figures: bool = False) -> dict[str, ReportSection]:
     """The sections by name. Figures are drawn in one run of each kind, since drawing is slow."""
-    return by_name(report_sections(examined), with_figures=with_figures)
+    return by_name(sections(examined), with_figures=with_figures)
 
 
 def row_of(section: ReportSection, name: str, column: str = "subject") -> dict[str, str]:

@@ -11,11 +11,11 @@ from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
+from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import MAX_SERIES
-from snellen.analysis.rankings import RankAgreement, agreement
+from snellen.analysis.rankings import agreement
 from snellen.analysis.run_view import (
     arms_with_all,
     examined,
@@ -68,40 +68,49 @@ def first_part_alone(task: str) -> FirstPartAlone:
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
-    if tasks:
-        yield scores(run, arms, tasks)
+    yield from scores(run, arms, tasks)
     subjects = examined(arms)
     for task in tasks:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, parts_of(task))
     asked_twice = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
     if asked_twice:
-        yield without_boxes(run, asked_twice)
+        yield from without_boxes(run, asked_twice)
         yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
-    """Our own composite tasks with interval and chance, and the score of mastering only the first part."""
+def score_lines(
+    run: Run, arms: Sequence[ArmCard], tasks: Sequence[str], references: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """The heads and lines of a table of subjects by tasks; `references` are the columns of results in its last lines.
+
+    A reference that is known for none of the tasks is left out.
+    """
     rows = {task: scored(result_rows(run, task)) for task in tasks}
     metrics = {task: main_metric(run, task) for task in tasks}
-    with_score = [arm for arm in arms if any(row_of(part, arm) is not None for part in rows.values())]
-    lines = [
-        [arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in with_score
-    ]
-    lines.append(["(chance)", *(number(mean_chance(rows[task]), metrics[task], 200) for task in tasks)])
+    lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]
+    for column in references:
+        means = {task: float(rows[task][column].mean()) for task in tasks}
+        if not np.isnan(list(means.values())).all():
+            lines.append([f"({column})", *(number(mean, metrics[task], 200) for task, mean in means.items())])
+    return ["subject", *(column_head(task, metrics[task]) for task in tasks)], lines
+
+
+def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
+    """Our own composite tasks with interval and chance, and the score of mastering only the first part."""
+    with_score = [arm for arm in arms if any(arms_with_all(run, [arm], [task]) for task in tasks)]
+    names, lines = score_lines(run, with_score, tasks, ("chance",))
     for task in tasks:
-        reference = number(with_one_part(run, task), metrics[task], 200)
-        lines.append(
-            [f"({first_part_alone(task).description})", *(reference if column == task else DASH for column in tasks)]
-        )
+        reference = number(with_one_part(run, task), main_metric(run, task), 200)
+        cells = (reference if column == task else DASH for column in tasks)
+        lines.append([f"({first_part_alone(task).description})", *cells])
     parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and the score "
         "of mastering only the first of the two: a subject that is no better may lack the second. These tasks "
         f"are ours, and are part of no rank. Scored {protocol_of(run)}."
     )
-    frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
-    return ReportSection("Composite tasks", note, frame, None, "composites")
+    yield from table_section("Composite tasks", note, names, lines, "composites")
 
 
 def with_one_part(run: Run, task: str) -> float:
@@ -132,7 +141,7 @@ def _change_without_boxes(run: Run, pair: SubjectArms) -> Paired:
     return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
 
 
-def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> ReportSection:
+def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportSection]:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
@@ -144,8 +153,7 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> ReportSection:
     lines, accuracies = [], []
     for pair in sorted(subjects, key=minus_localization):
         both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
-        change = points(gap.difference, gap.low, gap.high)
-        cells = [*(metric_cell(row, metric) for row in both), change]
+        cells = [*(metric_cell(row, metric) for row in both), points(gap.difference, gap.low, gap.high)]
         subject = pair.atomic.subject
         lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
         accuracies.append((subject, float(both[0].value), float(both[1].value)))
@@ -156,14 +164,7 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> ReportSection:
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
     figure = partial(figures.with_and_without, accuracies[: 2 * MAX_SERIES], mean_chance(rows))
-    return ReportSection(
-        "Spatial without boxes (Figure 8a)", note, pd.DataFrame(lines, columns=names), figure, "without-boxes"
-    )
-
-
-def agreement_cells(rank_agreement: RankAgreement) -> tuple[str, str]:
-    """Tau-b and rho with their intervals."""
-    return decimal_interval(*rank_agreement.tau, 2), decimal_interval(*rank_agreement.rho, 2)
+    yield from table_section("Spatial without boxes (Figure 8a)", note, names, lines, "without-boxes", figure)
 
 
 def order_followed(
@@ -177,17 +178,15 @@ def order_followed(
             continue
         composed = score_matrix(run, task, [arms.composite for arms in compared], composite)
         atomic = score_matrix(run, ability, [arms.arm(ability) for arms in compared])
-        rank_agreement = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
-        part = "yes" if ability in parts else ""
-        lines.append([ability, part, str(len(compared)), *agreement_cells(rank_agreement)])
-    if not lines:
-        return
+        order = agreement(composed, atomic, stream("ava-bench", "composite", composite, ability))
+        cells = decimal_interval(*order.tau, 2), decimal_interval(*order.rho, 2)
+        lines.append([ability, "yes" if ability in parts else "", str(len(compared)), *cells])
     note = (
         f"Kendall's tau-b and Spearman's rho between the order of the subjects in {composite} and that in each "
         "ability, 1 for the same order and -1 for the opposite one, with 95 % intervals: items are resampled, "
         "subjects are not. Good subjects are good at most things, so a high number alone proves no cause: check "
         f"whether {listing(parts)}, of which the task consists, stand out."
     )
-    frame = pd.DataFrame(lines, columns=["ability", "part of it", "subjects", "tau-b", "rho"])
+    names = ["ability", "part of it", "subjects", "tau-b", "rho"]
     name = "without-boxes-order" if task == "spatial" else f"{composite}-order"
-    yield ReportSection(f"Whose order {composite} follows", note, frame, None, name, detail=True)
+    yield from table_section(f"Whose order {composite} follows", note, names, lines, name, detail=True)

@@ -10,6 +10,7 @@ from functools import partial
 import pandas as pd
 
 from snellen.analysis.cells import DASH
+from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import examined, main_metric, mean_chance, result_rows, row_of, scored, scored_tasks
 from snellen.analysis.section import ReportSection, Run
@@ -68,8 +69,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         "if the run has them."
     )
     figure = partial(figures.fingerprints, _panels(examined(arms)), tasks, shares)
-    frame = pd.DataFrame(lines, columns=["subject", *tasks])
-    yield ReportSection("Fingerprints (Figure 5)", note, frame, figure, "fingerprints")
+    yield from table_section("Fingerprints (Figure 5)", note, ["subject", *tasks], lines, "fingerprints", figure)
 
 
 def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:

@@ -14,10 +14,10 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, with_interval
 from snellen.analysis.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
+from snellen.analysis.pivot import table_section
 from snellen.analysis.rankings import ScoreMatrix, ranked, spread
 from snellen.analysis.run_view import (
     arms_with_all,
-    blind_score,
     examined,
     lines_of,
     main_arms,
@@ -38,6 +38,7 @@ from snellen.suites.ava_bench.abilities import ability_named, composites
 from snellen.suites.ava_bench.balance import FactorBalance, balances
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
 from snellen.suites.ava_bench.report import composite, figures
+from snellen.suites.ava_bench.report.composite import score_lines
 from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
 
 
@@ -46,13 +47,13 @@ def sections(run: Run) -> Iterator[ReportSection]:
     arms = main_arms(run)
     tasks, composed = scored_tasks(run, arms, COLUMNS), scored_tasks(run, arms, composites())
     if tasks:
-        yield scores(run, arms, tasks)
+        yield from scores(run, arms, tasks)
     ranks_over = scored_tasks(run, examined(arms), COLUMNS)
     compared = arms_with_all(run, examined(arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
         abilities = [score_matrix(run, task, compared) for task in ranks_over]
-        yield ranks(run, compared, abilities)
-        yield spreads(run, compared, abilities)
+        yield from ranks(run, compared, abilities)
+        yield from spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
     yield from tower_training(arms)
     yield from evaluators(run, examined(arms))
@@ -66,16 +67,9 @@ def sections(run: Run) -> Iterator[ReportSection]:
 # Scores and ranks
 
 
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSection:
+def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
     """Every ability with interval, chance and the blind baseline."""
-    rows = {task: scored(result_rows(run, task)) for task in tasks}
-    metrics = {task: main_metric(run, task) for task in tasks}
-    lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]
-    chances = [number(mean_chance(rows[task]), metrics[task], 200) for task in tasks]
-    lines.append(["(chance)", *chances])
-    blind = {task: blind_score(rows[task]) for task in tasks}
-    if not all(map(math.isnan, blind.values())):
-        lines.append(["(blind)", *(number(blind[task], metrics[task], 200) for task in tasks)])
+    names, lines = score_lines(run, arms, tasks, ("chance", "blind"))
     note = (
         "Scores with 95 % interval: percent right, or the metric in the column's head (GIoU from -1 to 1; "
         "relative error as a share of the truth; colour difference ΔE2000; ANLS, the similarity of texts, in "
@@ -83,11 +77,10 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> ReportSec
         "answer it is the score of another item's truth. Blind is the score of the best attacker that does not see "
         "the images: a subject that is no better need not have seen anything. Arrows point to better scores."
     )
-    frame = pd.DataFrame(lines, columns=["subject", *(column_head(task, metrics[task]) for task in tasks)])
-    return ReportSection("The abilities one by one", note, frame, None, "abilities")
+    yield from table_section("The abilities one by one", note, names, lines, "abilities")
 
 
-def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
+def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
     """Ranks and average rank with intervals, best first (Table 5); as a map (Figure 6)."""
     by_ability = ranked(abilities)
     average = by_ability[""]
@@ -106,13 +99,13 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
     )
     if condition != {"vanilla"}:
         note += f" All under {listing(sorted(condition))}."
-    frame = pd.DataFrame(lines, columns=["subject", "average rank", *names])
     numbers = [[by_ability[name][n].value for name in names] for n in order]
     figure = partial(figures.rank_map, [arms[n].subject for n in order], names, numbers)
-    return ReportSection("Ranks (Table 5, Figure 6)", note, frame, figure, "ranks")
+    heads = ["subject", "average rank", *names]
+    yield from table_section("Ranks (Table 5, Figure 6)", note, heads, lines, "ranks", figure)
 
 
-def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> ReportSection:
+def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
     """The spread of subjects in every ability."""
     lines = []
     for ability in abilities:
@@ -120,8 +113,8 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
         if between is None:
             continue
         metric = main_metric(run, ability.name)
-        observed, span = (number(score, metric, between.n) for score in (between.observed, between.span))
-        beyond = (number(score, metric, between.n) for score in (between.beyond, between.low, between.high))
+        values = (between.observed, between.span, between.beyond, between.low, between.high)
+        observed, span, *beyond = (number(score, metric, between.n) for score in values)
         beyond_draw = DASH if math.isnan(between.beyond) else with_interval(*beyond)
         chance = mean_chance(scored(result_rows(run, ability.name)))
         share = abs(share_of_way(chance + between.observed, chance, metric))
@@ -133,8 +126,7 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
         "abilities, the standard deviation is also given in percent of the way from chance to a perfect score."
     )
     names = ["ability", "spread", "beyond chance of the draw", "best minus worst", "% of the way", "items"]
-    frame = pd.DataFrame(lines, columns=names)
-    return ReportSection("How far subjects lie apart", note, frame, None, "spread")
+    yield from table_section("How far subjects lie apart", note, names, lines, "spread")
 
 
 def tower_training(arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
@@ -144,11 +136,10 @@ def tower_training(arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         for arm in arms
         if arm.attributes.get("source") == SOURCE
     }
-    if towers:
-        lines = [[name, *(attributes[fact] for fact in FACTS)] for name, attributes in towers.items()]
-        frame = pd.DataFrame(lines, columns=["tower", *(fact.replace("_", " ") for fact in FACTS)])
-        note = f"Facts printed in {SOURCE}; nothing here was measured."
-        yield ReportSection("How the towers were trained (Table 6)", note, frame, None, "towers", detail=True)
+    lines = [[name, *(attributes[fact] for fact in FACTS)] for name, attributes in towers.items()]
+    note = f"Facts printed in {SOURCE}; nothing here was measured."
+    names, title = ["tower", *(fact.replace("_", " ") for fact in FACTS)], "How the towers were trained (Table 6)"
+    yield from table_section(title, note, names, lines, "towers", detail=True)
 
 
 # Figure 7
@@ -168,19 +159,16 @@ def evaluators(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         "the same order and -1 for the opposite one, with 95 % intervals: items are resampled, encoders are not. p "
         "is the probability that encoders in random order agree as well."
     )
-    if orders:
-        frame = pd.DataFrame(
-            orders, columns=["evaluator", "other evaluator", "ability", "encoders", "tau-b", "p", "rho"]
-        )
-        yield ReportSection("Do evaluators agree? (Figure 7)", note, frame, None, "evaluators")
-    if gaps:
-        names = ["evaluator", "other evaluator", "ability", "encoders", "score", "other score", "gap", "training items"]
-        note = (
-            "Mean scores of all encoders that both evaluators read, and by how much the first is better (95 % "
-            "interval, paired over items; negative: worse), in the unit of the metric. The last column is the number "
-            f"of training items: the paper has at least {TRAINING_ITEMS:,} per ability; fewer make a weak comparison."
-        )
-        yield ReportSection("How far evaluators lie apart", note, pd.DataFrame(gaps, columns=names), None, "gaps")
+    names = ["evaluator", "other evaluator", "ability", "encoders"]
+    agreement = [*names, "tau-b", "p", "rho"]
+    yield from table_section("Do evaluators agree? (Figure 7)", note, agreement, orders, "evaluators")
+    note = (
+        "Mean scores of all encoders that both evaluators read, and by how much the first is better (95 % "
+        "interval, paired over items; negative: worse), in the unit of the metric. The last column is the number "
+        f"of training items: the paper has at least {TRAINING_ITEMS:,} per ability; fewer make a weak comparison."
+    )
+    names += ["score", "other score", "gap", "training items"]
+    yield from table_section("How far evaluators lie apart", note, names, gaps, "gaps")
 
 
 def _order_lines(pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[list[str]]:
@@ -229,9 +217,9 @@ def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSec
     note = f"{column_head(task, metric)} with 95 % interval, in all and by {factors}."
     subjects = [arm.subject for arm in examined(with_score)]
     figure = partial(figures.subgroups, panels, subjects, metric)
-    frame = pd.DataFrame(lines, columns=["subject", "all", *heads])
+    names = ["subject", "all", *heads]
     title = f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else "")
-    yield ReportSection(title, note, frame, figure, f"subgroups-{task}", detail=task != "localization")
+    yield from table_section(title, note, names, lines, f"subgroups-{task}", figure, detail=task != "localization")
 
 
 def _panel(run: Run, task: str, factor: str, order: Sequence[str], arms: Sequence[ArmCard]) -> figures.FactorPanel:
@@ -256,8 +244,6 @@ def balance_section(run: Run) -> Iterator[ReportSection]:
         ]
         for balance in balances(run.items.items)
     ]
-    if not lines:
-        return
     note = (
         "For each factor by which the items of an ability are balanced: the number of levels, the fewest and the most "
         "training and test items per level (0 if a split lacks one), whether both splits have the same levels, and the "
@@ -265,7 +251,7 @@ def balance_section(run: Run) -> Iterator[ReportSection]:
         "Factors with one level are left out."
     )
     names = ["ability", "factor", "levels", "train items per level", "test items per level", "same levels", "apart"]
-    yield ReportSection("Balance of the items", note, pd.DataFrame(lines, columns=names), None, "balance", detail=True)
+    yield from table_section("Balance of the items", note, names, lines, "balance", detail=True)
 
 
 def _count_range(counts: Mapping[str, int], levels: Sequence[str]) -> str:

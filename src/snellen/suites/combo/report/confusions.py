@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from snellen.analysis.run_view import ReportArm, examined_rows, ordered_levels
+from snellen.analysis.pivot import arm_parts
+from snellen.analysis.run_view import examined_rows, ordered_levels
 from snellen.analysis.section import ReportSection
 from snellen.core.storage.itemset import ItemSet
 from snellen.suites.combo.questions import perception
@@ -27,7 +28,7 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
         part = scores[questions == name]
         if part.empty or name == "pivot":
             continue
-        by_arm = list(_examined_arms(part))
+        by_arm = [(figures.arm_label(arm), rows) for arm, rows in arm_parts(examined_rows(part))]
         answers = _answers_in_order(dimension, part)
         matrices = [(arm, _count_answers(rows, answers)) for arm, rows in by_arm]
         mistakes = _commonest_mistakes(by_arm)
@@ -41,18 +42,9 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
         yield ReportSection(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
-def _examined_arms(part: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """(name, rows) of each arm of examined subjects, or of simulated ones if there are no others."""
-    for (subject, condition), rows in examined_rows(part).groupby(["subject", "condition"], sort=False):
-        yield figures.arm_label(ReportArm(str(subject), str(condition))), rows
-
-
 def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:
     """The true or answered values of a dimension, in the order of the options."""
-    answers = {json.loads(truth) for truth in part["truth"]} | {
-        json.loads(prediction) for prediction in part["prediction"]
-    } - {None}
-    return ordered_levels(answers, values(dimension))
+    return ordered_levels({answer for pair in _pairs(part) for answer in pair if answer}, values(dimension))
 
 
 def _count_answers(rows: pd.DataFrame, answers: Sequence[str]) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.analysis.cells import percent_interval, share_cell
+from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.seeds import stream
@@ -31,7 +32,7 @@ REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
 def people_sections(run: Run) -> Iterator[ReportSection]:
     """The sections for all judgements of people about this set."""
     if path := run.inputs.get(PAIR_COMPARISONS):
-        yield compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
+        yield from compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
     if path := run.inputs.get(NATURAL_VOTES):
         yield from natural_votes(_votes(path, run.items, NATURAL_VOTES))
     yield from manual_scores(run)
@@ -55,30 +56,23 @@ def comparisons(run: Run) -> int:
     return len(_votes(path, run.items, PAIR_COMPARISONS)[0].items.items) if path else 0
 
 
-def compared_pairs(step_results: Sequence[StepResult]) -> ReportSection:
+def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection]:
     """Agreement between people and the distance on which pair of categories is harder (appendix C.3)."""
     items = step_results[0].items.items
     harder: list[Side] = ["first" if item.measures["first"] < item.measures["second"] else "second" for item in items]
     by_person = {result.author: [result.answer(item) for item in items] for result in step_results}
     similarity = agreement(harder, by_person)
-    cells = {
-        "people": len(by_person),
-        "comparisons": similarity.comparisons,
-        "ties": similarity.ties,
-        "by majority": percent_interval(
-            similarity.by_majority, similarity.low, similarity.high, similarity.comparisons
-        ),
-        "by vote": percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes),
-    }
+    majority = percent_interval(similarity.by_majority, similarity.low, similarity.high, similarity.comparisons)
+    vote = percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes)
+    line = [len(by_person), similarity.comparisons, similarity.ties, majority, vote]
     note = (
         "People decided which of two pairs of categories is harder to tell apart; by the distance it is the closer "
         "pair. Percent of comparisons in which the majority agrees with the distance, a tie counting half, and percent "
         "of all votes that agree, with 95 % intervals over comparisons and people. Chance is 50. The paper does not "
         "state how it aggregated votes."
     )
-    return ReportSection(
-        "People and the distance (appendix C.3)", note, pd.DataFrame([cells]), None, "pair-comparisons"
-    )
+    names = ["people", "comparisons", "ties", "by majority", "by vote"]
+    yield from table_section("People and the distance (appendix C.3)", note, names, [line], "pair-comparisons")
 
 
 # Natural categories
@@ -98,7 +92,7 @@ def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]
         "category whose own name few people choose should be replaced (`choices/natural_categories.yaml`)."
     )
     names = ["category", "images", "people", "named so", "fits", "taken for"]
-    yield ReportSection("Votes on natural categories", note, pd.DataFrame(lines, columns=names), None, "natural-votes")
+    yield from table_section("Votes on natural categories", note, names, lines, "natural-votes")
 
 
 def _category_line(name: str, items: Sequence[Item], step_results: Sequence[StepResult]) -> list[object]:
@@ -138,10 +132,8 @@ def _share(expected: Sequence[tuple[Item, str]], step_results: Sequence[StepResu
 
 def manual_scores(run: Run) -> Iterator[ReportSection]:
     """The kinds of first mistakes, as scored by hand (Table 1, Figure 8)."""
-    scores = run.scores.get(MANUAL.name, pd.DataFrame(columns=["task", "value"]))
+    scores = run.scores.get(MANUAL.name, pd.DataFrame(columns=["task", "value", "subject", "condition", "judge"]))
     rows = scores[(scores["task"] == categories.TASK) & scores["value"].notna()]
-    if rows.empty:
-        return
     lines = []
     for (subject, condition, judge), part in rows.groupby(["subject", "condition", "judge"], sort=False):
         # An empty reply is not judged: it chooses no category.
@@ -155,5 +147,5 @@ def manual_scores(run: Run) -> Iterator[ReportSection]:
         "chosen. Under manual scoring a reply is right only if no step is wrong."
     )
     names = ["subject", "condition", "scored by", "replies", *("no mistake" if w == "none" else w for w in MISTAKES)]
-    frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Chains of thought, scored by hand (Table 1, Figure 8)", note, frame, None, "manual-scores")
+    title = "Chains of thought, scored by hand (Table 1, Figure 8)"
+    yield from table_section(title, note, names, lines, "manual-scores")

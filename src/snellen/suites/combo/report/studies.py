@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict
 
 from snellen.analysis.cells import percent_interval
 from snellen.analysis.people import is_study, people_interval
-from snellen.analysis.run_view import ReportArm, main_metric, score_rows
+from snellen.analysis.pivot import arm_scores
+from snellen.analysis.run_view import ReportArm, main_metric
 from snellen.analysis.section import Run
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
@@ -128,9 +129,7 @@ def trimmed_line(run: Run, arm: ReportArm) -> list[list[str]]:
     """
     if not is_study(arm.subject):
         return []
-    parts = [score_rows(run, task, "accuracy") for task in ALIGNMENT_TASKS]
-    rows = pd.concat([part[(part["subject"] == arm.subject) & (part["condition"] == arm.condition)] for part in parts])
-    rows = rows.dropna(subset="value")
+    rows = pd.concat([arm_scores(run, task, arm) for task in ALIGNMENT_TASKS])
     people = rows.assign(subject=[f"{number:04d}" for number in rows["repeat"]])
     if people["subject"].nunique() < MIN_PEOPLE or people["task"].nunique() < len(ALIGNMENT_TASKS):
         return []

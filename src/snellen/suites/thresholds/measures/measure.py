@@ -64,7 +64,7 @@ class Measure:
     equally many (spatial frequencies); empty for one kind. `canvases` are the sides that it can be drawn on.
 
     A judgement is answered by yes up to the level `most_yes` and by no beyond. Its levels are signed and equally far
-    apart, and half of its controls are at `control_yes`. `sentence` has its point of equality, or if that is negative
+    apart, and half of its controls are at `control_yes`. `sentence` has its PSE, or if that is negative
     `negative_sentence` its size.
     """
 
@@ -87,7 +87,7 @@ class Measure:
 
     @property
     def is_judgement(self) -> bool:
-        """True if it is answered by yes and no, and has a point of equality and a spread in place of a threshold."""
+        """True if it is answered by yes and no, and has a PSE and a spread in place of a threshold."""
         return self.answers == YES_OR_NO
 
     def positions_on(self, side: int) -> list[float]:

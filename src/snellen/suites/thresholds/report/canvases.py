@@ -8,10 +8,10 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from snellen.analysis.cells import DASH
+from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.changes import NORMAL_END
+from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, rows_by_arm
 from snellen.analysis.section import ReportSection, Run
@@ -70,21 +70,11 @@ def canvases(run: Run) -> Iterator[ReportSection]:
     by_arm, lines, series = rows_by_arm(rows), [], list[tuple[str, Mapping[int, Sequence[float]]]]()
     for arm in examined(main_arms(run)):
         levels = by_arm.get(ReportArm(arm.subject, arm.condition), {})
-        thresholds = {
-            side: (row.value, row.low, row.high)
-            for side in sides
-            if (row := levels.get(str(side))) is not None and row.state == MEASURED
-        }
+        of_sides = {side: row for side in sides if (row := levels.get(str(side))) is not None}
+        thresholds = {side: (row.value, row.low, row.high) for side, row in of_sides.items() if row.state == MEASURED}
         power, name = exponent(thresholds), arm_name(arm.subject, arm.condition)
-        text = DASH if power is None else f"{power.value:.2f} [{power.low:.2f}, {power.high:.2f}]"
-        lines.append(
-            [
-                name,
-                *(estimate_text(levels[str(side)], ACUITY) if str(side) in levels else DASH for side in sides),
-                text,
-                verdict(power),
-            ]
-        )
+        cells = [estimate_text(of_sides[side], ACUITY) if side in of_sides else DASH for side in sides]
+        lines.append([name, *cells, DASH if power is None else decimal_interval(*power, 2), verdict(power)])
         if thresholds:
             series.append((name, thresholds))
     note = (
@@ -93,6 +83,6 @@ def canvases(run: Run) -> Iterator[ReportSection]:
         "line) means that images of every size are made one size. The exponent is the slope of the logarithm of the "
         "gap against that of the side: 0 on the dashed line, 1 on the dotted one."
     )
-    table = pd.DataFrame(lines, columns=["subject", *(f"{side} px" for side in sides), "exponent", "in words"])
+    names = ["subject", *(f"{side} px" for side in sides), "exponent", "in words"]
     figure = partial(figures.canvases, series[:MAX_SERIES], sides) if series else None
-    yield ReportSection("Canvas against threshold", note, table, figure, "canvases")
+    yield from table_section("Canvas against threshold", note, names, lines, "canvases", figure)

@@ -132,7 +132,7 @@ def _legend(figure: Figure, panels: Iterable[Any]) -> None:
 
 
 def judgements(panels: Sequence[FunctionPanel]) -> Figure:
-    """One panel per judgement: shares of yes, fitted functions, and points of equality with their intervals."""
+    """One panel per judgement: shares of yes, fitted functions, and PSEs with their intervals."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(4.6 * len(panels) + 0.6, 3.6), layout="constrained")

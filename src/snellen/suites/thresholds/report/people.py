@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import NamedTuple
 
-import pandas as pd
-
 from snellen.analysis.cells import DASH
 from snellen.analysis.people import is_person
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, main_arms, result_rows, row_by_arm
 from snellen.analysis.section import ReportSection, Run, once_a_run
 from snellen.core.score import ABOVE, BELOW, MEASURED
@@ -104,6 +103,5 @@ def angles(run: Run) -> Iterator[ReportSection]:
          estimate_text(person, MEASURES[task]), angle_text(task, person), norms.get(task, DASH)]
         for task in ANGLES for person in people_thresholds(run, task) if not math.isnan(person.px_per_cm)
     ]  # fmt: skip
-    if rows:
-        names = ["task", "person", "distance", "one pixel", "threshold", "angle", "published norm"]
-        yield ReportSection("People's thresholds as angles", note, pd.DataFrame(rows, columns=names), None, "angles")
+    names = ["task", "person", "distance", "one pixel", "threshold", "angle", "published norm"]
+    yield from table_section("People's thresholds as angles", note, names, rows, "angles")

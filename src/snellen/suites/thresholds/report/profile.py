@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import pandas as pd
-
 from snellen.analysis.cells import DASH
+from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.section import ReportSection
 from snellen.core.score import ABOVE, BELOW, MEASURED
@@ -101,6 +100,6 @@ def _section(
         texts = {multiple.task: multiple.text for multiple in of_subject}
         rows.append([subject, *(texts.get(task, DASH) for task in tasks), in_words(of_subject, norm)])
     rows.append([f"unit (x1): {unit}", *(amount(unit_by_task[task], MEASURES[task]) for task in tasks), DASH])
-    table = pd.DataFrame(rows, columns=["subject", *tasks, "in words"])
+    names, title = ["subject", *tasks, "in words"], f"Profile in units of {unit}"
     figure = partial(figures.profile, list(by_name.items())[:MAX_SERIES], tasks, unit)
-    yield ReportSection(f"Profile in units of {unit}", note, table, figure, name)
+    yield from table_section(title, note, names, rows, name, figure)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import DASH
-from snellen.analysis.run_view import arm_name, examined, main_arms, of_first_judge, score_rows
+from snellen.analysis.pivot import arm_scores, table_section
+from snellen.analysis.run_view import arm_name, examined, main_arms
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.score import MEASURED, Measurement
 from snellen.suites.thresholds.measures import MEASURES
@@ -20,10 +21,8 @@ def retest(run: Run) -> Iterator[ReportSection]:
     """The section of a run with repeats; people of a study are none."""
     run, rows = run.unpooled or run, []
     for task, measure in MEASURES.items():
-        scores = score_rows(run, task)
         for arm in examined(main_arms(run)):
-            part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
-            part = of_first_judge(part).dropna(subset="value")
+            part = arm_scores(run, task, arm)
             repeats = sorted(part["repeat"].unique())[:2]
             if len(repeats) == 2:
                 both = [_measured(run, measure, part[part["repeat"] == repeat]) for repeat in repeats]
@@ -35,8 +34,7 @@ def retest(run: Run) -> Iterator[ReportSection]:
         "without noise of its own gives the same answers again, so that its ratio is 1 and says nothing."
     )
     names = ["task", "subject", "first", "second", "ratio", "in words"]
-    if rows:
-        yield ReportSection("Test and retest", note, pd.DataFrame(rows, columns=names), None, "retest")
+    yield from table_section("Test and retest", note, names, rows, "retest")
 
 
 def _measured(run: Run, measure: Measure, part: pd.DataFrame) -> Measurement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -11,17 +12,9 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH
+from snellen.analysis.pivot import arm_parts, arm_scores, table_section
 from snellen.analysis.plots import MAX_SERIES
-from snellen.analysis.run_view import (
-    ReportArm,
-    arm_name,
-    examined,
-    main_arms,
-    of_first_judge,
-    result_rows,
-    row_by_arm,
-    score_rows,
-)
+from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.subject import is_person
@@ -64,11 +57,9 @@ def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
     if protocol_of(run) != "strict":
         return {}
     for task in MEASURES:
-        rows, scores = row_by_arm(result_rows(run, task)), score_rows(run, task)
-        thresholds = []
+        rows, thresholds = row_by_arm(result_rows(run, task)), []
         for arm in arms:
-            part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
-            part = of_first_judge(part).dropna(subset="value")
+            part = arm_scores(run, task, arm)
             if len(part) and arm in rows:
                 items = [run.items.by_id[name] for name in part["item_id"]]
                 row, result = rows[arm], fitted(items, part["value"].tolist())
@@ -84,21 +75,19 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if not by_task:
         return
     if "acuity" in by_task:
-        yield _chart(by_task["acuity"])
+        yield from _chart(by_task["acuity"])
         yield from canvases(run)
     yield from angles(run)
     yield from profile(by_task, medians(run))
-    yield _in_words(by_task)
-    forced = {task: thresholds for task, thresholds in by_task.items() if not MEASURES[task].is_judgement}
-    if forced:
-        yield _functions(forced)
+    yield from _in_words(by_task)
+    yield from _functions({task: of_task for task, of_task in by_task.items() if not MEASURES[task].is_judgement})
     yield from _judgements(by_task)
     yield from _sensitivity(by_task.get("contrast", []))
     yield from retest(run)
     yield from _places(run)
 
 
-def _chart(thresholds: list[ArmThreshold]) -> ReportSection:
+def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
     note = (
         "The smallest gap of a Landolt ring whose direction a subject reads half of the time, beyond guessing. Rings "
         "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
@@ -108,8 +97,8 @@ def _chart(thresholds: list[ArmThreshold]) -> ReportSection:
     plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
     figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
     rows = [[threshold.name, f"{side} px", _cell(threshold), _share(threshold, side)] for threshold in thresholds]
-    table = pd.DataFrame(rows, columns=["subject", "canvas", "gap", "gap as a share of the canvas"])
-    return ReportSection("Acuity chart", note, table, figure, "acuity-chart")
+    names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
+    yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
 
 def _share(threshold: ArmThreshold, side: int) -> str:
@@ -148,9 +137,10 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
 
 def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
     note = (
-        "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of equality: it "
-        "differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard deviation of what "
-        "is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % credible intervals."
+        "Share of yes by level, and the fitted functions. Yes and no are equally frequent at the point of subjective "
+        "equality: it differs from 0 if the criterion of a subject is shifted (bias). The spread is the standard "
+        "deviation of what is judged: it is large if a subject is imprecise. Bars at the foot are points with 95 % "
+        "credible intervals."
     )
     rows, panels = [], []
     for task, thresholds in by_task.items():
@@ -167,42 +157,34 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
             rows.append([task, threshold.name, point, spread, in_words(threshold)])
         if curves:
             panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
-    if rows:
-        table = pd.DataFrame(rows, columns=["task", "subject", "point of equality", "spread", "in words"])
-        figure = partial(figures.judgements, panels) if panels else None
-        yield ReportSection("Bias and precision", note, table, figure, "bias")
+    names = ["task", "subject", "point of subjective equality", "spread", "in words"]
+    figure = partial(figures.judgements, panels) if panels else None
+    yield from table_section("Bias and precision", note, names, rows, "bias", figure)
 
 
-def _in_words(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
+def _in_words(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
     note = (
         "A threshold is the level at which half of the answers that are neither guesses nor lapses are right. Slope is "
         "that of the psychometric function per log10 unit; lapses are wrong answers to easy questions. Fit is the "
         "share of simulated observers with this function whose answers fit it no better; below 0.01 it is wrong. Of "
-        "judgements the point of equality and the spread are given, and no slope."
+        "judgements the point of subjective equality and the spread are given, and no slope."
     )
     rows = []
     for task, thresholds in by_task.items():
         for threshold in thresholds:
             answers, fit = threshold.result.answers, threshold.result.fit
             is_fitted = threshold.state == MEASURED
-            p = goodness_of_fit(task, threshold.result) if is_fitted else float("nan")
-            rows.append(
-                [
-                    task,
-                    threshold.name,
-                    in_words(threshold),
-                    f"{int(answers.counts[:-1].sum())}",
-                    f"{int(answers.right[-1])} of {int(answers.counts[-1])}",
-                    f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH,
-                    f"{100 * fit.lapse:.0f} %" if is_fitted else DASH,
-                    f"{p:.2f}" if is_fitted else DASH,
-                ]
-            )
+            easy = f"{int(answers.right[-1])} of {int(answers.counts[-1])}"
+            slope = f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH
+            lapses = f"{100 * fit.lapse:.0f} %" if is_fitted else DASH
+            p = f"{goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
+            count = f"{int(answers.counts[:-1].sum())}"
+            rows.append([task, threshold.name, in_words(threshold), count, easy, slope, lapses, p])
     names = ["task", "subject", "in words", "answers", "easy questions right", "slope", "lapses", "fit"]
-    return ReportSection("Thresholds in words", note, pd.DataFrame(rows, columns=names), None, "in-words")
+    yield from table_section("Thresholds in words", note, names, rows, "in-words")
 
 
-def _functions(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
+def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]:
     note = (
         "Share of right answers by level, easy levels on the right. The area of a dot is the number of answers; the "
         "dashed line is the guess rate. The bar at the foot is the threshold with its 95 % credible interval. Levels "
@@ -217,13 +199,10 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> ReportSection:
         if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
     figure = partial(figures.functions, panels) if panels else None
-    cells = {
-        (task, threshold.name): _cell(threshold) for task, thresholds in by_task.items() for threshold in thresholds
-    }
-    names = list(dict.fromkeys(name for _, name in cells))
-    rows = [[task, *(cells.get((task, name), DASH) for name in names)] for task in by_task]
-    table = pd.DataFrame(rows, columns=["task", *names])
-    return ReportSection("Psychometric functions", note, table, figure, "functions")
+    cells = {task: {threshold.name: _cell(threshold) for threshold in of_task} for task, of_task in by_task.items()}
+    names = list(dict.fromkeys(name for by_name in cells.values() for name in by_name))
+    rows = [[task, *(by_name.get(name, DASH) for name in names)] for task, by_name in cells.items()]
+    yield from table_section("Psychometric functions", note, ["task", *names], rows, "functions", figure)
 
 
 def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
@@ -265,28 +244,19 @@ def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
             bound = {BELOW: least, ABOVE: most}.get(state, value)
             cells.append(_cell(ArmThreshold(CONTRAST.task, threshold.name, state, bound, low, high, threshold.result)))
         rows.append([threshold.name, *cells])
-    table = pd.DataFrame(rows, columns=["subject", *(f"{name} cycles/px" for name in FREQUENCIES)])
-    if rows:
-        yield ReportSection("Contrast by spatial frequency", note, table, None, "contrast")
+    names = ["subject", *(f"{name} cycles/px" for name in FREQUENCIES)]
+    yield from table_section("Contrast by spatial frequency", note, names, rows, "contrast")
 
 
 def _places(run: Run) -> Iterator[ReportSection]:
     """Wrong answers by place, over all tasks that ask which patch is odd."""
     tasks = [task for task, measure in MEASURES.items() if measure.answers == PLACES]
-    rows = []
-    for arm in examined(main_arms(run)):
-        errors = dict.fromkeys(PLACES, 0)
-        for task in tasks:
-            scores = score_rows(run, task)
-            part = scores[(scores["subject"] == arm.subject) & (scores["condition"] == arm.condition)]
-            for prediction in part.loc[part["value"] == 1.0, "prediction"]:
-                answer = json.loads(prediction)
-                if answer in errors:
-                    errors[answer] += 1
-        if total := sum(errors.values()):
-            cells = [f"{100 * count / total:.0f} %" for count in errors.values()]
-            rows.append([arm_name(arm.subject, arm.condition), f"{total}", *cells])
-    if rows:
-        note = "Which patch the wrong answers name. A subject without a preferred place names each in 11 % of them."
-        table = pd.DataFrame(rows, columns=["subject", "wrong answers", *PLACES])
-        yield ReportSection("Wrong answers by place", note, table, None, "places")
+    scores, rows = pd.concat([score_rows(run, task) for task in tasks]), []
+    by_arm = dict(arm_parts(scores[scores["value"] == 1.0]))
+    for arm in (ReportArm(arm.subject, arm.condition) for arm in examined(main_arms(run))):
+        errors = Counter(map(json.loads, by_arm[arm]["prediction"] if arm in by_arm else ()))
+        if total := sum(errors[place] for place in PLACES):
+            cells = [f"{100 * errors[place] / total:.0f} %" for place in PLACES]
+            rows.append([arm_name(*arm), f"{total}", *cells])
+    note = "Which patch the wrong answers name. A subject without a preferred place names each in 11 % of them."
+    yield from table_section("Wrong answers by place", note, ["subject", "wrong answers", *PLACES], rows, "places")

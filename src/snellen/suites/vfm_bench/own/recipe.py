@@ -252,7 +252,7 @@ def _notes(tasks: Sequence[ConceptTask], items: Sequence[Item]) -> list[str]:
         notes.append(f"{len(classes)} classes in {len(tasks)} groups; only classes of the same group compete")
     if most > min(answers.values()):
         notes.append(
-            f"{most} of {len(items)} questions are about the most frequent class; --balance answers makes classes "
+            f"{most} of {len(items)} questions are about the most frequent class; --balance uniform makes classes "
             "equally frequent"
         )
     return notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import DerivedInterval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import Paired, paired_difference
+from snellen.scoring.uncertainty import paired_difference
 from snellen.suites.vfm_bench.items import SHOTS
 from snellen.suites.vfm_bench.published import ABLATIONS
 from snellen.suites.vfm_bench.report import figures
@@ -100,8 +100,7 @@ def sections(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     originals = [line for line in series.values() if not split(line)[0]]
     yield from causes(run, originals, series)
     yield from strategies(originals, all_changes)
-    if all_changes:
-        yield every_change(all_changes)
+    yield from every_change(all_changes)
 
 
 # Table 4, left half: causes, at 0 shots
@@ -124,8 +123,6 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
         for name, result in zip(CAUSES, helps, strict=True):
             if result is not None:
                 bars.append((line.name, COLUMNS[name], result.before[0], result.after[0], result.phi))
-    if not cells:
-        return
     note = (
         "Base: percent right at 0 shots. Then the gain in accuracy with one shot, with the deciding region of the "
         "query enlarged and framed, and with a description of every class, in percent of the base with 95 % interval "
@@ -138,7 +135,7 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
     order = [line.name for line in examined([line for line in originals if line.name in in_table])]
     figure = partial(figures.causes, bars, order)
     title = "Causes of errors at 0 shots (Table 4, Figure 8)"
-    yield ReportSection(title, note, pd.DataFrame(cells, columns=names), figure, "table-4-causes")
+    yield from table_section(title, note, names, cells, "table-4-causes", figure)
 
 
 def _one_shot(series: ShotSeries) -> tuple[float, float, DerivedInterval] | None:
@@ -172,8 +169,6 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
         for result in all_changes
         if result.condition in by_condition
     }
-    if not results:
-        return
     cells = []
     for line in originals:
         of_line = [results.get((line.name, name)) for name in STRATEGIES]
@@ -187,12 +182,11 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
         "class has images then). If shots are named, not all six were run for both. At 0 shots there are no demos to "
         "change."
     )
-    frame = pd.DataFrame(cells, columns=["subject", "average", *(COLUMNS[name] for name in STRATEGIES)])
+    order = [COLUMNS[name] for name in STRATEGIES]
     in_figure = examined([result.original for result in results.values()])
     curves = [(COLUMNS[name], result) for (_, name), result in results.items() if result.original in in_figure]
-    order = [COLUMNS[name] for name in STRATEGIES]
-    figure = partial(figures.strategies, curves, order)
-    yield ReportSection("Use of demos (Table 4, Figure 6)", note, frame, figure, "table-4-strategies")
+    names, figure = ["subject", "average", *order], partial(figures.strategies, curves, order)
+    yield from table_section("Use of demos (Table 4, Figure 6)", note, names, cells, "table-4-strategies", figure)
 
 
 def _average_cell(series: ShotSeries) -> str:
@@ -204,7 +198,7 @@ def _average_cell(series: ShotSeries) -> str:
 # Every change
 
 
-def every_change(all_changes: Sequence[AblationChange]) -> ReportSection:
+def every_change(all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """Accuracy with and without each change in the run, over all shots that both have."""
     cells = []
     for result in all_changes:
@@ -212,7 +206,8 @@ def every_change(all_changes: Sequence[AblationChange]) -> ReportSection:
         means = [percent(sum(curve.values()) / len(curve), n) for curve in (result.before, result.after)]
         share = derived_cell(result.phi, NOTHING_RIGHT, "+")
         key = [result.original.name, result.condition, write_shots(result.shots)]
-        cells.append([*key, n, *means, _points_cell(result.gap), share])
+        gap = percent_interval(result.gap.difference, result.gap.low, result.gap.high, 200, "+")
+        cells.append([*key, n, *means, gap, share])
     note = (
         "Mean percent right over these numbers of shots, unchanged and with the change, on the items scored in both; "
         "the difference in points, and as a share of the unchanged accuracy (φ), with 95 % interval (paired by item, "
@@ -220,9 +215,4 @@ def every_change(all_changes: Sequence[AblationChange]) -> ReportSection:
         "if resamples do not vary, or if they often have an unchanged accuracy of zero."
     )
     names = ["subject", "change", "shots", "items", "unchanged", "changed", "difference", "φ"]
-    return ReportSection("All changes in the run", note, pd.DataFrame(cells, columns=names), None, "changes")
-
-
-def _points_cell(gap: Paired) -> str:
-    """A difference in points with its interval, if there is one."""
-    return percent_interval(gap.difference, gap.low, gap.high, 200, "+") if not math.isnan(gap.difference) else DASH
+    yield from table_section("All changes in the run", note, names, cells, "changes")

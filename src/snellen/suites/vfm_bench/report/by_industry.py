@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from snellen.analysis.cells import DASH
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, examined, ordered_levels
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
@@ -78,14 +78,6 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     yield from by_ways(run, plain)
 
 
-def _at_max_shots(series: ShotSeries) -> tuple[str, pd.DataFrame, int] | None:
-    """(condition, scores, shots) at the largest number of shots with a score."""
-    if not series.shots:
-        return None
-    shots = series.shots[-1]
-    return series.conditions[shots], series.scored((shots,)), shots
-
-
 def _levels(run: Run, factor: str, order: Sequence[str]) -> list[str]:
     """The levels of a factor among the items, known ones first in their order."""
     return ordered_levels({item.factors.get(factor, "") for item in run.items.items} - {""}, order)
@@ -93,63 +85,56 @@ def _levels(run: Run, factor: str, order: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Table:
-    """Cells (subject, shots, one per level), rows of results for a figure, and scores by subject."""
+    """Cells (subject, shots, one per level), rows of results for a figure, scores by subject, and chance by level."""
 
     cells: list[list[str]]
     levels: list[figures.LevelRows]
     scores: list[pd.DataFrame]
+    chances: dict[str, float]
 
 
 def _table(run: Run, plain: Sequence[ShotSeries], factor: str, levels: Sequence[str]) -> _Table:
-    rows, table = accuracy_rows(run, factor), _Table([], [], [])
-    for series in plain:
-        at_max = _at_max_shots(series)
-        if at_max is None or ReportArm(series.subject, at_max[0]) not in rows:
+    """The numbers at the largest number of shots of each subject; without cells for fewer than two levels."""
+    rows, table = accuracy_rows(run, factor), _Table([], [], [], {})
+    for series in plain if len(levels) > 1 else ():
+        shots = max(series.shots, default=-1)
+        by_level = rows.get(ReportArm(series.subject, series.conditions.get(shots, "")))
+        if by_level is None:
             continue
-        condition, scores, shots = at_max
-        by_level = rows[ReportArm(series.subject, condition)]
-        table.cells.append([series.subject, str(shots), *(accuracy_cell(by_level.get(level)) for level in levels)])
-        table.levels.append(figures.LevelRows(series.name, [_if_scored(by_level.get(level)) for level in levels]))
+        of_levels = [by_level.get(level) for level in levels]
+        table.cells.append([series.subject, str(shots), *map(accuracy_cell, of_levels)])
+        table.levels.append(figures.LevelRows(series.name, [row if row and row.n > 0 else None for row in of_levels]))
+        scores = series.scored((shots,))
         level_of = [run.items.by_id[name].factors.get(factor, "") for name in scores["item_id"]]
         table.scores.append(scores.assign(level=level_of))
+    if table.cells:
+        every = pd.concat(table.scores)
+        table.chances.update({level: guess_accuracy(every[every["level"] == level]) for level in levels})
+        table.cells.append(["(random policy)", "", *(f"{100 * chance:.1f}" for chance in table.chances.values())])
     return table
-
-
-def _if_scored(row: Any) -> Any:
-    return row if row is not None and row.n > 0 else None
-
-
-def _chances(scores: Sequence[pd.DataFrame], levels: Sequence[str]) -> dict[str, float]:
-    rows = pd.concat(scores)
-    return {level: guess_accuracy(rows[rows["level"] == level]) for level in levels}
-
-
-def _random_policy(chances: Mapping[str, float]) -> list[str]:
-    """The last row of a table."""
-    return ["(random policy)", "", *(f"{100 * chance:.1f}" for chance in chances.values())]
 
 
 def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Accuracy by industry and its spread (Figure 7)."""
     levels = _levels(run, "industry", INDUSTRIES)
     table = _table(run, plain, "industry", levels)
-    if len(levels) < 2 or not table.cells:
+    if not table.cells:
         return
-    for cells, scores in zip(table.cells, table.scores, strict=True):
+    *of_subjects, of_random_policy = table.cells
+    for cells, scores in zip(of_subjects, table.scores, strict=True):
         parts = [part for _, part in scores.groupby("level", sort=False)]
         cells += _spread_cells(spread(parts, stream("vfm-bench", "spread", cells[0])))
-    chances = _chances(table.scores, levels)
-    random = float(np.std([chance for chance in chances.values() if not math.isnan(chance)], ddof=1))
-    table.cells.append([*_random_policy(chances), f"{100 * random:.1f}", DASH])
+    random = float(np.std([chance for chance in table.chances.values() if not math.isnan(chance)], ddof=1))
+    of_random_policy += [f"{100 * random:.1f}", DASH]
     note = (
         "Percent right with 95 % interval at the largest number of shots of each subject, and the spread over "
         "industries: the standard deviation of their accuracies in points, and the same without the part that sampling "
         "so few items would show between equally hard industries (95 % interval, concepts resampled within each). "
         "Industries have different numbers of classes, so the random policy differs too."
     )
-    frame = pd.DataFrame(table.cells, columns=["subject", "shots", *levels, "spread", "beyond chance of the draw"])
-    figure = partial(figures.by_level, examined(table.levels), levels, chances)
-    yield ReportSection("By industry (Figure 7)", note, frame, figure, "by-industry")
+    names = ["subject", "shots", *levels, "spread", "beyond chance of the draw"]
+    figure = partial(figures.by_level, examined(table.levels), levels, table.chances)
+    yield from table_section("By industry (Figure 7)", note, names, table.cells, "by-industry", figure)
 
 
 def _spread_cells(between: LevelSpread | None) -> list[str]:
@@ -165,31 +150,23 @@ def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Accuracy by concept level: objects, details, patterns, styles (Table 6)."""
     levels = _levels(run, "concept_level", LEVELS)
     table = _table(run, plain, "concept_level", levels)
-    if len(levels) < 2 or not table.cells:
-        return
-    chances = _chances(table.scores, levels)
-    table.cells.append(_random_policy(chances))
     note = (
         "Percent right with 95 % interval at the largest number of shots of each subject, by what the names denote "
         "(Table 6): whole objects, parts of them, textures and arrangements, or the style of the image."
     )
-    frame = pd.DataFrame(table.cells, columns=["subject", "shots", *levels])
-    figure = partial(figures.by_level, examined(table.levels), levels, chances)
-    yield ReportSection("By concept level", note, frame, figure, "by-level", detail=True)
+    names = ["subject", "shots", *levels]
+    figure = partial(figures.by_level, examined(table.levels), levels, table.chances)
+    yield from table_section("By concept level", note, names, table.cells, "by-level", figure, detail=True)
 
 
 def by_ways(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Accuracy by the number of classes, compared with chance."""
     levels = sorted(_levels(run, "ways", ()), key=int)
     table = _table(run, plain, "ways", levels)
-    if len(levels) < 2 or not table.cells:
-        return
-    chances = _chances(table.scores, levels)
-    table.cells.append(_random_policy(chances))
     note = (
         "Percent right with 95 % interval at the largest number of shots of each subject, by the number of classes. "
         "Chance is one over this number."
     )
-    frame = pd.DataFrame(table.cells, columns=["subject", "shots", *(f"{level} classes" for level in levels)])
+    names = ["subject", "shots", *(f"{level} classes" for level in levels)]
     figure = partial(figures.by_ways, examined(table.levels), [int(level) for level in levels])
-    yield ReportSection("By number of classes", note, frame, figure, "by-ways", detail=True)
+    yield from table_section("By number of classes", note, names, table.cells, "by-ways", figure, detail=True)

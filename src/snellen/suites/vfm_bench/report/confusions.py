@@ -4,44 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
 
-import pandas as pd
-
 from snellen.analysis.cells import percent
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.suites.vfm_bench.report import figures
+from snellen.suites.vfm_bench.report.figures import Confusion
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
 
 MAX_PAIRS, MAX_IMAGES = 5, 6
 """Pairs per subject in the table, and pairs in the figure."""
-
-
-@dataclass(frozen=True)
-class Confusion:
-    """One class taken for another, `count` times in `chances` answers for which it was true and the other offered.
-
-    Classes are identified with their task (`concept_task`), since many tasks have a class `good`. `items` are the ids
-    of the questions, in the order of the set.
-    """
-
-    subject: str
-    task: str
-    truth: str
-    other: str
-    count: int
-    chances: int
-    items: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """The share of chances with this confusion."""
-        return self.count / self.chances
 
 
 def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confusion]:
@@ -71,39 +48,23 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """The most frequent confusions of each subject at its largest number of shots, some with images."""
     scored = [series for series in examined(plain) if series.shots]
     by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
-    if not any(by_subject):
-        return
     cells = [
-        [
-            pair.subject,
-            pair.task,
-            pair.truth,
-            pair.other,
-            pair.count,
-            pair.chances,
-            percent(pair.count / pair.chances, 0),
-        ]
+        [pair.subject, pair.task, pair.truth, pair.other, pair.count, pair.chances, percent(pair.share, 0)]
         for pairs in by_subject
         for pair in pairs
     ]
     # Subjects take turns, so that the figure has the worst pair of each before the second worst of any.
     in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_IMAGES]
-    sheet = [
-        figures.ConfusedPair(
-            pair.subject, pair.task, pair.truth, pair.other, f"{pair.count} of {pair.chances}",
-            *_images(run.items.by_id[pair.items[0]], pair.other),
-        )
-        for pair in in_turn
-    ]  # fmt: skip
+    sheet = [(pair, *_images(run.items.by_id[pair.items[0]], pair.other)) for pair in in_turn]
     note = (
         f"At most {MAX_PAIRS} per subject, at its largest number of shots: how often one class was taken for another, "
         "and the number of chances: answers for which the one was true and the other offered. Classes are those of one "
         "task. The figure shows a query next to an example of the class it was taken for, the worst of each subject "
         "first. Simulated observers are left out if other subjects were examined."
     )
-    frame = pd.DataFrame(cells, columns=["subject", "task", "is", "is taken for", "times", "chances", "percent"])
+    names = ["subject", "task", "is", "is taken for", "times", "chances", "percent"]
     figure = partial(figures.confused, sheet, run.items.media)
-    yield ReportSection("Confused classes", note, frame, figure, "confused")
+    yield from table_section("Confused classes", note, names, cells, "confused", figure)
 
 
 def _images(item: Item, other: str) -> tuple[Media, Media | None]:

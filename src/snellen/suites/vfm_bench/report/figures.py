@@ -51,16 +51,25 @@ class LevelRows:
 
 
 @dataclass(frozen=True)
-class ConfusedPair:
-    """One pair of a contact sheet: an image, its true class, the confused class with an example, and the count."""
+class Confusion:
+    """One class taken for another, `count` times in `chances` answers for which it was true and the other offered.
+
+    Classes are identified with their task (`concept_task`), since many tasks have a class `good`. `items` are the ids
+    of the questions, in the order of the set.
+    """
 
     subject: str
     task: str
     truth: str
     other: str
-    times: str
-    query: Media
-    demo: Media | None
+    count: int
+    chances: int
+    items: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of chances with this confusion."""
+        return self.count / self.chances
 
 
 # Figure 3
@@ -86,14 +95,8 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
         low, high = ([getattr(row, end) for row in rows.values()] for end in ("low", "high"))
         curves.fill_between(shots, low, high, color=SERIES[index % len(SERIES)], alpha=0.13, linewidth=0)
     known_chances = {shots: chance for shots, chance in chances.items() if not math.isnan(chance)}
-    curves.plot(
-        list(known_chances),
-        list(known_chances.values()),
-        color=MUTED,
-        linewidth=1.2,
-        linestyle="--",
-        label="random policy",
-    )
+    appearance = {"color": MUTED, "linewidth": 1.2, "linestyle": "--", "label": "random policy"}
+    curves.plot(list(known_chances), list(known_chances.values()), **appearance)
     curves.set_xticks(sorted(chances))
     curves.set_xlabel("solved examples of every class")
     curves.set_title("accuracy")
@@ -234,7 +237,7 @@ def _draw_series(
 # Confusions
 
 
-def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
+def confused(sheet: Sequence[tuple[Confusion, Media, Media | None]], media: MediaFolder) -> Figure:
     """Images, each next to an example of the class it was taken for, two pairs per row."""
     from matplotlib.figure import Figure
 
@@ -243,18 +246,19 @@ def confused(sheet: Sequence[ConfusedPair], media: MediaFolder) -> Figure:
     panels = figure.subplots(down, 4, squeeze=False).ravel()
     for axes in panels:
         axes.set_axis_off()
-    for index, pair in enumerate(sheet):
+    for index, (pair, image, example) in enumerate(sheet):
         query, demo = panels[2 * index], panels[2 * index + 1]
         query.set_title(two_lines(f"is “{pair.truth}”", 32), fontsize=8.5)
         demo.set_title(two_lines(f"taken for “{pair.other}”", 32), fontsize=8.5)
         small: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top"}
         query.text(0, -0.03, two_lines(pair.task, 40), transform=query.transAxes, **small)
-        demo.text(0, -0.03, two_lines(f"{pair.times} by {pair.subject}", 40), transform=demo.transAxes, **small)
-        query.imshow(_thumbnail(pair.query, media))
-        if pair.demo is None:
+        times = f"{pair.count} of {pair.chances} by {pair.subject}"
+        demo.text(0, -0.03, two_lines(times, 40), transform=demo.transAxes, **small)
+        query.imshow(_thumbnail(image, media))
+        if example is None:
             demo.text(0.5, 0.5, "no image", ha="center", va="center", color=MUTED)
         else:
-            demo.imshow(_thumbnail(pair.demo, media))
+            demo.imshow(_thumbnail(example, media))
     return figure
 
 

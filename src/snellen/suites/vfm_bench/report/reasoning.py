@@ -10,8 +10,9 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH
 from snellen.analysis.groups import counterparts
+from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Curve, DerivedInterval, common, curve_of, delta, eta
+from snellen.analysis.shot_curves import Curve, common, curve_of, delta, eta
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
 from snellen.suites.vfm_bench.report.derived_cells import derived_cell, derived_interval
 from snellen.suites.vfm_bench.report.shot_series import ShotSeries
@@ -36,8 +37,6 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Eta and delta of every pair with their differences in points, and the means over the pairs."""
     by_name = {series.subject: series for series in plain if len(series.shots) > 1}
     compared = [(by_name[a], by_name[b]) for a, b in counterparts(run.card.arms) if a in by_name and b in by_name]
-    if not compared:
-        return
     cells = [[first.subject, second.subject, *_compare(first, second)] for first, second in compared]
     if len(compared) > 1:
         arms = [arm for first, second in compared for arm in _at_common_shots(first, second)]
@@ -51,8 +50,7 @@ def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
         f"{ETA_GAIN:+.1f} in efficiency and {DELTA_GAIN:+.1f} in effectiveness, written as percent; they are points."
     )
     names = ["reasons", "counterpart", "efficiency", "its", "difference", "effectiveness", "its ", "difference "]
-    frame = pd.DataFrame(cells, columns=names)
-    yield ReportSection("Reasoning models and their counterparts (Finding 3)", note, frame, None, "reasoning")
+    yield from table_section("Reasoning models and their counterparts (Finding 3)", note, names, cells, "reasoning")
 
 
 def _at_common_shots(first: ShotSeries, second: ShotSeries) -> list[pd.DataFrame]:
@@ -76,9 +74,5 @@ def _compare(first: ShotSeries, second: ShotSeries) -> Iterator[str]:
 
 def _gap_cell(statistic: Statistic, arms: Sequence[pd.DataFrame], *key: str) -> str:
     gap = derived_interval(lambda *curves: mean_gap(statistic, curves), arms, "reasoning", statistic.__name__, *key)
-    return derived_cell(_with_a_decimal(gap), UNDEFINED, "+")
-
-
-def _with_a_decimal(gap: DerivedInterval) -> DerivedInterval:
-    """The same, to be written with one decimal, since differences of ratios are small."""
-    return gap._replace(items=max(gap.items, 200)) if gap.items else gap
+    # Written with one decimal, since differences of ratios are small.
+    return derived_cell(gap._replace(items=max(gap.items, 200)) if gap.items else gap, UNDEFINED, "+")

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from snellen.analysis.pivot import arm_parts
 from snellen.analysis.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
 from snellen.analysis.section import Run
 from snellen.analysis.shot_curves import Curve, DerivedInterval, curve_of
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 
@@ -36,11 +36,6 @@ class ShotSeries:
     def name(self) -> str:
         """The subject, with its setting if that is not the main one."""
         return f"{self.subject} [{write_setting(self.setting)}]" if self.setting else self.subject
-
-    @property
-    def simulated(self) -> bool:
-        """True for a simulated observer."""
-        return is_simulated(self.subject)
 
     def scored(self, shots: Iterable[int] | None = None) -> pd.DataFrame:
         """The rows with a score, at these numbers of shots (default: all)."""
@@ -104,19 +99,15 @@ def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
     """The series of every subject and setting in the run, in order, simulated observers last."""
     cards = arm_cards(run)
     parts: dict[tuple[str, Setting], dict[int, tuple[str, pd.DataFrame]]] = {}
-    for key, part in score_rows(run, TASK, "accuracy").groupby(["subject", "condition"], sort=False):
-        arm = ReportArm(*map(str, key))
+    for arm, part in arm_parts(score_rows(run, TASK, "accuracy")):
         shots = int(cards[arm].columns.get("shots", SHOTS)) if arm in cards else SHOTS
         parts.setdefault((arm.subject, setting_of(arm.condition)), {})[shots] = arm.condition, part.assign(shots=shots)
-    series = simulated_last(_series(*key, by_shots) for key, by_shots in parts.items())
-    return {(line.subject, line.setting): line for line in series}
-
-
-def _series(subject: str, setting: Setting, parts: Mapping[int, tuple[str, pd.DataFrame]]) -> ShotSeries:
-    by_shots = dict(sorted(parts.items()))
-    conditions = {shots: condition for shots, (condition, _) in by_shots.items()}
-    scores = pd.concat([part for _, part in by_shots.values()], ignore_index=True)
-    return ShotSeries(subject, setting, conditions, scores)
+    series = []
+    for key, by_shots in parts.items():
+        conditions = {shots: condition for shots, (condition, _) in sorted(by_shots.items())}
+        scores = pd.concat([by_shots[shots][1] for shots in conditions], ignore_index=True)
+        series.append(ShotSeries(*key, conditions, scores))
+    return {(line.subject, line.setting): line for line in simulated_last(series)}
 
 
 def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:

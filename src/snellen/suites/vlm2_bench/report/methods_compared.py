@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, points
-from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, examined, simulated_last
+from snellen.analysis.pivot import arms_beside_plain, table_section
+from snellen.analysis.run_view import ReportArm, arm_name, examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
+from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vlm2_bench.prompts import core
 from snellen.suites.vlm2_bench.report import figures
@@ -53,9 +55,7 @@ class MethodChange:
 def sections(run: Run, units: Units) -> Iterator[ReportSection]:
     """Sections with differences, units whose answer changed, and some of these with both replies."""
     method_changes = changes(run, units)
-    if not method_changes:
-        return
-    yield differences(method_changes)
+    yield from differences(method_changes)
     yield from turned_units(method_changes)
     yield from cases(run, method_changes)
 
@@ -65,7 +65,7 @@ def changes(run: Run, units: Units) -> list[MethodChange]:
 
     Simulated observers are left out if other subjects were examined, since methods do not affect them.
     """
-    pairs = list(_arms_beside_plain(run))
+    pairs = sorted(arms_beside_plain(run, PLAIN), key=lambda pair: is_simulated(pair[0].subject))
     subjects = examined([plain for plain, _, _ in pairs])
     compared = [
         compare(task, method, plain, changed, arms[plain], arms[changed])
@@ -74,23 +74,6 @@ def changes(run: Run, units: Units) -> list[MethodChange]:
         if plain in subjects and plain in arms and changed in arms
     ]
     return [change for change in compared if change.gap.n]
-
-
-def _arms_beside_plain(run: Run) -> Iterator[tuple[ReportArm, ReportArm, str]]:
-    """(plain arm, arm that differs only in method or visual prompt, the differing values); simulated observers last."""
-    cards = arm_cards(run)
-
-    def other_axes(arm: ReportArm) -> tuple[Any, ...]:
-        return arm.subject, tuple(sorted((k, v) for k, v in cards[arm].columns.items() if k not in PLAIN))
-
-    moved = {
-        arm: [str(card.columns[name]) for name, usual in PLAIN.items() if card.columns.get(name, usual) != usual]
-        for arm, card in cards.items()
-    }
-    plain = {other_axes(arm): arm for arm, names in moved.items() if not names}
-    for arm in simulated_last(moved):
-        if moved[arm] and other_axes(arm) in plain:
-            yield plain[other_axes(arm)], arm, " + ".join(moved[arm])
 
 
 def compare(
@@ -115,7 +98,7 @@ def _change_cells(change: MethodChange) -> list[str]:
     return [arm_name(*change.plain), change.method, change.task]
 
 
-def differences(method_changes: Sequence[MethodChange]) -> ReportSection:
+def differences(method_changes: Sequence[MethodChange]) -> Iterator[ReportSection]:
     """The table and figure that correspond to Figure 5."""
     lines = []
     for change in method_changes:
@@ -132,11 +115,11 @@ def differences(method_changes: Sequence[MethodChange]) -> ReportSection:
         "McNemar test of these two numbers, which treats units as independent. With many comparisons some differences "
         "are clear by chance alone. Simulated observers are left out if other subjects were examined."
     )
-    names = ["subject", "method", "task", "units", "plain", "with it", "difference", "wrong to right", "right to wrong"]
-    frame = pd.DataFrame(lines, columns=[*names, "McNemar p"])
+    compared = ["subject", "method", "task", "units", "plain", "with it", "difference"]
+    names = [*compared, "wrong to right", "right to wrong", "McNemar p"]
     bars = [(change.plain, change.method, change.task, change.gap) for change in method_changes]
     figure = partial(figures.gains, bars)
-    return ReportSection("Effects of methods (Figure 5)", note, frame, figure, "methods")
+    yield from table_section("Effects of methods (Figure 5)", note, names, lines, "methods", figure)
 
 
 def _p_cell(p: float | None) -> str:
@@ -153,15 +136,13 @@ def turned_units(method_changes: Sequence[MethodChange]) -> Iterator[ReportSecti
         for turn, units in change.turned.items()
         if units
     ]
-    if not lines:
-        return
     note = (
         "Pairs and questions that were right in only one of the two arms, by id; long lists are cut on this page and "
         "complete in the CSV. `snellen show ITEMSET ITEM` shows one."
     )
-    frame = pd.DataFrame(lines, columns=["subject", "method", "task", "turned", "units", "ids"])
-    long = len(lines) > MAX_LINES or max(len(str(line[-1])) for line in lines) > 400
-    yield ReportSection("Answers changed by a method", note, frame, None, "turned", detail=long)
+    names = ["subject", "method", "task", "turned", "units", "ids"]
+    long = len(lines) > MAX_LINES or any(len(str(line[-1])) > 400 for line in lines)
+    yield from table_section("Answers changed by a method", note, names, lines, "turned", detail=long)
 
 
 # Cases
@@ -185,8 +166,6 @@ def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSe
             question, name = shorten(core(item.question), 200), f"{item.item_id} ({images})"
             answer = _right_answer(item, replies[0])
             lines.append([", ".join(_change_cells(change)[:2]), turn, name, question, answer, *texts])
-    if not lines:
-        return
     note = (
         f"At most {MAX_CASES} units per direction, subject and method, drawn at random: the question without its "
         "rules, the right answer, and the replies without and with the method (the first repeat; the middle of long "
@@ -195,9 +174,7 @@ def cases(run: Run, method_changes: Sequence[MethodChange]) -> Iterator[ReportSe
         "how frequent they are."
     )
     names = ["subject, method", "turned", "item (images)", "question", "right", "plainly", "with it"]
-    yield ReportSection(
-        "Cases: plain and with a method", note, pd.DataFrame(lines, columns=names), None, "cases", detail=True
-    )
+    yield from table_section("Cases: plain and with a method", note, names, lines, "cases", detail=True)
 
 
 def shorten(text: str, max_length: int = 300) -> str:

@@ -12,7 +12,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from snellen.analysis.cells import result_cell, share_cell
-from snellen.analysis.run_view import ReportArm, examined_rows, result_rows, row_by_arm
+from snellen.analysis.pivot import arm_parts, table_section
+from snellen.analysis.run_view import examined_rows, result_rows, row_by_arm
 from snellen.analysis.section import ReportSection, Run
 from snellen.suites.vlm2_bench.published import TASK_ORDER
 
@@ -99,19 +100,15 @@ def sections(run: Run) -> Iterator[ReportSection]:
             item = run.items.by_id[response.item_id]
             flags = declines(response.text), names_somebody(response.text, item.question)
             rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, flags)))
-    if not rows:
-        return
     columns = ["task", "subject", "condition", "cluster", "declines", "names"]
-    replies = examined_rows(pd.DataFrame(rows, columns=columns))
-    lines = []
-    for task in (task for task in TASK_ORDER if task in set(replies["task"])):
+    replies, lines = examined_rows(pd.DataFrame(rows, columns=columns)), []
+    for task in TASK_ORDER:
         results = row_by_arm(result_rows(run, task))
-        for (subject, condition), part in replies[replies["task"] == task].groupby(
-            ["subject", "condition"], sort=False
-        ):
+        for arm, part in arm_parts(replies[replies["task"] == task]):
             rates = [share_cell(list(part[name]), list(part["cluster"])) for name in ("declines", "names")]
-            score = result_cell(results.get(ReportArm(str(subject), str(condition))))
-            lines.append([subject, task, condition, len(part), *rates, score])
+            lines.append([arm.subject, task, arm.condition, len(part), *rates, result_cell(results.get(arm))])
+    subjects = list(dict.fromkeys(line[0] for line in lines))
+    lines.sort(key=lambda line: subjects.index(line[0]))
     note = (
         "Percent of replies that decline to identify or compare people, and of those that name a person, with 95 % "
         "interval, and the task's score. Both are detected by patterns, not by a reader: a name is two adjacent "
@@ -120,11 +117,4 @@ def sections(run: Run) -> Iterator[ReportSection]:
         "models name people first, and lowers Cpr."
     )
     names = ["subject", "task", "condition", "replies", "declines", "names somebody", "score"]
-    frame = pd.DataFrame(lines, columns=names)
-    order = frame.sort_values(["subject", "task"], key=_first_appearance, kind="stable")
-    yield ReportSection("People named, answers declined (Finding IX)", note, order, None, "people-named")
-
-
-def _first_appearance(column: pd.Series) -> pd.Series:
-    """The ranks of first appearance, so that sorting keeps the order of the run."""
-    return pd.Series(pd.factorize(column)[0], index=column.index)
+    yield from table_section("People named, answers declined (Finding IX)", note, names, lines, "people-named")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, result_cell, share_cell, with_interval
+from snellen.analysis.pivot import answers_by_arm, chosen_cell, position_cells, table_section
 from snellen.analysis.run_view import ReportArm, response_key, response_keys, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
@@ -33,15 +33,6 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from counts(run)
 
 
-def _answers_by_arm(run: Run, task: str) -> Iterator[tuple[ReportArm, pd.DataFrame]]:
-    """The readable answers of every arm, one row per item and repeat; `prediction` and `truth` are decoded."""
-    rows = score_rows(run, task, "accuracy")
-    rows = rows[rows["outcome"] == "answered"]
-    rows = rows.assign(prediction=rows["prediction"].map(json.loads), truth=rows["truth"].map(json.loads))
-    for (subject, condition), part in rows.groupby(["subject", "condition"], sort=False):
-        yield ReportArm(str(subject), str(condition)), part
-
-
 # Yes and no
 
 
@@ -50,17 +41,13 @@ def statements(run: Run) -> Iterator[ReportSection]:
     lines = []
     for task in (task for task in TASK_ORDER if task in TRUE_FALSE):
         results = row_by_arm(result_rows(run, task))
-        for arm, part in _answers_by_arm(run, task):
+        for arm, part in answers_by_arm(score_rows(run, task, "accuracy")):
             yes, true = part["prediction"] == "true", float((part["truth"] == "true").mean())
             flag = leaning(yes.to_numpy(float), part["group_id"].to_numpy(str), true, results[arm])
             pairs = paired_answers(run, part)
-            both = [
-                f"{percent(pairs[pattern] / pairs.total(), 0)}" if pairs.total() else DASH for pattern in PAIR_PATTERNS
-            ]
+            both = [percent(pairs[name] / pairs.total(), 0) if pairs.total() else DASH for name in PAIR_PATTERNS]
             shares = share_cell(list(yes.astype(float)), list(part["group_id"])), percent(true, 0)
             lines.append([*arm, task, len(part), *shares, flag, result_cell(results[arm]), *both])
-    if not lines:
-        return
     note = (
         "Percent of readable answers that call a statement true, with 95 % interval (pairs resampled), and the percent "
         "of these statements that are true. Then percent of pairs by combination of answers; the positive statement "
@@ -71,8 +58,7 @@ def statements(run: Run) -> Iterator[ReportSection]:
         "that guesses or knows is hardly ever flagged, nor is one that leans to one side but solves pairs."
     )
     names = ["subject", "condition", "task", "answers", "said true", "true", "flag", "pairs right", *PAIR_PATTERNS]
-    frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Yes-bias and contradictory answers", note, frame, None, "yes-bias")
+    yield from table_section("Yes-bias and contradictory answers", note, names, lines, "yes-bias")
 
 
 def leaning(yes: Sequence[float] | Any, pairs: Sequence[str] | Any, true: float, row: Any) -> Flag:
@@ -111,34 +97,22 @@ def paired_answers(run: Run, part: pd.DataFrame) -> Counter[str]:
 def letters(run: Run) -> Iterator[ReportSection]:
     """The frequency of each letter and of `None` among the answers in Grp, compared with how often they are right."""
     offered = {response_key(r): r.reply_spec.offered for r in run.responses if r.task in GROUPS}
+    answers = [
+        (task, arm, part, [offered[key] for key in response_keys(part)])
+        for task in GROUPS
+        for arm, part in answers_by_arm(score_rows(run, task, "accuracy"))
+    ]
+    letters = LETTERS[: max((len(keys) for *_, options in answers for keys in options), default=0)]
     lines = []
-    for task in GROUPS:
-        for arm, part in _answers_by_arm(run, task):
-            options = [offered[key] for key in response_keys(part)]
-            chosen, right = (
-                [keys.index(answer) for keys, answer in zip(options, part[column], strict=True)]
-                for column in ("prediction", "truth")
-            )
-            clusters = list(part["cluster_id"])
-            letter_count = max(map(len, options))
-            cells = [_chosen_cell(chosen, right, n, clusters) if n < letter_count else "" for n in range(len(LETTERS))]
-            none = _chosen_cell(list(part["prediction"]), list(part["truth"]), "none", clusters)
-            lines.append([*arm, task, len(part), *cells, none])
-    if not lines:
-        return
+    for task, arm, part, options in answers:
+        none = chosen_cell(list(part["prediction"]), list(part["truth"]), "none", list(part["cluster_id"]))
+        lines.append([*arm, task, len(part), *position_cells(part, options, len(letters)), none])
     note = (
         "Percent of readable answers that chose each letter, with 95 % interval, and in parentheses the percentage for "
         "which it was right; the same for the choice None, in any position."
     )
-    frame = pd.DataFrame(lines, columns=["subject", "condition", "task", "answers", *LETTERS, "None"])
-    frame = frame.drop(columns=[letter for letter in LETTERS if (frame[letter] == "").all()])
-    yield ReportSection("Letters chosen in Grp", note, frame, None, "letters")
-
-
-def _chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, clusters: Sequence[str]) -> str:
-    """The percentage that chose the option, with interval, and the percentage for which it was right."""
-    true = float(np.mean([answer == option for answer in right]))
-    return f"{share_cell([float(answer == option) for answer in chosen], clusters)} ({percent(true, len(right))})"
+    names = ["subject", "condition", "task", "answers", *letters, "None"]
+    yield from table_section("Letters chosen in Grp", note, names, lines, "letters")
 
 
 # Counts
@@ -148,13 +122,11 @@ def counts(run: Run) -> Iterator[ReportSection]:
     """The counts answered in Cnt, by number of images, and their error."""
     lines = []
     for task in COUNTS:
-        for arm, part in _answers_by_arm(run, task):
+        for arm, part in answers_by_arm(score_rows(run, task, "accuracy")):
             length = part["item_id"].map(lambda name: len(run.items.by_id[name].query))
             for images in sorted(set(length)):
                 lines.append([*arm, task, images, *_count_cells(part[length == images], arm, images)])
-    if not lines:
-        return
-    max_count = max(line[3] for line in lines)
+    max_count = max((line[3] for line in lines), default=0)
     lines = [[*line[:-1], *[""] * (max_count - line[3]), line[-1]] for line in lines]
     note = (
         "Readable answers by number of images: the mean of answered minus true count, with 95 % interval (none if all "
@@ -163,8 +135,7 @@ def counts(run: Run) -> Iterator[ReportSection]:
     )
     counts_said = [f"said {n}" for n in range(1, max_count + 1)]
     names = ["subject", "condition", "task", "images", "answers", "mean error", *counts_said, "other"]
-    frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Counts answered in Cnt", note, frame, None, "counts")
+    yield from table_section("Counts answered in Cnt", note, names, lines, "counts")
 
 
 def _count_cells(part: pd.DataFrame, arm: ReportArm, image_count: int) -> list[Any]:

@@ -7,6 +7,7 @@ chance levels.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -14,17 +15,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, chance_range, listing, points, result_cell
+from snellen.analysis.cells import DASH, listing, points, result_cell
+from snellen.analysis.pivot import level_lines, reference_lines, table_section
 from snellen.analysis.run_view import (
+    ReportArm,
     divides,
+    response_key,
+    response_keys,
     result_rows,
     row_by_arm,
     rows_by_arm,
+    score_rows,
     scored,
     simulated_last,
     units_by_task,
 )
 from snellen.analysis.section import ReportSection, Run, has_paper_images
+from snellen.core.subject import is_simulated
+from snellen.scoring.uncertainty import unpaired_difference
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
     CAMERA_READY,
@@ -41,20 +49,21 @@ from snellen.suites.vlm2_bench.published import (
 )
 from snellen.suites.vlm2_bench.report import (
     figures,
-    judge_report,
     methods_compared,
     refusals_and_names,
     response_bias,
 )
 from snellen.suites.vlm2_bench.report.methods_compared import Units
-from snellen.suites.vlm2_bench.report.set_statistics import set_statistics
 from snellen.suites.vlm2_bench.report.task_means import below_people, mean_of_tasks
+from snellen.suites.vlm2_bench.scoring import TOP
+from snellen.suites.vlm2_bench.tasks import TASKS, VIDEOS
 
 IMAGE_TASKS = 8
 """Number of `COLUMNS` before the column of open questions (VID)."""
 MIN_PAIRS = 5
 """Minimum pairs of every cue for one to be called the hardest."""
 CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
+FORMATS = {"true_false": "true or false", "integer": "number", "choice": "choice", "description": "description"}
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -67,7 +76,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from families(run)
     yield from response_bias.sections(run)
     yield from refusals_and_names.sections(run)
-    yield from judge_report.sections(run)
+    yield from verdicts(run)
     yield from set_statistics(run)
     yield as_printed(has_paper_images(run))
 
@@ -77,35 +86,24 @@ def sections(run: Run) -> Iterator[ReportSection]:
 
 def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
     """Subjects by tasks with both averages (Table 1), percent with interval."""
-    rows = {task: result_rows(run, task) for task in TASK_ORDER}
-    tasks = [task for task in TASK_ORDER if not scored(rows[task]).empty]
+    rows = pd.concat([result_rows(run, task).assign(level=task) for task in TASK_ORDER])
+    with_score, by_arm = scored(rows), rows_by_arm(rows)
+    tasks = list(dict.fromkeys(with_score["level"]))
     if not tasks:
         return
-    by_arm = {task: row_by_arm(rows[task]) for task in tasks}
-    lines = []
     # Each task puts simulated subjects last, but a subject that answered only later tasks would follow them.
-    for arm in simulated_last(dict.fromkeys(arm for task in tasks for arm, row in by_arm[task].items() if row.n > 0)):
-        means = [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))]
-        lines.append([*arm, *means, *(result_cell(by_arm[task].get(arm)) for task in tasks)])
-    lines += [_computed_chance(rows, tasks), *_blind_lines(rows, tasks), _printed_chance(tasks)]
+    lines = level_lines(
+        {arm: by_arm[arm] for arm in simulated_last(rows_by_arm(with_score))},
+        tasks,
+        before=lambda arm: [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))],
+    )
+    chances = [with_score.loc[with_score["level"] == task, "chance"].mean() for task in COLUMNS[:IMAGE_TASKS]]
+    mean = DASH if np.isnan(chances).any() else f"{100 * float(np.mean(chances)):.1f}"
+    for _, *cells in reference_lines("chance", with_score, tasks, ["", mean, DASH]):
+        lines.append(["(chance of guesses)", *cells])
+    lines += [*reference_lines("blind", with_score, tasks, ["", DASH, DASH]), _printed_chance(tasks)]
     names = ["subject", "condition", "mean of the eight", "mean of all nine", *tasks]
-    frame = pd.DataFrame(lines, columns=names)
-    yield ReportSection("Tasks and their averages (Table 1)", _table_note(rows, tasks), frame, None, "table-1")
-
-
-def _computed_chance(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[str]:
-    chances = {task: scored(rows[task])["chance"] for task in tasks}
-    image = [chances[task].mean() for task in COLUMNS[:IMAGE_TASKS] if task in chances]
-    mean = f"{100 * float(np.mean(image)):.1f}" if len(image) == IMAGE_TASKS else DASH
-    return ["(chance of guesses)", "", mean, DASH, *(chance_range(chances[task]) for task in tasks)]
-
-
-def _blind_lines(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> list[list[str]]:
-    """The blind baseline of each task; no line if it was not measured."""
-    scores = {task: scored(rows[task])["blind"] for task in tasks}
-    if all(column.isna().all() for column in scores.values()):
-        return []
-    return [["(blind)", "", DASH, DASH, *(chance_range(scores[task]) for task in tasks)]]
+    yield from table_section("Tasks and their averages (Table 1)", _table_note(rows, tasks), names, lines, "table-1")
 
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
@@ -118,7 +116,7 @@ def _two_decimals(number: float | None) -> str:
     return DASH if number is None else f"{number:.2f}"
 
 
-def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
+def _table_note(rows: pd.DataFrame, tasks: Sequence[str]) -> str:
     sentences = [
         "Percent with 95 % interval: pairs of statements both right (mat, trk, cpr), closeness of the count (cnt), "
         "right answers (grp), and the judge's score divided by the best one (vid). The paper's footnote excludes VID "
@@ -129,12 +127,10 @@ def _table_note(rows: Mapping[str, pd.DataFrame], tasks: Sequence[str]) -> str:
         sentences.append(f"No subject answered {listing(missing)} here, so means that include these are missing.")
     if "oc-vid" in tasks:
         sentences.append("oc-vid is our twin of pc-vid with objects, and is in neither mean.")
-    judges = {task: sorted(set(rows[task]["judge"]) - {""}) for task in tasks if task.endswith("vid")}
-    for task, names in judges.items():
-        if names:
-            sentences.append(
-                f"{task} was judged by {names[0] if len(names) == 1 else 'several; the first judge counts'}."
-            )
+    for task in (task for task in tasks if task.endswith("vid")):
+        if names := sorted(set(rows.loc[rows["level"] == task, "judge"]) - {""}):
+            judge = names[0] if len(names) == 1 else "several; the first judge counts"
+            sentences.append(f"{task} was judged by {judge}.")
     sentences.append(
         "Chance: the paper lets one guess decide both statements of cpr (50); two independent guesses get 25. That of "
         "cnt follows from the numbers of images of the questions asked."
@@ -156,12 +152,9 @@ def as_printed(paper_images: bool = False) -> ReportSection:
         "camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers are from "
         f"{'other' if paper_images else 'other images and'} subjects than those examined here."
     )
-    means = ["mean of eight", "mean of nine"]
-    names = ["", *COLUMNS, "printed average", *means, "average in the camera-ready"]
-    frame = pd.DataFrame(lines, columns=names)
-    return ReportSection(
-        "Table 1 as printed, its averages recomputed", note, frame, None, "table-1-printed", detail=True
-    )
+    names = ["", *COLUMNS, "printed average", "mean of eight", "mean of nine", "average in the camera-ready"]
+    title, frame = "Table 1 as printed, its averages recomputed", pd.DataFrame(lines, columns=names)
+    return ReportSection(title, note, frame, None, "table-1-printed", detail=True)
 
 
 def _printed_mean(row: Row, columns: int) -> str:
@@ -178,23 +171,20 @@ def cues(run: Run) -> Iterator[ReportSection]:
     """Pair accuracy of Mat and Trk by the kind of edit (Finding II)."""
     lines, series = [], []
     for task in ("gc-mat", "gc-trk"):
-        if not divides(run, task, "cue"):
-            continue
-        for arm, levels in rows_by_arm(scored(result_rows(run, task, "cue"))).items():
-            cells = [_cell_with_size(levels.get(cue)) for cue in CUES]
-            lines.append([task, *arm, *cells, hardest(levels)])
-            series.append((task, arm, [levels.get(cue) for cue in CUES]))
-    if not lines:
-        return
+        if divides(run, task, "cue"):
+            by_arm = rows_by_arm(scored(result_rows(run, task, "cue")))
+            of_task = zip(level_lines(by_arm, CUES, _cell_with_size), by_arm.values(), strict=True)
+            lines += [[task, *line, hardest(levels)] for line, levels in of_task]
+            series += [(task, arm, [levels.get(cue) for cue in CUES]) for arm, levels in by_arm.items()]
     note = (
         "Percent of pairs right by kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue is "
         "called the hardest only if it is below every other one by a difference whose 95 % interval excludes 0, and "
         f"every cue has at least {MIN_PAIRS} pairs. The paper finds swap hardest in Mat and add/remove in Trk. "
         "Questions with an unknown kind of edit (most of the released ones) are left out."
     )
-    frame = pd.DataFrame(lines, columns=["task", "subject", "condition", *CUES, "hardest"])
+    names = ["task", "subject", "condition", *CUES, "hardest"]
     figure = partial(figures.by_cue, series, CUES)
-    yield ReportSection("Accuracy by cue (Finding II)", note, frame, figure, "cues")
+    yield from table_section("Accuracy by cue (Finding II)", note, names, lines, "cues", figure)
 
 
 def _cell_with_size(row: Any) -> str:
@@ -219,10 +209,7 @@ def difference_of_shares(first: Any, second: Any) -> tuple[float, float, float]:
     Zou and Donner 2008, Statistics in Medicine 27; with Wilson's intervals it is Newcombe's (1998). Each interval
     accounts for its clusters, and none has zero width.
     """
-    gap = first.value - second.value
-    low = gap - np.hypot(first.value - first.low, second.high - second.value)
-    high = gap + np.hypot(first.high - first.value, second.value - second.low)
-    return float(gap), float(low), float(high)
+    return unpaired_difference((first.value, first.low, first.high), (second.value, second.low, second.high))
 
 
 # Finding III: people and objects
@@ -235,13 +222,9 @@ def families(run: Run) -> Iterator[ReportSection]:
         objects, people = (row_by_arm(result_rows(run, f"{family}-{task}")) for family in ("oc", "pc"))
         for arm, first in people.items():
             second = objects.get(arm)
-            if second is None or not first.n or not second.n or math.isnan(first.low) or math.isnan(second.low):
-                continue
-            lines.append(
-                [task, *arm, result_cell(first), result_cell(second), points(*difference_of_shares(first, second))]
-            )
-    if not lines:
-        return
+            if second is not None and first.n and second.n and not math.isnan(first.low + second.low):
+                gap = points(*difference_of_shares(first, second))
+                lines.append([task, *arm, result_cell(first), result_cell(second), gap])
     printed = listing([f"{gap} ({task})" for task, gap in PEOPLE_ABOVE_OBJECTS.items()])
     note = (
         "Percent with 95 % interval, and people minus objects in points. The two samples are independent, so the "
@@ -249,5 +232,61 @@ def families(run: Run) -> Iterator[ReportSection]:
         "differ in more than their content: cnt has another mix of lengths, and so another chance level. "
         f"The paper prints {printed} as the mean of {listing(FINDING_III_MODELS)}."
     )
-    frame = pd.DataFrame(lines, columns=["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"])
-    yield ReportSection("People and objects (Finding III)", note, frame, None, "people-objects")
+    names = ["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"]
+    yield from table_section("People and objects (Finding III)", note, names, lines, "people-objects")
+
+
+# Verdicts of judges (section 3.1) and the item set
+
+
+def verdicts(run: Run) -> Iterator[ReportSection]:
+    """One table for all judges, if there are verdicts."""
+    with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
+    lines = []
+    for task in VIDEOS:
+        scores = score_rows(run, task)
+        results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
+        scores = scores[scores["judge"] != ""]
+        for key, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
+            judge, *arm = map(str, key)
+            described = rows[[key in with_text for key in response_keys(rows)]]
+            outcomes = (int((described["outcome"] == outcome).sum()) for outcome in ("no_answer", "failed"))
+            levels = rows_by_arm(results[results["judge"] == judge]).get(ReportArm(*arm), {})
+            means = [result_cell(levels.get(level)) for level in (*TOP, "")]
+            counts = [len(described), len(rows) - len(described), *outcomes]
+            lines.append([task, judge, *arm, *counts, *means])
+    note = (
+        "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
+        "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
+        "(1 for PQ, 2 for PQP) with 95 % interval. The task's score is the mean of these two. A judge may be wrong: "
+        "draw a sample for people with `snellen judge RUN --sample FILE`, and compare their decisions with `snellen "
+        "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
+    )
+    count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
+    means = [*(f"mean {name}" for name in TOP), "both"]
+    names = ["task", "judge", "subject", "condition", *count_names, *means]
+    lines.sort(key=lambda line: is_simulated(str(line[2])))
+    yield from table_section("Verdicts on descriptions of videos", note, names, lines, "judge")
+
+
+def set_statistics(run: Run) -> Iterator[ReportSection]:
+    """Test questions by task, and the share of each format of answer."""
+    counts = Counter(item.task for item in run.items.items if item.split == "test")
+    by_task = [(task, counts[task]) for task in TASKS if counts[task]]
+    by_kind = Counter[str]()
+    for task, count in by_task:
+        by_kind[TASKS[task].kind] += count
+    by_format = [(name, by_kind[kind]) for kind, name in FORMATS.items() if by_kind[kind]]
+    total = sum(count for _, count in by_task)
+    lines = [
+        [figures.FAMILIES[task[:2]], task, FORMATS[TASKS[task].kind], count, f"{100 * count / total:.1f}"]
+        for task, count in by_task
+    ]
+    shares = ", ".join(f"{100 * count / total:.1f} % {name}" for name, count in by_format)
+    note = (
+        f"{total:,} test questions of this item set by task; a statement that is true or false is one question, so a "
+        f"pair is two. By format of the answer: {shares}."
+    )
+    names = ["cues", "task", "format", "questions", "percent"]
+    title, figure = "The item set: tasks and formats (Figure 4)", partial(figures.set_statistics, by_task, by_format)
+    yield from table_section(title, note, names, lines, "set-statistics", figure, detail=True)

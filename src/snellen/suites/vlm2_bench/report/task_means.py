@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent_interval, points
 from snellen.analysis.people import is_study
+from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, simulated_last
 from snellen.analysis.section import ReportSection
 from snellen.core.seeds import stream
@@ -18,17 +18,8 @@ from snellen.suites.vlm2_bench.published import COLUMNS
 from snellen.suites.vlm2_bench.report.methods_compared import Units
 
 
-class TaskMean(NamedTuple):
-    """The mean of the tasks' means with its 95 % interval, and the number of units in all tasks."""
-
-    value: float
-    low: float
-    high: float
-    units: int
-
-
-def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
-    """The plain mean of the means of several tasks, whose units are `parts` (columns value and cluster).
+def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> tuple[float, float, float]:
+    """The plain mean of the means of several tasks, whose units are `parts` (columns value and cluster), low and high.
 
     Tasks of a family share images, so clusters are resampled over all tasks jointly (bootstrap-t), using linearised
     values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the average. NaN if there is no
@@ -40,7 +31,7 @@ def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> TaskMean:
     clusters = np.concatenate([part["cluster"].to_numpy(str) for part in parts])
     values = average + np.concatenate([part.to_numpy(float) for part in spreads])
     low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", *key))
-    return TaskMean(average, low, high, total)
+    return average, low, high
 
 
 def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
@@ -51,13 +42,13 @@ def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
     parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
     if len(parts) < len(tasks):
         return DASH
-    average, low, high, total = task_mean(parts, *arm, *tasks)
+    average, low, high = task_mean(parts, *arm, *tasks)
     alike = all(np.ptp(part["value"].to_numpy(float)) < 1e-12 for part in parts)
     count = len({cluster for part in parts for cluster in part["cluster"]})
     if alike and count > 1:
         low, high = wilson(average * count, count)
     low, high = np.clip((low, high), 0.0, 1.0)
-    return percent_interval(average, low, high, total)
+    return percent_interval(average, low, high, sum(map(len, parts)))
 
 
 def below_people(units: Units) -> Iterator[ReportSection]:
@@ -66,8 +57,6 @@ def below_people(units: Units) -> Iterator[ReportSection]:
     studies = [arm for arm in arms if is_study(arm.subject)]
     others = simulated_last(arm for arm in arms if not is_study(arm.subject))
     lines = [line for study in studies for arm in others for line in _lines(units, study, arm)]
-    if not lines:
-        return
     note = (
         "A subject's mean over tasks minus that of people, in points with 95 % interval: the column that Table 1 calls "
         "delta human. Both means are over the tasks of Table 1 that both answered, with equal weight per task, on the "
@@ -75,9 +64,8 @@ def below_people(units: Units) -> Iterator[ReportSection]:
         "not. There is no interval if the difference is the same for every question. The paper has all nine tasks and "
         "other people; rows with different tasks cannot be compared."
     )
-    heads = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
-    frame = pd.DataFrame(lines, columns=heads)
-    yield ReportSection("Difference from people (Table 1)", note, frame, None, "below-people")
+    names = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
+    yield from table_section("Difference from people (Table 1)", note, names, lines, "below-people")
 
 
 def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
@@ -92,6 +80,6 @@ def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]
             ours.append(float(both["value"].mean()))
             theirs.append(float(both["people"].mean()))
     if study.condition == arm.condition and tasks:
-        gap = task_mean(gaps, "below people", *study, *arm)
+        gap = points(*task_mean(gaps, "below people", *study, *arm))
         means = (f"{100 * sum(means) / len(means):.1f}" for means in (ours, theirs))
-        yield [*arm, study.subject, ", ".join(tasks), *means, points(gap.value, gap.low, gap.high)]
+        yield [*arm, study.subject, ", ".join(tasks), *means, gap]
