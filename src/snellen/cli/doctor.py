@@ -38,9 +38,7 @@ def doctor(trials: bool, as_json: bool) -> None:
     if as_json:
         print_json({"works": works, "findings": lines})
     else:
-        print(
-            f"snellen {version('snellen')}, Python {platform.python_version()}, {platform.platform()}, {dispatch()}\n"
-        )
+        print(f"snellen {version('snellen')}, Python {platform.python_version()}, {sys.platform}, {dispatch()}\n")
         for line in lines:
             print(f"{line['mark']:<4}{line['label']:<12}{line['text']}\n{'':<16}{line.get('command', '')}".rstrip())
         print("\nThe core works." if works else "\nThe core does not work: see NO above.")
@@ -66,8 +64,7 @@ def findings(trials: bool) -> Iterator[tuple[str, ...]]:
     yield ("ok", "browser", path) if (path := find_chromium()) else ("--", "browser", "no Chromium (Debian: chromium)")
     fetch = ("--", "web parts", "not fetched yet", "python -m snellen.web.lock")
     yield ("ok", "web parts", str(parts)) if (parts := present_parts()) else fetch
-    ends = ("_API_KEY", "_ACCESS_KEY", "HF_TOKEN")
-    names = sorted(name for name, key in os.environ.items() if key and name.endswith(ends))
+    names = sorted(n for n, key in os.environ.items() if key and n.endswith(("_API_KEY", "_ACCESS_KEY", "HF_TOKEN")))
     yield "ok" if names else "--", "keys", f"{', '.join(names)} (not tried)" if names else "no *_API_KEY or HF_TOKEN"
 
 
@@ -99,6 +96,5 @@ def tried(code: str) -> tuple[bool, str]:
     except subprocess.TimeoutExpired:
         return False, f"no answer in {SECONDS} seconds"
     lines = (done.stderr if done.returncode else done.stdout).decode("utf-8", "replace").split("\n")
-    return done.returncode == 0, short_reason(
-        next(filter(None, lines[::-1]), f"ended with exit code {done.returncode}")
-    )
+    last = next(filter(None, reversed(lines)), f"ended with exit code {done.returncode}")
+    return done.returncode == 0, short_reason(last)
