@@ -26,11 +26,16 @@ def pixels(image):
     return torch.from_numpy(np.asarray(small, np.float32) / 255).permute(2, 0, 1)
 
 
+def build(folder, n, seed):
+    """An item set of this task with flat images."""
+    return snellen.build(
+        "combo", folder, n=n, seed=seed, tasks=("img2text",), renderer="toy", size=(120, 90), show_progress=False
+    )
+
+
 def training_images(folder):
     """Images and names to learn from: a set of another seed."""
-    items = snellen.build(
-        "combo", folder, n=160, seed=1, tasks=("img2text",), renderer="toy", size=(120, 90), show_progress=False
-    )
+    items = build(folder, 160, 1)
     pairs = [(pixels(items.media.open(item.query[0])), item.answer) for item in items.items]
     names = sorted({name for _, name in pairs})
     return torch.stack([image for image, _ in pairs]), torch.tensor([names.index(n) for _, n in pairs]), names
@@ -40,6 +45,7 @@ def main(folder):
     """Train for 120 steps, with an exam every 60."""
     torch.manual_seed(0)
     images, labels, names = training_images(folder / "training")
+    asked = build(folder / "items", 48, 0)
     model = nn.Sequential(
         nn.Conv2d(3, 16, 5, stride=2), nn.ReLU(), nn.Dropout2d(0.1), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(),
         nn.Flatten(), nn.LazyLinear(len(names)),
@@ -56,12 +62,7 @@ def main(folder):
 
     for step in range(121):
         if step % 60 == 0:
-            print(
-                snellen.checkpoint_exam(
-                    answer, folder / "exam", step=step, model=model,
-                    sets=["combo/img2text"], n=48, renderer="toy", size=(120, 90),
-                )
-            )  # fmt: skip
+            print(snellen.checkpoint_exam(answer, folder / "exam", step=step, model=model, sets=[asked.root], n=48))
         chosen = torch.randint(len(labels), (32,))
         loss = nn.functional.cross_entropy(model(images[chosen]), labels[chosen])
         optimizer.zero_grad()

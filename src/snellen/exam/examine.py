@@ -91,7 +91,7 @@ def _examine(
     items = find_items(itemset, limit=limit, show_progress=show_progress)
     root = out if out is not None else run_folder(items, examined, [condition])
     if from_code and out is None:
-        root = _unused(Path(root))  # the code, or what it uses, may have changed
+        root = unused_folder(Path(root))  # the code, or what it uses, may have changed
     calls = itertools.count()
 
     def count_call() -> None:
@@ -108,7 +108,7 @@ def _examine(
     return examination
 
 
-def _unused(folder: Path) -> Path:
+def unused_folder(folder: Path) -> Path:
     """The folder, or the first of `FOLDER-2`, `FOLDER-3`, … that does not exist."""
     numbered = (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2))
     return next(path for path in itertools.chain([folder], numbered) if not path.exists())
