@@ -6,11 +6,16 @@ import json
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from snellen.exam.run import Examination, run
 from snellen.interop.inspect_folder import sample_metadata
+from snellen.interop.inspect_import import log_recordings
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import units
+from snellen.runs.gate import open_items
+from snellen.runs.plan import recorded_arms
+from snellen.runs.recorded_scores import compared_scores
 
 ERROR = "error: "
 """The beginning of a reply that stands for an error of the sample."""
@@ -76,3 +81,20 @@ def write_eval(path: Path, header: Mapping[str, Any], samples: Sequence[Mapping[
         for sample in samples:
             archive.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
     return path
+
+
+class LogRun(NamedTuple):
+    """A run of logs. `agreeing` and `differing`: scores in the logs that are, and are not, those of the run."""
+
+    examination: Examination
+    agreeing: int
+    differing: int
+
+
+def run_of_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogRun:
+    """The models in logs as subjects, as by `snellen run ITEMSET --subject recorded:LOG`."""
+    items, recordings = open_items(itemset), log_recordings(paths)
+    examination = run(items, recordings, out, show_progress=False)
+    arms = recorded_arms(recordings, items, examination.suite, ())[0]
+    compared, differing = compared_scores(arms, out, examination.suite)
+    return LogRun(examination, compared.total() - differing.total(), differing.total())

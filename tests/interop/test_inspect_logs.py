@@ -20,11 +20,10 @@ from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.exam.examine import examine
 from snellen.exam.run import run
 from snellen.interop import inspect_logs
-from snellen.interop.inspect_import import import_logs
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.runs.score import read_scores
 from snellen.suites import SUITES
-from tests.helpers.inspect_logs import ERROR, log_header, log_samples, write_eval
+from tests.helpers.inspect_logs import ERROR, log_header, log_samples, run_of_logs, write_eval
 from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 
@@ -61,7 +60,7 @@ def test_scores_are_those_of_asking(selection: Selection, tmp_path: Path) -> Non
         write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, mixed)),
         write_eval(tmp_path / "b.eval", log_header(task_id="task-2"), log_samples(selection, "oc-cnt", mixed)),
     ]
-    imported = import_logs(logs, selection.items.root, tmp_path / "run")
+    imported = run_of_logs(logs, selection.items.root, tmp_path / "run")
     (arm,) = read_run_card(tmp_path / "run").arms
     assert arm.subject == "inspect:stub/model"
     assert list(arm.test_items) == tasks
@@ -86,11 +85,11 @@ def test_epochs_are_repeats_and_missing_samples_make_a_run_partial(selection: Se
     first, second = (log_samples(selection, TASK, right, epoch) for epoch in (1, 2))
     cut_off = {**log_header(), "status": "started"}
     log = write_eval(tmp_path / "a.eval", cut_off, [*first, *second[:3]])
-    imported = import_logs([log], selection.items.root, tmp_path / "run")
+    imported = run_of_logs([log], selection.items.root, tmp_path / "run")
     assert [arm.repeat for arm in read_run_card(tmp_path / "run").arms] == [0, 1]
     assert imported.examination.unasked() == {"inspect:stub/model": len(second) - 3}
     rest = write_eval(tmp_path / "b.eval", log_header(), [*first, *second])
-    imported = import_logs([log, rest], selection.items.root, tmp_path / "run")
+    imported = run_of_logs([log, rest], selection.items.root, tmp_path / "run")
     assert imported.examination.unasked() == {}
     assert len(imported.examination.responses) == len(first) + len(second)
 
@@ -101,9 +100,9 @@ def test_a_retried_sample_replaces_its_failure(selection: Selection, tmp_path: P
         write_eval(tmp_path / "a.eval", log_header(), failing),
         write_eval(tmp_path / "b.eval", log_header(), log_samples(selection, TASK, right)),
     ]
-    assert import_logs(logs[:1], selection.items.root, tmp_path / "run").examination.failed == len(failing)
+    assert run_of_logs(logs[:1], selection.items.root, tmp_path / "run").examination.failed == len(failing)
     for order in (logs, logs[::-1]):
-        assert import_logs(order, selection.items.root, tmp_path / "run").examination.failed == 0
+        assert run_of_logs(order, selection.items.root, tmp_path / "run").examination.failed == 0
 
 
 def test_no_output_and_invalidated_samples_are_failures(selection: Selection, tmp_path: Path) -> None:
@@ -113,7 +112,7 @@ def test_no_output_and_invalidated_samples_are_failures(selection: Selection, tm
     samples[2]["scores"]["protocol_scorer"]["value"] = 0.25
     samples[3]["scores"]["protocol_scorer"]["value"] = 10**400  # JSON has numbers beyond floats
     log = write_eval(tmp_path / "a.eval", log_header(), samples)
-    imported = import_logs([log], selection.items.root, tmp_path / "run")
+    imported = run_of_logs([log], selection.items.root, tmp_path / "run")
     reasons = {r.item_id: r.reason for r in imported.examination.responses if r.status == "failed"}
     assert reasons[samples[0]["id"]] == "no output in the log (limit: time)"
     assert reasons[samples[1]["id"]] == "invalidated in the log"
@@ -124,7 +123,7 @@ def test_settings_and_solvers_are_part_of_the_name(selection: Selection, tmp_pat
     header = log_header(model_generate_config={"temperature": 0.5, "max_retries": 7})
     header["plan"]["steps"] = [{"solver": "chain_of_thought"}, {"solver": "generate"}]
     log = write_eval(tmp_path / "a.eval", header, log_samples(selection, TASK, right))
-    import_logs([log], selection.items.root, tmp_path / "run")
+    run_of_logs([log], selection.items.root, tmp_path / "run")
     (arm,) = read_run_card(tmp_path / "run").arms
     assert arm.subject == "inspect:stub/model?temperature=0.5&solver=chain_of_thought+generate"
     assert "max_retries" not in arm.settings["generation"]
@@ -140,13 +139,13 @@ def test_texts_and_images_may_be_attachments(selection: Selection, tmp_path: Pat
         sample["attachments"] = {"a": text["text"], "b": url}
         text["text"], image["image"] = "attachment://a", "attachment://b"
     log = write_eval(tmp_path / "a.eval", log_header(), samples)
-    assert import_logs([log], selection.items.root, tmp_path / "run").agreeing == len(samples)
+    assert run_of_logs([log], selection.items.root, tmp_path / "run").agreeing == len(samples)
 
 
 def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:
     path = tmp_path / "log.json"
     path.write_text(json.dumps({**log_header(), "samples": log_samples(selection, TASK, right)}))
-    assert import_logs([path], selection.items.root, tmp_path / "run").agreeing == 10
+    assert run_of_logs([path], selection.items.root, tmp_path / "run").agreeing == 10
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
@@ -163,7 +162,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "no image": (
         lambda h, s: s["input"][0]["content"][0].update(image="data:image/png;base64,?"),
-        "only logs of Snellen tasks",
+        "Snellen tasks never write this",
     ),
     "no task": (lambda h, s: s["metadata"]["snellen"].update(task="oc-cprr"), "has no task"),
     "no condition": (lambda h, s: s["metadata"]["snellen"].update(condition="shots=many"), "shots"),
@@ -171,7 +170,6 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         lambda h, s: s["metadata"]["snellen"].update(condition="prompt=full,prompt=short"),
         "prompt",
     ),
-    "foreign sample": (lambda h, s: s.update(metadata={}), "metadata.snellen"),
     "other words": (
         lambda h, s: s["input"][0]["content"][-1].update(text="Say T."),
         "different wording or image positions",
@@ -217,7 +215,7 @@ def test_hostile_logs_are_refused_in_one_line(case: str, selection: Selection, t
         archive.writestr("header.json", json.dumps(header))
         archive.writestr("samples/0.json", json.dumps(samples[0]))
         archive.writestr("samples/../../1.json", json.dumps(sample))
-    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "run"), reason)
+    assert_refused(lambda: run_of_logs([log], selection.items.root, tmp_path / "run"), reason)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.eval"]
 
 
@@ -227,7 +225,7 @@ def test_two_answers_to_one_sample_are_refused(selection: Selection, tmp_path: P
         write_eval(tmp_path / f"{name}.eval", log_header(), log_samples(selection, TASK, reply))
         for name, reply in always.items()
     ]
-    assert_refused(lambda: import_logs(logs, selection.items.root, tmp_path / "run"), "already has a different answer")
+    assert_refused(lambda: run_of_logs(logs, selection.items.root, tmp_path / "run"), "already has a different answer")
     assert not is_run(tmp_path / "run")
 
 
@@ -262,23 +260,19 @@ def test_damaged_archives_are_refused_in_one_line(
         "other.eval": "neither header.json",
         "none.eval": "no such file",
     }.items():
-        assert_refused(partial(import_logs, [tmp_path / name], selection.items.root, tmp_path / "run"), reason)
+        assert_refused(partial(run_of_logs, [tmp_path / name], selection.items.root, tmp_path / "run"), reason)
     assert not (tmp_path / "run").exists()
 
 
 def test_a_log_without_samples_is_refused(selection: Selection, tmp_path: Path) -> None:
     log = write_eval(tmp_path / "a.eval", log_header(), [])
-    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "run"), "nothing to import")
+    assert_refused(lambda: run(selection.items, [f"recorded:{log}"], tmp_path / "run"), "no answers in it")
 
 
-def test_a_log_is_a_recorded_subject(selection: Selection, tmp_path: Path) -> None:
-    """As by the import: the same subject, settings, responses and checks."""
-    log = write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, mixed))
-    imported = import_logs([log], selection.items.root, tmp_path / "run")
-    recorded = run(selection.items, [f"recorded:{log}"], tmp_path / "recorded", show_progress=False)
-    assert recorded.responses == imported.examination.responses
-    arms = [read_run_card(tmp_path / name).arms for name in ("run", "recorded")]
-    assert arms[0] == arms[1]
+def test_a_recorded_log_has_no_settings_and_must_show_the_images_of_the_set(
+    selection: Selection, tmp_path: Path
+) -> None:
+    log = write_eval(tmp_path / "a.eval", log_header(), log_samples(selection, TASK, right))
     assert_refused(lambda: run(selection.items, [f"recorded:{log}?id=x"], tmp_path / "other"), "have no setting 'id'")
     samples = log_samples(selection, TASK, right)
     samples[0]["metadata"]["snellen"]["media"] = ["0" * 64]
@@ -299,4 +293,3 @@ def test_a_log_of_another_task_is_matched_like_a_file(
     assert [response.item_id for response in examination.responses] == [sample["id"] for sample in samples[1:]]
     assert examination.responses[0].cut_off
     assert "1 match several items" in capsys.readouterr().err
-    assert_refused(lambda: import_logs([log], selection.items.root, tmp_path / "other"), "recorded:")

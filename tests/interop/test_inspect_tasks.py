@@ -14,9 +14,9 @@ from snellen.analysis.changes import changes
 from snellen.core.errors import SnellenError
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examine import examine
-from snellen.interop.inspect_import import import_logs
 from snellen.reports import write_report
 from snellen.runs.score import read_scores
+from tests.helpers.inspect_logs import run_of_logs
 from tests.helpers.sets import small_set
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
@@ -41,7 +41,7 @@ def test_scores_are_ours(suite: str, task: str, reply: str, sets_folder: Path, t
     examine(lambda parts: reply, items.root, out=tmp_path / "run", show_progress=False)
     ours = read_scores(tmp_path / "run")["strict"]
     ours = ours[(ours.task == task) & (ours.split == "test")]
-    imported = import_logs([Path(log.location)], items.root, tmp_path / "imported")
+    imported = run_of_logs([Path(log.location)], items.root, tmp_path / "imported")
     assert (imported.agreeing, imported.differing) == (len(log.samples), 0)
     assert imported.examination.unasked() == {}
     again = read_scores(tmp_path / "imported")["strict"]
@@ -91,7 +91,7 @@ def test_errors_epochs_and_reports(sets_folder: Path, tmp_path: Path) -> None:
         epochs=2,
         fail_on_error=False,
     )
-    imported = import_logs([Path(log.location)], items.root, tmp_path / "run")
+    imported = run_of_logs([Path(log.location)], items.root, tmp_path / "run")
     failed = sum(sample.error is not None for sample in log.samples)
     assert imported.examination.failed == failed > 0
     assert len(imported.examination.responses) == len(log.samples) == 20

@@ -23,7 +23,6 @@ from snellen.exam.run import Examination
 from snellen.interop.exporting import export
 from snellen.interop.formats import plain_name
 from snellen.interop.inspect_folder import write_inspect_folder
-from snellen.interop.inspect_import import import_logs
 from snellen.interop.lmms_eval import write_task_folder
 from snellen.interop.packing import packed_modules
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
@@ -32,6 +31,7 @@ from snellen.interop.standalone import lmms_eval_utils
 from snellen.interop.standalone.lmms_eval_utils import FAILED, process_results
 from snellen.interop.standalone.scoring import mean_of_units, score
 from snellen.suites import SUITES
+from tests.helpers.inspect_logs import run_of_logs
 from tests.helpers.sets import small_set
 
 CONDITIONS = {
@@ -368,6 +368,6 @@ def test_inspect_gives_our_scores_without_us_and_its_logs_become_a_run(sets_fold
     assert theirs["scores"] == {q.item.item_id: q.score(replies[q.item.item_id])[1] for q in questions}
     expected = _task_scores(_examined(replies, items.root, tmp_path, "vanilla"), questions)
     assert theirs["metrics"] == {f"vlm2_bench_{task.replace('-', '_')}": value for task, value in expected.items()}
-    imported = import_logs(sorted((tmp_path / "logs").glob("*.eval")), items.root, tmp_path / "run")
+    imported = run_of_logs(sorted((tmp_path / "logs").glob("*.eval")), items.root, tmp_path / "run")
     assert (imported.agreeing, imported.differing) == (len(questions), 0)
     assert _task_scores(imported.examination, questions) == expected

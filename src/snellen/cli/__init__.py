@@ -22,6 +22,7 @@ FORMER = {
     "how often your answers agree with the keys",
     "contamination": "`snellen diff PUBLIC_RUN SEALED_RUN` compares runs about two sets of one recipe",
     "archive": "`snellen report RUN…` makes one report on all runs, and results.csv has their numbers",
+    "import": "`snellen run ITEMSET --subject recorded:LOG --out RUN` makes a run of Inspect's logs",
 }
 """Commands of version 0.1 that were removed, with what to do instead."""
 

@@ -474,19 +474,6 @@ def export(
     return None
 
 
-@app.command("import")
-def import_inspect(
-    logs: Annotated[list[Path], typer.Argument(metavar="log...", help="Inspect AI logs (.eval or .json).")],
-    items: Annotated[Path, typer.Option(help="Item set that was asked.")],
-    out: Annotated[Path, typer.Option(help="Run folder. An existing one is continued.")],
-    as_json: Json = False,
-) -> None:
-    """Import Inspect logs of Snellen tasks as a run."""
-    from snellen.cli.interop import import_inspect as do
-
-    do(logs, items, out, as_json)
-
-
 @app.command()
 def diff(
     former: Annotated[

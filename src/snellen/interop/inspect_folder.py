@@ -18,7 +18,7 @@ from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, uni
 from snellen.interop.tables import prompt_parts
 
 SNELLEN = "snellen"
-"""Metadata field of a sample by which `snellen import` identifies the question."""
+"""Metadata field of a sample by which `recorded:LOG` identifies the question."""
 
 
 def sample_metadata(
@@ -71,7 +71,7 @@ INSPECT = ExportFormat(
     "```sh\ninspect eval tasks.py --model MODEL                    # every task\n"
     "inspect eval tasks.py@SUITE_TASK --model MODEL\n```\n\n"
     "Replies are read by the parser of Snellen, which is in this folder; nothing else is needed. `unit_mean` is our "
-    "score, with groups combined. `snellen import LOG --items SET --out RUN` makes a run of the logs.",
+    "score, with groups combined. `snellen run SET --subject recorded:LOG --out RUN` makes a run of the logs.",
     fault=not_scored_alone,
     has_parser=True,
 )

@@ -1,4 +1,4 @@
-"""Logs of Inspect AI as recorded subjects and as runs: what was answered, read and scored as if we had asked.
+"""Logs of Inspect AI as recorded subjects: what was answered, read and scored as if we had asked.
 
 Samples of Snellen's tasks state what was shown, and it must be what the item set shows. Samples of other tasks are
 matched to items like the rows of a file.
@@ -20,19 +20,13 @@ from snellen.core.hashing import digest
 from snellen.core.plain_text import control_character, short_reason
 from snellen.core.prompt import Reply
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import refuse_other_run
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite
-from snellen.exam.run import Examination, run
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
-from snellen.runs.gate import open_items
-from snellen.runs.plan import recorded_arms
-from snellen.runs.recorded_scores import compared_scores
 from snellen.subjects.chat.messages import to_reply
 from snellen.subjects.recorded import Recording
 from snellen.subjects.recorded_rows import NUMBER, AnswerRow, RecordedAnswer, answers_digest
-from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog
@@ -53,16 +47,6 @@ MAX_MODEL = 200
 """Characters of the name of a model."""
 MAX_SETTINGS = 100_000
 """Characters of the settings of a log."""
-
-
-@dataclass(frozen=True)
-class LogImport:
-    """A run made of logs. `agreeing` and `differing`: scores in the logs that are, and are not, those of the run."""
-
-    examination: Examination
-    logs: int
-    agreeing: int
-    differing: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +78,7 @@ class _LoggedModel:
         elif reply is not None and reply != former.answer.reply:
             raise SnellenError(
                 f"{log.path}: sample {short_reason(sample.id, 100)} of epoch {sample.epoch} already has a different "
-                f"answer; import only the logs of one evaluation into a run"
+                f"answer; give only the logs of one evaluation"
             )
 
     def recording(self, name: str) -> Recording:
@@ -106,23 +90,6 @@ class _LoggedModel:
         return Recording(card, rows=rows, check=partial(_check, self.questions))
 
 
-def import_logs(paths: Sequence[Path], itemset: Path, out: Path) -> LogImport:
-    """Write a run of logs of our Inspect tasks about an item set; run again with more of them, it goes on.
-
-    Epochs are repeats. Samples with an error are failures. Raises SnellenError, before anything is written, for logs
-    that are damaged, about another set, or in which other words or images were shown.
-    """
-    items = open_items(itemset)
-    suite = SUITES.get(items.card.suite)
-    refuse_other_run(out, limit=None, suite=suite.name, seed=0, content_hash=items.card.content_hash)
-    recordings = log_recordings(paths, is_own=True)
-    if not recordings:
-        raise SnellenError(f"{', '.join(map(str, paths))}: no sample was finished; nothing to import")
-    examination = run(items, recordings, out, show_progress=False)
-    compared, differing = compared_scores(recorded_arms(recordings, items, suite, ())[0], out, suite)
-    return LogImport(examination, len(paths), compared.total() - differing.total(), differing.total())
-
-
 def is_log(path: Path) -> bool:
     """True for a file that may be a log by its ending, and for JSON by its beginning."""
     if path.suffix.lower() != ".json":
@@ -131,18 +98,13 @@ def is_log(path: Path) -> bool:
         return file.read(1000).lstrip().startswith(b"{")
 
 
-def log_recordings(paths: Sequence[Path], *, is_own: bool = False) -> list[Recording]:
-    """The models in logs. Raises SnellenError for a sample of another task than ours if `is_own`."""
+def log_recordings(paths: Sequence[Path]) -> list[Recording]:
+    """The models in logs. Raises SnellenError, which names the sample, for logs that are damaged."""
     by_name: dict[str, _LoggedModel] = {}
     for log in map(read_log, paths):
         name = subject_name(log)
         for number, sample in enumerate(log.samples(), 1):
             model, identity = by_name.setdefault(name, _LoggedModel()), sample.identity
-            if identity is None and is_own:
-                raise SnellenError(
-                    f"{_location(sample, log)} was not written by a Snellen task (no metadata.snellen); give the log "
-                    f"as `snellen run ITEMSET --subject recorded:{log.path}`"
-                )
             words, images = _question(sample, log)
             if identity is not None:
                 place = _location(sample, log)
@@ -170,7 +132,7 @@ def _question(sample: LogSample, log: InspectLog) -> tuple[list[str | None], tup
     except ValueError as error:
         if sample.identity is None:
             return [], ()
-        raise SnellenError(f"{_location(sample, log)}: {error}; only logs of Snellen tasks can be imported") from error
+        raise SnellenError(f"{_location(sample, log)}: {error}; Snellen tasks never write this") from error
     return words, tuple(images)
 
 
@@ -192,13 +154,13 @@ def subject_name(log: InspectLog) -> str:
 def _check(questions: Sequence[_LoggedQuestion], items: ItemSet, suite: Suite) -> None:
     """Raise SnellenError unless every sample was asked about these items, in our words, with our images."""
     selections: dict[tuple[str, str], Mapping[str, ModelQuestion]] = {}
-    with tempfile.TemporaryDirectory(prefix="snellen-import-") as folder:
+    with tempfile.TemporaryDirectory(prefix="snellen-log-") as folder:
         for logged in questions:
             identity = logged.identity
             if identity.content_hash != items.card.content_hash:
                 raise SnellenError(
                     f"{logged.location} is of another item set ({short_reason(identity.content_hash, 16)}, not "
-                    f"{items.card.content_hash[:16]}); give the set that was asked as --items"
+                    f"{items.card.content_hash[:16]}); give the set that was asked"
                 )
             key = identity.task, identity.condition
             if key not in selections:
@@ -223,8 +185,8 @@ def _check_sample(logged: _LoggedQuestion, question: ModelQuestion | None) -> No
         raise SnellenError(f"{logged.location} is not a question of this item set; give the set that was asked")
     if logged.parts != digest([part if isinstance(part, str) else None for part in question.parts]):
         raise SnellenError(
-            f"{logged.location} was asked with a different wording or image positions; import it with the version of "
-            f"Snellen that asked it"
+            f"{logged.location} was asked with a different wording or image positions; use the version of Snellen "
+            f"that asked it"
         )
     digests = [image.sha256 for image in question.images]
     alike = all(image in (None, own) for image, own in zip(logged.images, digests, strict=True))
@@ -275,7 +237,7 @@ def _settings(headers: Sequence[EvalLog], name: str) -> dict[str, Any]:
         kept = {key: setting for key, setting in sorted(_generation(header).items()) if key not in OPERATION}
         settings.append({"generation": kept, "solvers": [step.solver for step in header.plan.steps]})
     if any(other != settings[0] for other in settings):
-        raise SnellenError(f"{name}: the logs differ in their generation settings; import each into a separate run")
+        raise SnellenError(f"{name}: the logs differ in their generation settings; make a run of each")
     if len(str(settings[0])) + sum(len(header.eval.task_id) for header in headers) > MAX_SETTINGS:
         raise SnellenError(f"{name}: the settings in the log have more than {MAX_SETTINGS} characters")
     return settings[0]
