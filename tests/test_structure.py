@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import runpy
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -38,3 +40,18 @@ def test_folders_of_a_suite_are_small(suite: Path) -> None:
 def test_simulated_subjects_are_named_in_one_place() -> None:
     places = [path for path in SOURCE.rglob("*.py") if 'startswith("fake:")' in path.read_text("utf-8")]
     assert len(places) == 1, places
+
+
+BUDGETS: Mapping[str, int] = {
+    ".": 270, "analysis": 5600, "cli": 3300, "compute": 750, "core": 4750, "curation": 1700, "datasets": 6900,
+    "exam": 3200, "interop": 2900, "presentation": 350, "reports": 3850, "runs": 3200, "scoring": 4300, "stimuli": 3700,
+    "subjects": 11650, "suites": 29550, "towers": 920, "web": 5100, "src": 91750, "tests": 71850,
+    "commands": 39, "options": 240, "long functions": 8, "long modules": 14, "words of docs": 100000,
+}  # fmt: skip
+"""The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces."""
+
+
+def test_the_project_keeps_its_budgets() -> None:
+    counts = runpy.run_path(str(SOURCE.parents[1] / "scripts" / "counts.py"))["counts"]()
+    assert counts.keys() == BUDGETS.keys()
+    assert {name: count for name, count in counts.items() if count > BUDGETS[name]} == {}
