@@ -71,7 +71,10 @@ LEAST_EXCESS = 0.05
 """Share of the way that a floor must be above the blind baseline: less may be chance, and does not matter."""
 BLIND = "blind baseline"
 FALSE_MOST = 0.003
-"""Share of the grades *most* or better, in simulated checkups, of abilities truly under halfway (docs/measurements/grades.md)."""
+"""Share of the grades *most* or better, in simulated checkups, of abilities truly under halfway.
+
+`python -m tests.helpers.grade_rates`, docs/measurements/grades.md.
+"""
 Colour: TypeAlias = Literal["below", "same", "part", "above", "none"]
 
 
