@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.deciding import turns
+from snellen.analysis.results import unit_interval
+from snellen.analysis.run_view import ReportArm, arm_cards, lines_of
 from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.units import parts_of, units_of
 from snellen.analysis.unread import unread_sentences
 from snellen.core.score import Metric
 from snellen.core.subject import is_simulated
@@ -52,7 +56,7 @@ def checks(run: Run) -> list[Check]:
                 _check(run, "An observer that knows what is depicted solves every item", arm_rows, _perfect)
             )
         elif arm == "fake:chance":
-            every_check.append(_check(run, "A guesser is at chance", with_chance, _is_at_chance(len(with_chance))))
+            every_check.append(_check(run, "A guesser is at chance", with_chance, _is_at_chance(run, with_chance)))
         elif arm.startswith("fake:blind-to="):
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
@@ -60,7 +64,7 @@ def checks(run: Run) -> list[Check]:
             rest = list(lines_of(needs[needs["level"] == f"not {factor}"]))
             every_check.append(
                 _check(
-                    run, f"Blind to {factor}: at chance where {factor} is required", blind, _is_at_chance(len(blind))
+                    run, f"Blind to {factor}: at chance where {factor} is required", blind, _is_at_chance(run, blind)
                 )
             )
             every_check.append(_check(run, f"Blind to {factor}: perfect where it is not required", rest, _perfect))
@@ -71,19 +75,28 @@ def _perfect(row: Any) -> bool:
     return bool(row.value == 1.0)
 
 
-def _is_at_chance(count: int) -> Callable[[Any], bool]:
-    """A joint test of `count` rows: their 95 % intervals are widened so that all contain chance but for `FALSE_ALARM`.
+def _is_at_chance(run: Run, rows: Sequence[Any]) -> Callable[[Any], bool]:
+    """A joint test of these rows: each has an interval of level 1 - `FALSE_ALARM` / number of rows around its score.
 
-    An interval reaches as many standard errors further as a normal quantile does at the level of one of `count` tests.
     True also if no interval is estimable, as for one item: nothing contradicts it.
     """
-    from scipy.special import ndtri
-
-    ratio = float(ndtri(FALSE_ALARM / 2 / max(1, count)) / ndtri(0.025))
+    level = 1 - FALSE_ALARM / max(1, len(rows))
 
     def holds(row: Any) -> bool:
-        low, high = (row.value + ratio * (end - row.value) for end in (row.low, row.high))
-        return math.isnan(row.low) or bool(low <= row.chance <= high)
+        task, scores = run.suite.tasks[row.task], run.scores[row.protocol]
+        keys = ("subject", "condition", "task", "metric", "judge")
+        of_row = np.logical_and.reduce([scores[name] == getattr(row, name) for name in keys])
+        parts = parts_of(scores[of_row], run.items.by_id, task)
+        units = next(
+            units_of(part, task.protocols[row.protocol])
+            for factor, factor_level, part in parts
+            if (factor, factor_level) == (row.factor, row.level)
+        )
+        arm = arm_cards(run)[ReportArm(row.subject, row.condition)]
+        if arm.decide:
+            units = units.assign(turn=units["cluster_id"].map(turns(run.items, task, arm.max_items)))
+        low, high, _ = unit_interval(units, metric_in(run.suite, row), ("chance", row.task, row.level), level)
+        return math.isnan(low) or bool(low <= row.chance <= high)
 
     return holds
 
