@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from snellen.analysis import deciding
 from snellen.analysis.coverage import stopping_note
 from snellen.analysis.deciding import sampled, turns, units_to_decide
 from snellen.analysis.grades import is_decided
@@ -26,8 +27,10 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
+from snellen.core.suite import Trial
+from snellen.runs import deciding as runs_deciding
 from snellen.runs.ask import AHEAD, ask
-from snellen.runs.deciding import BATCH, DropDecider
+from snellen.runs.deciding import BATCH, DropDecider, batches
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.preview import estimates
 from snellen.runs.replay import replay
@@ -102,6 +105,20 @@ def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: It
         assert max(answers.values()) - min(answers.values()) <= len(ids) / 4
     reversed_items = replace(items, items=items.items[::-1])
     assert turns(reversed_items, task, MAX_ITEMS) == order
+
+
+def test_a_sheet_may_reach_beyond_the_limit(items: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sheet of all items only some are chosen; the clusters of the others come last in the order."""
+    task = SUITE.tasks["naming"]
+    views = tuple(item.view() for item in items.items if item.task == "naming")
+    few = {view.item_id for view in views[:4]}
+    for module in (deciding, runs_deciding):
+        monkeypatch.setattr(module, "sampled", lambda *_: few)
+    order, sheet = turns(items, task, 4), Trial(views)
+    assert order.keys() == {items.by_id[view.item_id].cluster_id for view in views}
+    chosen = {items.by_id[name].cluster_id for name in few}
+    assert sorted(order[name] for name in chosen) == list(range(len(chosen)))
+    assert list(batches(items, task, [sheet], order, 4)) == [(sheet,)]
 
 
 def test_limits_hold(tmp_path: Path, items: ItemSet) -> None:

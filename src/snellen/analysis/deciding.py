@@ -29,6 +29,8 @@ BALANCED = 1000
 def turns(items: ItemSet, task: Task, max_items: int) -> dict[str, int]:
     """The place of every cluster of a task's test items in the order of asking, if at most `max_items` are asked.
 
+    Clusters beyond the limit, about which a sheet may ask as well, come last.
+
     Levels of the factors that have rows in the results, right options and right statements are spread evenly. The parts
     of a set in parts follow each other, so that the order stays when the set grows.
     """
@@ -40,6 +42,8 @@ def turns(items: ItemSet, task: Task, max_items: int) -> dict[str, int]:
                 levels.setdefault(item.cluster_id, []).extend(_levels(item, task))
         names = sorted(levels, key=lambda name: digest([task.id, name]))
         order += asking_order([(name, levels[name]) for name in names[:BALANCED]]) + names[BALANCED:]
+    others = {item.cluster_id for item in items.task(task.id) if item.split == "test"} - set(order)
+    order += sorted(others, key=lambda name: digest([task.id, name]))
     return {name: place for place, name in enumerate(order)}
 
 

@@ -170,7 +170,8 @@ def batches(
         if chosen.isdisjoint(view.item_id for view in trial.views):
             continue
         asked_about = [items.by_id[view.item_id] for view in trial.views]
-        turn = max(order[item.cluster_id] for item in asked_about)
+        # A sheet may also ask about objects beyond the limit, which come last in the order.
+        turn = max(order[item.cluster_id] for item in asked_about if item.item_id in chosen)
         by_turn.setdefault(turn, []).append(trial)
         part_of_turn[turn] = max(map(part_of, asked_about))
     count, batch, size, part = 0, list[Trial](), 0, 0
