@@ -28,8 +28,9 @@ def unread_sentences(roots: Sequence[Path], scores: pd.DataFrame, responses: Seq
     replies = scores[scores["outcome"].isin(("answered", "no_answer", "cut_off"))].drop_duplicates(PLACE)
     is_box = replies["form"].isin(BOX_UNITS) if "form" in replies else False
     replies = replies.assign(unread=(replies["outcome"] != "answered") & ~is_box)
-    ids = {(r.subject, r.condition, r.repeat, r.item_id): r.response_id for r in responses}
-    texts = reply_texts(roots, responses)
+    places = set(replies[replies["unread"]][PLACE].itertuples(index=False, name=None))
+    by_place = {place: r for r in responses if (place := (r.subject, r.condition, r.repeat, r.item_id)) in places}
+    texts = reply_texts(roots, list(by_place.values()))
     sentences = []
     for (subject, condition), arm in replies.groupby(["subject", "condition"], sort=False):
         shares = arm.groupby("task", sort=False)["unread"].mean()
@@ -39,7 +40,9 @@ def unread_sentences(roots: Sequence[Path], scores: pd.DataFrame, responses: Seq
         # One reply of each task first, so that the examples are of several.
         unread = arm[arm["unread"] & arm["task"].isin(worst.index)]
         unread = unread.assign(turn=unread.groupby("task").cumcount()).sort_values("turn", kind="stable")
-        quoted = dict.fromkeys(texts[ids[place]] for place in unread[PLACE].itertuples(index=False, name=None))
+        quoted = dict.fromkeys(
+            texts[by_place[place].response_id] for place in unread[PLACE].itertuples(index=False, name=None)
+        )
         examples = [f"“{short_reason(text, MAX_CHARACTERS)}”" if text else "(empty)" for text in quoted][:EXAMPLES]
         low, high = (f"{100 * share:.0f}" for share in (worst.min(), worst.max()))
         number = f"all {len(shares)}" if len(worst) == len(shares) else f"{len(worst)} of {len(shares)}"
