@@ -115,7 +115,7 @@ def check_blind(items: ItemSet, suite: Suite) -> str:
     if odd or stored.floors or 2 * changed > len(measured):
         what = " ".join(filter(None, min(odd))) if odd else f"{changed} of {len(measured)} scores"
         raise SnellenError(
-            f"{path}: {what}: not as measured again on this machine; measure it: snellen blind-baseline {items.root}"
+            f"{path}: {what}: this machine measured another score; measure it anew: snellen blind-baseline {items.root}"
         )
     words = f", {changed} of them differ by a few items, as on another processor" if changed else ""
     words += f"; not compared, since it would take over a minute: {', '.join(sorted(left_out))}" if left_out else ""
