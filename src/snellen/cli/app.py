@@ -210,13 +210,14 @@ def build(
             "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
         ),
     ] = False,
-    part_count: Annotated[
+    instalments: Annotated[
         int,
         typer.Option(
+            "--instalments",
             "--parts",
             min=1,
             max=1000,
-            help="Declare a set of so many parts of N test items per task; `run --until-decided` draws them.",
+            help="Declare a set of so many instalments of N test items per task; `run --until-decided` draws them.",
         ),
     ] = 1,
     executor: Executor = "local",
@@ -233,7 +234,7 @@ def build(
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
-            allow_unmatched=allow_unmatched, parts=part_count,
+            allow_unmatched=allow_unmatched, instalments=instalments,
             settings=settings,
         )  # fmt: skip
 
