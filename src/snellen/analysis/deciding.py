@@ -79,7 +79,7 @@ def _levels(item: Item, task: Task) -> list[str]:
 
 
 def units_to_decide(row: Any, metric: Metric) -> float:
-    """About the number of units after which a score is proven to be *none* or not (`graded`).
+    """About the number of units after which a score is proven to be *none* or not (`grading_of`).
 
     Its interval is taken to narrow with the square root of their number, and its floor to be one number. Infinite for a
     score that is at the end of every claim.

@@ -489,7 +489,10 @@ def diff(
         str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
-    least_drop: Annotated[float | None, typer.Option(help="Points that must be detectable; own images: 20.")] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", "--least-drop", help="Drop in points that must be detectable; own images: 20."),
+    ] = None,
     decide: Annotated[
         float | None,
         typer.Option(
@@ -514,7 +517,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, fail_on, least_drop, out, as_json)
+    do(former, current, fail_on, margin, out, as_json)
     return None
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 from snellen.analysis.deciding import MAX_ITEMS, sampled, turns, units_to_decide
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
-from snellen.analysis.grades import LEFT_OUT_STATES, Grading, graded, is_decided
+from snellen.analysis.grades import LEFT_OUT_STATES, Grading, grading_of, is_decided
 from snellen.analysis.results import ceiling_of_part, printed_ceilings
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
@@ -116,7 +116,7 @@ class Decider:
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
             left_out=left_out, failure_rate=left_out,
         )  # fmt: skip
-        return row, graded(row, metric, units, floors)
+        return row, grading_of(row, metric, units, floors)
 
 
 @dataclass
@@ -128,7 +128,7 @@ class DropDecider:
 
     items: ItemSet
     before: Mapping[tuple[str, str], pd.Series[float]]
-    least_drop: float
+    margin: float
     max_items: int = MAX_ITEMS
 
     def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
@@ -152,7 +152,7 @@ class DropDecider:
                 {"after": units["value"].to_numpy(float), "cluster": units["cluster_id"].to_numpy()}, index=unit_names
             )
             pairs["before"] = earlier.reindex(unit_names).to_numpy(float)
-            if drop_of(pairs, order, metric, self.least_drop).verdict != UNDECIDED:
+            if drop_of(pairs, order, metric, self.margin).verdict != UNDECIDED:
                 return
 
 
