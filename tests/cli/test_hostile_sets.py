@@ -288,15 +288,19 @@ def test_images_that_are_not_regular_files_are_not_read(
         MediaFolder(tmp_path / "own").add_file(image)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")], ids=["pipe", "device"])
+def device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, pytest.param(device, marks=pytest.mark.slow)], ids=["pipe", "device"])
 @pytest.mark.parametrize(
     ("name", "codes"),
     [
         ("set/notes.txt", (0, 0, 0)),
-        ("run/notes.txt", (0, 0, 0)),
-        ("run/parts/notes", (0, 0, 0)),
+        pytest.param("run/notes.txt", (0, 0, 0), marks=pytest.mark.slow),
+        pytest.param("run/parts/notes", (0, 0, 0), marks=pytest.mark.slow),
         ("run/box_units.json", (2, 0, 2)),
-        ("run/judgements/a", (2, 0, 2)),
+        pytest.param("run/judgements/a", (2, 0, 2), marks=pytest.mark.slow),
         ("run/parts/0009.jsonl", (2, 2, 2)),
         ("run/scores.published.parquet", (2, 2, 0)),
     ],

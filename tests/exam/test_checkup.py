@@ -24,13 +24,13 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
     monkeypatch.setattr(checkup, "CHECKUP_SUBJECTS", ("fake:chance",))
     out = tmp_path / "checkup"
-    first = checkup.checkup(out=out, show_progress=False).examinations[0]
+    first = checkup.checkup(out=out, quick=True, show_progress=False).examinations[0]
     scores = first.all_results()
     bytes_of = {path.name: path.read_bytes() for path in first.root.glob("**/*.parquet")}
     notes = out / "items" / "notes.txt"
     notes.write_text("no set")
     capsys.readouterr()
-    second = checkup.checkup(out=out, fresh=True, show_progress=False).examinations[0]
+    second = checkup.checkup(out=out, quick=True, fresh=True, show_progress=False).examinations[0]
     assert second.items.card.content_hash != first.items.card.content_hash
     earlier = out / "earlier" / "1"
     assert f"were moved to {earlier}" in capsys.readouterr().err
@@ -43,7 +43,7 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     assert notes.is_file()
 
 
-@pytest.mark.parametrize("moves", [0, 1])
+@pytest.mark.parametrize("moves", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
     options = BuildOptions(tmp_path / "items" / "thresholds", tasks=("acuity",))
     battery = checkup._Battery("thresholds", options, tmp_path / "run" / "thresholds")

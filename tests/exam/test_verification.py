@@ -55,7 +55,7 @@ def test_recorded_answers_to_sheets_are_verified_and_recovered(items: ItemSet, t
     assert counts["recorded:m"] == counts["fake:oracle"] > 0
 
 
-@pytest.mark.parametrize("balance", ["answers", "paper"])
+@pytest.mark.parametrize("balance", ["answers", pytest.param("paper", marks=pytest.mark.slow)])
 def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     balance: str, sets_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
