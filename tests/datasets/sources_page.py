@@ -62,7 +62,7 @@ def _origin(card: DatasetCard) -> str:
 
 def _evidence(card: DatasetCard) -> Iterator[str]:
     for entry in card.evidence:
-        yield f"{entry.kind} [{entry.publisher}]({entry.url}): {entry.statement}"
+        yield f"{entry.kind} [{entry.publisher}]({entry.url})"
 
 
 if __name__ == "__main__":
