@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.contrasts import contrast, with_holm
-from snellen.analysis.grades import UnitFloor, graded, words
+from snellen.analysis.grades import UnitFloor, grading_of, words
 from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import cluster_wilson
 
@@ -93,7 +93,7 @@ def verdicts(path: Path) -> Iterator[Verdict]:
         row = SimpleNamespace(value=score.mean(), low=low, high=high, items=len(items), **KNOWN)
         units = pd.DataFrame({"value": score, "cluster_id": clusters})
         arm = UnitFloor("own answers without the image", "no more than without the image", blind, *[blind.mean()] * 2)
-        gradings = (graded(row, ACCURACY, units), graded(row, ACCURACY, units, [arm]))
+        gradings = (grading_of(row, ACCURACY, units), grading_of(row, ACCURACY, units, [arm]))
         test = tests.loc[str(model)]
         yield Verdict(
             dataset, str(model), len(items), float(score.mean()), low, float(blind.mean()),

@@ -255,7 +255,7 @@ def test_the_detectable_drop_and_the_images_needed() -> None:
     # Noise 0.5 / 39; the power is that of the binomial distribution.
     assert row.detectable_drop == 0.2
     assert sign_test_power(38, 0.2, 0.5 / 39, 0.05) >= 0.8 > sign_test_power(38, 0.19, 0.5 / 39, 0.05)
-    assert (equal.least_drop, equal.undetectable) == (0.2, {})
+    assert (equal.margin, equal.undetectable) == (0.2, {})
     small = compare(own_items(20, 2), *shares(20, 20, 20))
     # Half a flip of noise among 37 images.
     assert small.undetectable == {"finding": 37}
@@ -286,14 +286,14 @@ def test_errors_can_rise_as_far_as_right_answers_can_fall(right: int) -> None:
     assert list(errors["items_needed"]) == pytest.approx(list(expected["items_needed"]), nan_ok=True)
 
 
-def test_other_sets_need_no_least_drop(items: ItemSet) -> None:
+def test_other_sets_need_no_margin(items: ItemSet) -> None:
     same = run_of(items, right, tasks=("finding",))
     compared = changes(same, same)
     # Twenty images, two-sided at 0.05: as one-sided at 0.025, where six of six are needed (1 / 64).
     assert (compared.undetectable, math.isnan(compared.table["class_p"][0])) == ({}, True)
     drop = compared.table["detectable_drop"][0]
     assert sign_test_power(20, drop, 0.5 / 21, 0.025) >= 0.8 > sign_test_power(20, drop - 0.01, 0.5 / 21, 0.025)
-    assert set(changes(same, same, least_drop=0.1).undetectable) == {"finding"}
+    assert set(changes(same, same, margin=0.1).undetectable) == {"finding"}
     # With all tasks and abilities there are five tests, so that a drop must be larger to be found.
     rows = changes(run_of(items, right), run_of(items, right)).table.set_index("name")
     assert rows["detectable_drop"]["finding"] > drop

@@ -15,7 +15,7 @@ from snellen.analysis.grades import (
     Grading,
     UnitFloor,
     colour,
-    graded,
+    grading_of,
     is_decided,
     progress,
     words,
@@ -34,7 +34,7 @@ FACTS = {
 
 def grading(value: float, low: float, high: float, metric: Metric = ACCURACY, **facts: Any) -> Grading:
     """The grading of a row of a task with chance level .25 and blind baseline .40."""
-    return graded(SimpleNamespace(**{**FACTS, "value": value, "low": low, "high": high, **facts}), metric)
+    return grading_of(SimpleNamespace(**{**FACTS, "value": value, "low": low, "high": high, **facts}), metric)
 
 
 def text(value: float, low: float, high: float, metric: Metric = ACCURACY, **facts: Any) -> str:
@@ -112,7 +112,7 @@ def with_floor(right: np.ndarray[Any, Any], floor: list[float], condition: str =
     facts = {**FACTS, "blind": 0.25, "value": right.mean(), "low": right.mean() - 0.05, "high": right.mean() + 0.05}
     scores = np.array(floor)
     frames = UnitFloor("drawn boxes", "no more than boxes only give", scores, scores.mean(), scores.mean(), condition)
-    return graded(SimpleNamespace(**facts), ACCURACY, units, [frames])
+    return grading_of(SimpleNamespace(**facts), ACCURACY, units, [frames])
 
 
 def test_presence_is_judged_from_the_greatest_floor_and_absence_from_blind() -> None:
@@ -138,7 +138,7 @@ def test_a_rule_that_is_worse_than_blind_on_a_part_is_not_its_only_floor() -> No
     units = pd.DataFrame({"value": np.tile([1.0] * 9 + [0.0], 10), "cluster_id": [str(n) for n in range(100)]})
     rule = UnitFloor("thumbnail", "no more than a thumbnail gives", np.zeros(100), 0.0, 0.95)
     facts = {**FACTS, "blind": 0.9, "value": 0.9, "low": 0.83, "high": 0.95}
-    part = graded(SimpleNamespace(**facts), ACCURACY, units, [rule])
+    part = grading_of(SimpleNamespace(**facts), ACCURACY, units, [rule])
     assert (part.grade, part.floor, part.floor_name) == ("", 0.9, "blind baseline")
 
 
@@ -157,18 +157,20 @@ def test_the_greatest_floor_is_chosen_by_its_score_on_many_items() -> None:
     thumbnail = UnitFloor("thumbnail", "no more than a thumbnail gives", right, 1.0, 0.55)
     units = pd.DataFrame({"value": right, "cluster_id": [str(n) for n in range(200)]})
     row = SimpleNamespace(**{**FACTS, "blind": 0.25, "value": 1.0, "low": 0.98, "high": 1.0})
-    chosen = graded(row, ACCURACY, units, [thumbnail, boxes])
+    chosen = grading_of(row, ACCURACY, units, [thumbnail, boxes])
     assert (chosen.grade, chosen.floor_name, chosen.floor) == ("nearly all right", "drawn boxes", 0.5)
     little = UnitFloor("thumbnail", "no more than a thumbnail gives", right, 1.0, 0.28)
-    assert graded(row, ACCURACY, units, [little]).floor_name == "blind baseline", "less than 5 % of the way above blind"
+    assert grading_of(row, ACCURACY, units, [little]).floor_name == "blind baseline", (
+        "less than 5 % of the way above blind"
+    )
 
 
 def test_a_thumbnail_is_a_note_for_subjects_that_it_is_no_floor_of() -> None:
     units = pd.DataFrame({"value": np.ones(200), "cluster_id": [str(n) for n in range(200)]})
     row = SimpleNamespace(**{**FACTS, "value": 1.0, "low": 0.98, "high": 1.0})
-    noted = graded(row, ACCURACY, units, thumbnail=0.8)
+    noted = grading_of(row, ACCURACY, units, thumbnail=0.8)
     assert (noted.grade, noted.note) == ("nearly all right", "a thumbnail gives 80 %")
-    assert graded(row, ACCURACY, units, thumbnail=0.5).note == "", "under a quarter of the way from .40 to 1"
+    assert grading_of(row, ACCURACY, units, thumbnail=0.5).note == "", "under a quarter of the way from .40 to 1"
 
 
 def test_equal_answers_to_the_items_of_a_floor_are_compared_item_by_item() -> None:
@@ -192,7 +194,7 @@ def asked_until_decided(share: float, items: int, floor: UnitFloor | None = None
     low, high = confidence_sequence(values, range(items), (0, 1))
     units = pd.DataFrame({"value": values, "cluster_id": list(map(str, range(items))), "turn": range(items)})
     row = SimpleNamespace(**{**FACTS, "value": float(values.mean()), "low": low, "high": high, **facts})
-    return graded(row, ACCURACY, units, [floor] if floor else [])
+    return grading_of(row, ACCURACY, units, [floor] if floor else [])
 
 
 def test_a_score_near_a_boundary_stays_undecided() -> None:

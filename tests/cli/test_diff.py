@@ -161,7 +161,7 @@ def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) ->
     expected = [(name, "class", pytest.approx(2 * 0.5**19), None) for name in ("good", "scratch")]
     assert [(row["name"], row["kind"], row["p_holm"], row["class_p"]) for row in classes] == expected
     assert row["p_holm"] == row["p"]
-    assert (row["detectable_drop"], compared["least_drop"], compared["undetectable"]) == (0.2, 0.2, {})
+    assert (row["detectable_drop"], compared["margin"], compared["undetectable"]) == (0.2, 0.2, {})
 
 
 def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_path: Path) -> None:
@@ -177,10 +177,10 @@ def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_pat
     assert expected in " ".join(out.split())
     assert sentence.format(31) in page.read_text("utf-8")
     assert expected in page.read_text("utf-8")
-    assert snellen(*words, "--fail-on", "drop", "--least-drop", "40")[0] == 0
-    compared = json.loads(snellen(*words, "--fail-on", "drop", "--least-drop", "10", "--json")[1])
-    assert (compared["least_drop"], list(compared["undetectable"])) == (0.1, ["fast-mapping"])
-    for wrong in (("--least-drop", "20"), ("--least-drop", "0", "--fail-on", "drop")):
+    assert snellen(*words, "--fail-on", "drop", "--margin", "40")[0] == 0
+    compared = json.loads(snellen(*words, "--fail-on", "drop", "--margin", "10", "--json")[1])
+    assert (compared["margin"], list(compared["undetectable"])) == (0.1, ["fast-mapping"])
+    for wrong in (("--margin", "20"), ("--margin", "0", "--fail-on", "drop")):
         code, _, err = snellen(*words, *wrong)
         assert (code, "points above 0 and up to 100, with --fail-on drop" in err) == (2, True)
 
@@ -253,9 +253,9 @@ def test_the_direction_of_a_score_is_stated_where_lower_is_better(tmp_path: Path
     assert "sizing (lower is better)" in render_changes(changes(*runs))
 
 
-def test_generated_sets_have_a_least_drop_only_on_request(snellen: Command, run_root: Path, tmp_path: Path) -> None:
+def test_generated_sets_have_a_margin_only_on_request(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     words = "diff", f"{run_root}:{ORACLE}", f"{run_root}:{ORACLE}", "--out", tmp_path / "p.html", "--fail-on", "drop"
-    code, out, _ = snellen(*words, "--least-drop", "5")
+    code, out, _ = snellen(*words, "--margin", "5")
     assert (code, "could not have told a drop of 5 points in pattern-perception: about" in " ".join(out.split())) == (
         1,
         True,

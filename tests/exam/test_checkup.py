@@ -77,36 +77,36 @@ def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monke
 
 
 SECONDS = {"combo": 50.0, "vlm2-bench": 10.0, "vfm-bench": 20.0}
-"""The time that a part takes."""
+"""The time that an instalment takes."""
 
 
-def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], parts_left: int = 9) -> dict[str, Any]:
-    """Examinations with these numbers of undecided scores, of which each further part decides one.
+def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], instalments_left: int = 9) -> dict[str, Any]:
+    """Examinations with these numbers of undecided scores, of which each further instalment decides one.
 
     The number of items that they need doubles from score to score.
     """
     counts = dict(undecided)
 
     def examination(name: str, count: int) -> Any:
-        card = SimpleNamespace(parts=(None,) * count, parts_left=parts_left + 1 - count)
+        card = SimpleNamespace(instalments=(None,) * count, instalments_left=instalments_left + 1 - count)
         return SimpleNamespace(name=name, items=SimpleNamespace(card=card), suite=None)
 
     def scores(exam: Any, *_: Any) -> list[tuple[str, str, float]]:
         simulated = ("fake:chance", "task", 1.0)
         return [("chat:model", str(number), 2.0**number) for number in range(counts[exam.name])] + [simulated]
 
-    def run(items: Any, subjects: Any, root: Path, *, max_parts: int, **_: Any) -> Any:
-        count = max_parts - len(items.card.parts)
+    def run(items: Any, subjects: Any, root: Path, *, max_instalments: int, **_: Any) -> Any:
+        count = max_instalments - len(items.card.instalments)
         counts[root.name] -= count
         now[0] += count * SECONDS[root.name]
         order.append((root.name, count))
-        return examination(root.name, max_parts)
+        return examination(root.name, max_instalments)
 
     order, now = list[tuple[str, int]](), [0.0]
     monkeypatch.setattr(checkup, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(checkup, "undecided", scores)
     monkeypatch.setattr(checkup, "run", run)
-    monkeypatch.setattr(checkup, "_part_seconds", lambda options: SECONDS[options.out.name])
+    monkeypatch.setattr(checkup, "_instalment_seconds", lambda options: SECONDS[options.out.name])
     return {"examinations": {name: examination(name, 1) for name in undecided}, "order": order}
 
 
@@ -118,75 +118,77 @@ def batteries(names: dict[str, int]) -> list[checkup._Battery]:
     return [checkup._Battery(name, BuildOptions(Path(name)), Path("run") / name) for name in names]
 
 
-def test_the_next_parts_are_those_that_decide_the_most_scores_for_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_next_instalments_are_those_that_decide_the_most_scores_for_their_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting = simulated(monkeypatch, names)
     checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
-    # One part is expected to decide 1 score of combo in 50 s, 2 of vlm2-bench in 10 s or 2 of vfm-bench in 20 s.
+    # One instalment is expected to decide 1 score of combo in 50 s, 2 of vlm2-bench in 10 s or 2 of vfm-bench in 20 s.
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
 
 
-def test_parts_that_decide_too_few_scores_for_their_time_come_later_and_those_that_take_too_long_never() -> None:
+def test_instalments_that_decide_too_few_scores_for_their_time_come_later_and_those_that_take_too_long_never() -> None:
     seconds = {"combo": 30.0, "vfm-bench": 20.0}
-    parts_needed: dict[str, list[float]] = {"combo": [1, 1, 4, math.inf], "vfm-bench": [2, 2, 2]}
-    assert checkup._next_parts(parts_needed, seconds, 60) == ("vfm-bench", 2), "3 in 40 s against 2 in 30"
-    assert checkup._next_parts(parts_needed, seconds, 39) == ("combo", 1)
-    assert checkup._next_parts({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
+    instalments_needed: dict[str, list[float]] = {"combo": [1, 1, 4, math.inf], "vfm-bench": [2, 2, 2]}
+    assert checkup._next_instalments(instalments_needed, seconds, 60) == ("vfm-bench", 2), "3 in 40 s against 2 in 30"
+    assert checkup._next_instalments(instalments_needed, seconds, 39) == ("combo", 1)
+    assert checkup._next_instalments({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
 
 
-def test_the_time_of_a_first_part_is_planned_at_the_pace_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_of_a_first_instalment_is_planned_at_the_pace_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """VLM2-Bench takes twice its planned 5 s, so ComBo is expected to take twice its planned 20 s."""
     names, expected = {"combo": 1, "vlm2-bench": 1}, list[dict[str, float]]()
-    setting, choose = simulated(monkeypatch, names), checkup._next_parts
+    setting, choose = simulated(monkeypatch, names), checkup._next_instalments
     planned = {"combo": 20.0, "vlm2-bench": 5.0}
 
-    def next_parts(parts_needed: Any, seconds: Any, left: float) -> Any:
+    def next_instalments(instalments_needed: Any, seconds: Any, left: float) -> Any:
         expected.append(dict(seconds))
-        return choose(parts_needed, seconds, left)
+        return choose(instalments_needed, seconds, left)
 
-    monkeypatch.setattr(checkup, "_next_parts", next_parts)
-    monkeypatch.setattr(checkup, "_part_seconds", lambda options: planned[options.out.name])
+    monkeypatch.setattr(checkup, "_next_instalments", next_instalments)
+    monkeypatch.setattr(checkup, "_instalment_seconds", lambda options: planned[options.out.name])
     pace = checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
     assert pace == pytest.approx((10 / 5 + 50 / 20) / 2)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1)]
     assert (expected[0], expected[-1]) == (planned, {"combo": 40.0, "vlm2-bench": 10.0})
 
 
-def test_while_parts_are_asked_one_of_the_next_set_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And its time is that of asking alone, so it is not taken for that of a part."""
+def test_while_instalments_are_asked_one_of_the_next_set_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And its time is that of asking alone, so it is not taken for that of an instalment."""
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting, ahead = simulated(monkeypatch, names), list[int]()
 
-    def draw_next_part(items: Any) -> bool:
-        ahead.append(len(items.card.parts))
+    def draw_next_instalment(items: Any) -> bool:
+        ahead.append(len(items.card.instalments))
         return True
 
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False, draw_next_part)
+    checkup._grow(batteries(names), [], setting["examinations"], 600, False, draw_next_instalment)
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
     assert ahead == [1, 2, 2, 1], "vfm, vlm2, vfm and combo"
 
 
-def test_of_parts_that_are_not_expected_to_decide_anything_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_instalments_that_are_not_expected_to_decide_anything_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"combo": 3, "vlm2-bench": 1}
     setting = simulated(monkeypatch, names)
-    monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: math.inf)
+    monkeypatch.setattr(checkup, "_instalments_needed", lambda growth, card: math.inf)
     checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1), ("combo", 1), ("combo", 1)]
 
 
-def test_several_parts_are_drawn_of_a_set_whose_time_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_instalments_are_drawn_of_a_set_whose_time_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = simulated(monkeypatch, {"combo": 3})
-    monkeypatch.setattr(checkup, "_parts_needed", lambda growth, card: 2)
+    monkeypatch.setattr(checkup, "_instalments_needed", lambda growth, card: 2)
     checkup._grow(batteries({"combo": 3}), [], setting["examinations"], 600, False, nothing_ahead)
     assert setting["order"] == [("combo", 1), ("combo", 2)]
 
 
-def test_further_parts_follow_from_the_growth_that_a_score_needs() -> None:
-    card: Any = SimpleNamespace(parts=(None,) * 3, parts_left=4)
+def test_further_instalments_follow_from_the_growth_that_a_score_needs() -> None:
+    card: Any = SimpleNamespace(instalments=(None,) * 3, instalments_left=4)
     growths = (1.0, 1.2, 2.0, 7 / 3, 2.4, math.inf)
-    assert [checkup._parts_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
+    assert [checkup._instalments_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
 
 
 def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,9 +199,9 @@ def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypat
 
 
 def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 180 s, two parts of VLM2-Bench take 20 and one of ComBo 50. Three more of ComBo would take 150."""
+    """Of 180 s, two instalments of VLM2-Bench take 20 and one of ComBo 50. Three more of ComBo would take 150."""
     names = {"combo": 3, "vlm2-bench": 2}
-    setting = simulated(monkeypatch, names, parts_left=4)
+    setting = simulated(monkeypatch, names, instalments_left=4)
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
     monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.needed)
     rows = [
@@ -210,7 +212,7 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
         ("vlm2-bench", 12, 90),
     ]
     too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
-    # vlm2-bench: 30 of 12 items are two more parts; 90 are seven, of which only four are left. combo: one and four.
+    # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 4.0) == 1, "ComBo would take 200 s"
     assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"], 1.0) == 0

@@ -67,7 +67,10 @@ def item_set(design: Design) -> ItemSet:
         for number in range(design.max_items)
     )  # fmt: skip
     return ItemSet(
-        Path("unused"), cast(Any, SimpleNamespace(source="generated", parts=())), items, MediaFolder(Path("unused"))
+        Path("unused"),
+        cast(Any, SimpleNamespace(source="generated", instalments=())),
+        items,
+        MediaFolder(Path("unused")),
     )
 
 

@@ -1,4 +1,4 @@
-"""How often grades are wrong or missing, by simulation through `unit_interval` and `graded`.
+"""How often grades are wrong or missing, by simulation through `unit_interval` and `grading_of`.
 
 Print the table of docs/measurements/grades.md: python -m tests.helpers.grade_rates
 """
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grades import UnitFloor, graded, words
+from snellen.analysis.grades import UnitFloor, grading_of, words
 from snellen.analysis.results import unit_interval
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -76,7 +76,7 @@ def grade(design: Design, units: pd.DataFrame, floors: tuple[UnitFloor, ...] = (
         blind=design.blind, ceiling=design.people, unable=False, no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="",
         not_applicable=0, items=len(units), failure_rate=0.0,
     )  # fmt: skip
-    grading = graded(row, metric, units, floors)
+    grading = grading_of(row, metric, units, floors)
     return words(grading.grade, grading.state)
 
 

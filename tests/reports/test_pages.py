@@ -16,7 +16,7 @@ from snellen.reports import Report, Run, load_run
 from snellen.reports.examples import run_replies
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.page import content_policy
-from snellen.reports.turning import even_parts, parts_of, readable, turned
+from snellen.reports.wide_tables import even_parts, parts_of, readable, transpose
 from snellen.suites import SUITES
 from tests.helpers.chromium import chromium
 from tests.helpers.sets import small_set
@@ -136,10 +136,10 @@ def test_wide_tables_are_transposed_and_overflow_is_moved_below() -> None:
     assert even_parts(6, 6) == [range(6)]
     assert even_parts(0, 6) == [range(0)]
     wide = pd.DataFrame([["a", *range(12)], ["b", *range(12)]], columns=["subject", *map(str, range(12))])
-    assert list(turned(wide).columns) == ["subject", "a", "b"]
+    assert list(transpose(wide).columns) == ["subject", "a", "b"]
     assert list(readable(wide).iloc[3]) == ["3", 3, 3]
     twice = wide.assign(subject="a")
-    assert list(turned(twice).columns) == ["subject", "a", "a (2)"]
+    assert list(transpose(twice).columns) == ["subject", "a", "a (2)"]
     square = pd.DataFrame([[f"r{n}", *range(12)] for n in range(20)], columns=["name", *map(str, range(12))])
     parts = list(parts_of(square))
     assert [list(part.columns) for part in parts] == [

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from snellen.analysis.blind import too_blind
-from snellen.analysis.grades import graded, words
+from snellen.analysis.grades import grading_of, words
 from snellen.analysis.run_view import lines_of
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
@@ -102,7 +102,7 @@ def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp
 
 
 def _words(row: SimpleNamespace, metric: Metric, **numbers: float) -> str:
-    grading = graded(SimpleNamespace(**{**vars(row), **numbers}), metric)
+    grading = grading_of(SimpleNamespace(**{**vars(row), **numbers}), metric)
     return words(grading.grade, grading.state)
 
 

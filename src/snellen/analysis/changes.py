@@ -61,7 +61,7 @@ FLIP = 0.5
 """A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
 
 
-LEAST_DROP = 0.2
+MARGIN = 0.2
 """Drop that must be detectable with own images, as a share of the metric's range."""
 ENDS = ("low", "high", "p")
 NORMAL_END = 1.959964
@@ -95,7 +95,7 @@ class Changes:
     `detectable_drop` (in the unit of the metric;
     infinite if there is none, NaN for a metric without a range) is the smallest drop that the test finds with a power
     of 80 %, at the strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are
-    the items that detect a drop of the share `least_drop` of the range: NaN if these do, infinite if no number does.
+    the items that detect a drop of the share `margin` of the range: NaN if these do, infinite if no number does.
     `grade_before` and `grade_after` are the grades of a task in the two runs, or the states in their place; other rows
     have none.
 
@@ -110,7 +110,7 @@ class Changes:
     pairs: int
     unpaired: Mapping[tuple[str, str], Unpaired]
     left_out: tuple[str, ...]
-    least_drop: float
+    margin: float
 
     def __repr__(self) -> str:
         subjects = (run.card.arms[0].subject for run in (self.before, self.after))
@@ -140,7 +140,7 @@ class Changes:
 
     @property
     def undetectable(self) -> dict[str, float]:
-        """The tasks in which a drop of `least_drop` is not detectable, with the items needed."""
+        """The tasks in which a drop of `margin` is not detectable, with the items needed."""
         rows = self.table[(self.table["kind"] == "task") & self.table["items_needed"].notna()]
         return {row_name(row): row.items_needed for row in lines_of(rows)}
 
@@ -160,7 +160,7 @@ def plain_changes(compared: Changes) -> dict[str, Any]:
         "dropped": compared.names(DROPPED),
         "rose": compared.names(ROSE),
         "moved": compared.names(MOVED),
-        "least_drop": plain(compared.least_drop),
+        "margin": plain(compared.margin),
         "undetectable": {name: plain(items) for name, items in compared.undetectable.items()},
         "rows": _records(compared.table),
         "flips": _records(compared.flips),
@@ -189,10 +189,10 @@ def row_name(row: Any) -> str:
     return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
 
 
-def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Changes:
+def changes(former: Run, current: Run, *, margin: float | None = None) -> Changes:
     """Compare two runs of one subject each. Raises SnellenError for different item sets, and if nothing pairs.
 
-    `least_drop` is the drop that must be detectable: `LEAST_DROP` for own images, infinite for other sets.
+    `margin` is the drop that must be detectable: `MARGIN` for own images, infinite for other sets.
     """
     former, current = _without_controls(former), _without_controls(current)
     if not same_items(former.card, current.card):
@@ -201,7 +201,7 @@ def changes(former: Run, current: Run, *, least_drop: float | None = None) -> Ch
             f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "
             f"same item set"
         )
-    least = least_drop or (LEAST_DROP if former.items.card.source == OWN else math.inf)
+    least = margin or (MARGIN if former.items.card.source == OWN else math.inf)
     items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
     pairs = sum(len(pair.dropna()) for pair in items.values())
     rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
@@ -412,19 +412,19 @@ def _classes_and_images(run: Run, both: pd.DataFrame) -> tuple[Any, Any]:
     return np.array(classes), np.array(images)
 
 
-def _with_verdicts(run: Run, table: pd.DataFrame, least_drop: float) -> pd.DataFrame:
+def _with_verdicts(run: Run, table: pd.DataFrame, margin: float) -> pd.DataFrame:
     corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
     if sides == 1:
         corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
     corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
     rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
     corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]
-    powers = [_power(row, metric, ALPHA / sides / row.tests, least_drop) for row, metric in rows]
+    powers = [_power(row, metric, ALPHA / sides / row.tests, margin) for row, metric in rows]
     corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
     return corrected[list(COLUMNS)]
 
 
-def _power(row: Any, metric: Metric, level: float, least_drop: float) -> tuple[float, float]:
+def _power(row: Any, metric: Metric, level: float, margin: float) -> tuple[float, float]:
     """The columns `detectable_drop` and `items_needed`."""
     if metric.bounds is None or metric.estimate is not None:
         return math.nan, math.nan
@@ -439,9 +439,9 @@ def _power(row: Any, metric: Metric, level: float, least_drop: float) -> tuple[f
 
     place = bisect_left(drops, POWER, key=lambda drop: power(count, drop))
     drop = float(drops[place]) if place < len(drops) else math.inf
-    if not drop > least_drop + 1e-9:
+    if not drop > margin + 1e-9:
         return width * drop, math.nan
-    least = min(least_drop, room)
+    least = min(margin, room)
     needed = bisect_left(range(10**7), POWER, key=lambda number: power(number, least)) if len(drops) else math.inf
     return width * drop, needed * row.n / count
 

@@ -31,13 +31,13 @@ def turns(items: ItemSet, task: Task, max_items: int) -> dict[str, int]:
 
     Clusters beyond the limit, about which a sheet may ask as well, come last.
 
-    Levels of the factors that have rows in the results, right options and right statements are spread evenly. The parts
-    of a set in parts follow each other, so that the order stays when the set grows.
+    Levels of the factors that have rows in the results, right options and right statements are spread evenly. The
+    instalments of a set follow each other, so that the order stays when the set grows.
     """
     chosen, order = sampled(items, task, max_items), list[str]()
-    for part in items.parts:
+    for instalment in items.instalments:
         levels = dict[str, list[str]]()
-        for item in part:
+        for item in instalment:
             if item.item_id in chosen:
                 levels.setdefault(item.cluster_id, []).extend(_levels(item, task))
         names = sorted(levels, key=lambda name: digest([task.id, name]))
@@ -51,11 +51,11 @@ def sampled(items: ItemSet, task: Task, max_items: int) -> set[str]:
     """The ids of the test items of a task of which at most `max_items` are asked: as few as possible of each cluster.
 
     Items of one cluster tell less than as many of several. Those of a group stay together, and each cluster gives an
-    equal number of groups, as far as it has them. Later parts of a set add what earlier ones lack.
+    equal number of groups, as far as it has them. Later instalments of a set add what earlier ones lack.
     """
     chosen: set[str] = set()
-    for part in items.parts:
-        clusters = list(_groups(item for item in part if item.task == task.id).values())
+    for instalment in items.instalments:
+        clusters = list(_groups(item for item in instalment if item.task == task.id).values())
         for number in range(max(map(len, clusters), default=0)):
             if len(chosen) >= max_items:
                 return chosen
@@ -79,7 +79,7 @@ def _levels(item: Item, task: Task) -> list[str]:
 
 
 def units_to_decide(row: Any, metric: Metric) -> float:
-    """About the number of units after which a score is proven to be *none* or not (`graded`).
+    """About the number of units after which a score is proven to be *none* or not (`grading_of`).
 
     Its interval is taken to narrow with the square root of their number, and its floor to be one number. Infinite for a
     score that is at the end of every claim.

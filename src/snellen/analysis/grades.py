@@ -163,7 +163,7 @@ def progress(score: float, floor: float, ceiling: float) -> float:
     return math.nan if math.isnan(floor) or floor == ceiling else (score - floor) / (ceiling - floor)
 
 
-def graded(
+def grading_of(
     row: Any,
     metric: Metric,
     units: pd.DataFrame | None = None,

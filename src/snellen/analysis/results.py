@@ -16,7 +16,7 @@ import pandas as pd
 from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
-from snellen.analysis.grades import Grading, UnitFloor, baseline, graded, incomplete
+from snellen.analysis.grades import Grading, UnitFloor, baseline, grading_of, incomplete
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
 from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
@@ -205,7 +205,7 @@ def _grading(
     floors = floors_of(names.tolist())
     if is_person(line.subject):
         floors = [replace(floor, values=np.array([floor.value])) for floor in floors]
-    return graded(line, metric, units, floors, thumbnail)
+    return grading_of(line, metric, units, floors, thumbnail)
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:

@@ -210,13 +210,14 @@ def build(
             "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
         ),
     ] = False,
-    part_count: Annotated[
+    instalments: Annotated[
         int,
         typer.Option(
+            "--instalments",
             "--parts",
             min=1,
             max=1000,
-            help="Declare a set of so many parts of N test items per task; `run --until-decided` draws them.",
+            help="Declare a set of so many instalments of N test items per task; `run --until-decided` draws them.",
         ),
     ] = 1,
     executor: Executor = "local",
@@ -233,7 +234,7 @@ def build(
             sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
             renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
             encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
-            allow_unmatched=allow_unmatched, parts=part_count,
+            allow_unmatched=allow_unmatched, instalments=instalments,
             settings=settings,
         )  # fmt: skip
 
@@ -488,7 +489,10 @@ def diff(
         str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
-    least_drop: Annotated[float | None, typer.Option(help="Points that must be detectable; own images: 20.")] = None,
+    margin: Annotated[
+        float | None,
+        typer.Option("--margin", "--least-drop", help="Drop in points that must be detectable; own images: 20."),
+    ] = None,
     decide: Annotated[
         float | None,
         typer.Option(
@@ -513,7 +517,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, fail_on, least_drop, out, as_json)
+    do(former, current, fail_on, margin, out, as_json)
     return None
 
 

@@ -25,19 +25,19 @@ from snellen.reports.words import probability
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
 INCOMPLETE_CODE = 1
-"""Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --least-drop."""
+"""Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --margin."""
 
 
-def diff(former: str, current: str, fail_on: str | None, least_drop: float | None, out: Path, as_json: bool) -> None:
+def diff(former: str, current: str, fail_on: str | None, margin: float | None, out: Path, as_json: bool) -> None:
     """Compare, write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
-    if least_drop is not None and not (fail_on and 0 < least_drop <= 100):
-        raise SnellenError(f"--least-drop {least_drop:g}: give points above 0 and up to 100, with --fail-on drop")
+    if margin is not None and not (fail_on and 0 < margin <= 100):
+        raise SnellenError(f"--margin {margin:g}: give points above 0 and up to 100, with --fail-on drop")
     runs = run_of_subject(former), run_of_subject(current)
     if not same_items(runs[0].card, runs[1].card):
         return _print_unpaired(*runs, fail_on is not None, as_json)
-    compared = changes(*runs, least_drop=least_drop and least_drop / 100)
+    compared = changes(*runs, margin=margin and margin / 100)
     write_changes_page(compared, out)
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
@@ -66,7 +66,7 @@ def print_drops(
             {
                 "before": decided.before.card.arms[0].subject,
                 "after": decided.after.card.arms[0].subject,
-                "least_drop": decided.least_drop,
+                "margin": decided.margin,
                 "run": str(decided.after.root),
                 "rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in decided.rows],
             }

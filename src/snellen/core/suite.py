@@ -113,8 +113,7 @@ class Task:
     is the axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
     ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
     for people, without the form of the reply and the list of options; None: they get the prompt of models. `schedule`
-    gives, for the test items, the order in which they are asked as answers arrive (None: all are asked); it asks at
-    most `most_items` of each part of the set by the factors `split_by`.
+    gives, for the test items, the order in which they are asked as answers arrive (None: all are asked).
     """
 
     id: str
@@ -132,11 +131,6 @@ class Task:
     cheap_sight: str = ""
     question_for_people: Callable[[View], str] | None = None
     schedule: Callable[[Sequence[Item]], Schedule] | None = None
-    most_items: int | None = None
-
-    def limited(self, count: int, part_count: int = 1) -> int:
-        """How many of so many test items in equal parts are asked at most."""
-        return count if self.most_items is None else min(count, part_count * self.most_items)
 
 
 class Ceiling(BaseModel):
@@ -221,9 +215,9 @@ class BuildOptions:
     `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
     None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
     have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
-    items that differ in classes and ranges where the recipe matches them. With more than one of `parts`, each has `n`
-    test items per task, and only the first is drawn at once (`exam.parts`); the others have only `part_tasks`, if there
-    are any, and are `test_only`: a recipe may leave out what is not for testing.
+    items that differ in classes and ranges where the recipe matches them. With several `instalments`, each has `n`
+    test items per task, and only the first is drawn at once (`exam.instalments`); the others have only
+    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing.
     """
 
     out: Path
@@ -245,8 +239,8 @@ class BuildOptions:
     columns: Mapping[str, str] = field(default_factory=dict)
     skip_bad: bool = False
     allow_unmatched: bool = False
-    parts: int = 1
-    part_tasks: tuple[str, ...] = ()
+    instalments: int = 1
+    instalment_tasks: tuple[str, ...] = ()
     test_only: bool = False
     show_progress: bool = True
 
@@ -327,9 +321,9 @@ class Recipe(typing.Protocol):
 
 
 def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]:
-    """The recipe's parameters as they are on the card of a set: plain JSON data, with the number of its parts."""
-    parts = {"parts": options.parts} if options.parts > 1 else {}
-    plain: dict[str, Any] = json.loads(json.dumps({**recipe.parameters(options), **parts}))
+    """The recipe's parameters as on the card of a set: plain JSON data; `parts` is its number of instalments."""
+    instalments = {"parts": options.instalments} if options.instalments > 1 else {}
+    plain: dict[str, Any] = json.loads(json.dumps({**recipe.parameters(options), **instalments}))
     return plain
 
 

@@ -23,8 +23,8 @@ from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
+from snellen.exam.instalments import instalments_in_background
 from snellen.exam.items import build
-from snellen.exam.parts import parts_in_background
 from snellen.exam.run import Examination, run, undecided
 from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
@@ -42,16 +42,16 @@ CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
     "ava-bench": (), "combo": (), "vlm2-bench": (), "vfm-bench": (), "thresholds": ("acuity",),
 }  # fmt: skip
 """Suites with their tasks (none: all), in the order of asking: the slowest first, since others are built meanwhile."""
-PARTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
-"""Test items per task in a part of a set, the parts that are drawn at most, and those at most with `more`."""
-PART_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
-"""Tasks of further parts (otherwise all): those that the packaged subjects can be asked."""
+INSTALMENTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
+"""Test items per task in an instalment of a set, the most instalments that are drawn, and the most with `more`."""
+INSTALMENT_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
+"""Tasks of further instalments (otherwise all): those that the packaged subjects can be asked."""
 MAX_ITEMS = 2000
-"""More than the parts have: their number is the limit."""
+"""More than the instalments have: their number is the limit."""
 SECONDS_AN_ITEM = 0.03
 """Seconds in which all packaged subjects are asked about an item, and their scores decided."""
 MORE_SECONDS = 180
-"""Seconds after which no further part is drawn with `more`."""
+"""Seconds after which no further instalment is drawn with `more`."""
 EARLIER = "earlier"
 """Folder of sets and runs of earlier checkups with other options or versions."""
 CHECKUP_SUBJECTS = (
@@ -109,8 +109,8 @@ def checkup(
     All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. Sets of
     other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With more
     than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first, unless
-    that was done on this machine. The sets are in parts, and each task is asked until it
-    is decided whether its grade is *none*; with `more`, further parts are drawn for about `MORE_SECONDS`, those that
+    that was done on this machine. The sets are in instalments, and each task is asked until it is decided whether its
+    grade is *none*; with `more`, further instalments are drawn for about `MORE_SECONDS`, those that
     are expected to decide the most scores for their time. `explorer` is passed to `write_report`.
     """
     start, examinations = time.monotonic(), {}
@@ -120,11 +120,11 @@ def checkup(
         seed = int(time.time()) if fresh else _existing_seed(folder)
         options = BuildOptions(
             folder,
-            n=None if quick or name not in PARTS else PARTS[name][0],
-            parts=1 if quick or name not in PARTS else PARTS[name][2],
+            n=None if quick or name not in INSTALMENTS else INSTALMENTS[name][0],
+            instalments=1 if quick or name not in INSTALMENTS else INSTALMENTS[name][2],
             seed=seed,
             tasks=tasks,
-            part_tasks=() if quick else PART_TASKS.get(name, ()),
+            instalment_tasks=() if quick else INSTALMENT_TASKS.get(name, ()),
             quick=quick,
             size=None if quick else CHECKUP_SIZE_PX,
             workers=workers,
@@ -160,15 +160,15 @@ def checkup(
                 battery.run_root,
                 decide="none",
                 max_items=MAX_ITEMS,
-                max_parts=PARTS[battery.suite][1] if battery.suite in PARTS else None,
+                max_instalments=INSTALMENTS[battery.suite][1] if battery.suite in INSTALMENTS else None,
                 show_progress=show_progress,
                 announce=announce,
                 preflight=preflight,
             )
     if more:
-        with parts_in_background(workers) as draw_next_part:
+        with instalments_in_background(workers) as draw_next_instalment:
             deadline = time.monotonic() + MORE_SECONDS
-            pace = _grow(batteries, examined, examinations, deadline, show_progress, draw_next_part)
+            pace = _grow(batteries, examined, examinations, deadline, show_progress, draw_next_instalment)
     from snellen.reports import write_report
     from snellen.reports.rows import whole_tasks
 
@@ -196,68 +196,70 @@ def _grow(
     examinations: dict[str, Examination],
     deadline: float,
     show_progress: bool,
-    draw_next_part: Callable[[ItemSet], bool],
+    draw_next_instalment: Callable[[ItemSet], bool],
 ) -> float:
-    """Draw and ask further parts until the deadline, and replace the examinations.
+    """Draw and ask further instalments until the deadline, and replace the examinations.
 
-    The next parts are those expected to decide the most scores of subjects for their time; if none is, a part of the
-    set with the most undecided scores. The time of a set's first part is planned, at the pace of the others on this
-    machine; that of later ones is measured. While parts of one set are asked, `draw_next_part` draws one of the set
-    whose turn is next. Returns the pace: the mean ratio of measured to planned times, 1 if none was measured.
+    The next instalments are those expected to decide the most scores of subjects for their time; if none is, one of the
+    set with the most undecided scores. The time of a set's first instalment is planned, at the pace of the others on
+    this machine; that of later ones is measured. While instalments of one set are asked, `draw_next_instalment` draws
+    one of the set whose turn is next. Returns the pace: the mean ratio of measured to planned times, 1 without any.
     """
     by_suite = {battery.suite: battery for battery in batteries}
-    planned = {name: _part_seconds(battery.options) for name, battery in by_suite.items()}
-    parts_needed, measured, drawn_ahead = dict[str, list[float]](), dict[str, float](), set[str]()
+    planned = {name: _instalment_seconds(battery.options) for name, battery in by_suite.items()}
+    instalments_needed, measured, drawn_ahead = dict[str, list[float]](), dict[str, float](), set[str]()
     while True:
         pace = fmean([measured[name] / planned[name] for name in measured] or [1.0])
         seconds = {name: measured.get(name, pace * planned[name]) for name in by_suite}
-        for name in [name for name in by_suite if name not in parts_needed]:
+        for name in [name for name in by_suite if name not in instalments_needed]:
             card = examinations[name].items.card
-            scores = undecided(examinations[name], subjects, MAX_ITEMS) if card.parts_left else []
-            parts_needed[name] = [_parts_needed(growth, card) for who, _, growth in scores if not is_simulated(who)]
+            scores = undecided(examinations[name], subjects, MAX_ITEMS) if card.instalments_left else []
+            instalments_needed[name] = [
+                _instalments_needed(growth, card) for who, _, growth in scores if not is_simulated(who)
+            ]
         left = deadline - time.monotonic()
-        if not any(parts_needed.values()) or left <= 0:
+        if not any(instalments_needed.values()) or left <= 0:
             return pace
-        most = max(by_suite, key=lambda name: len(parts_needed[name]) / seconds[name])
-        name, count = _next_parts(parts_needed, seconds, left) or (most, 1)
+        most = max(by_suite, key=lambda name: len(instalments_needed[name]) / seconds[name])
+        name, count = _next_instalments(instalments_needed, seconds, left) or (most, 1)
         items, start = examinations[name].items, time.monotonic()
-        following = _next_parts({**parts_needed, name: []}, seconds, left - count * seconds[name])
-        is_ahead = following is not None and draw_next_part(examinations[following[0]].items)
-        before = len(items.card.parts)
+        following = _next_instalments({**instalments_needed, name: []}, seconds, left - count * seconds[name])
+        is_ahead = following is not None and draw_next_instalment(examinations[following[0]].items)
+        before = len(items.card.instalments)
         examinations[name] = run(
             items,
             subjects,
             by_suite[name].run_root,
             decide="none",
             max_items=MAX_ITEMS,
-            max_parts=before + (count if name in measured else 1),
+            max_instalments=before + (count if name in measured else 1),
             show_progress=show_progress,
         )
-        added = len(examinations[name].items.card.parts) - before
+        added = len(examinations[name].items.card.instalments) - before
         if added and name not in drawn_ahead:
             measured[name] = (time.monotonic() - start) / added
         drawn_ahead.discard(name)
         if following is not None and is_ahead:
             drawn_ahead.add(following[0])
-        del parts_needed[name]
+        del instalments_needed[name]
 
 
-def _parts_needed(growth: float, card: ItemSetCard) -> float:
-    """The number of further parts that make a set this many times as large; infinite if fewer are left."""
-    needed = max(1, math.ceil((growth - 1) * len(card.parts))) if math.isfinite(growth) else math.inf
-    return needed if needed <= card.parts_left else math.inf
+def _instalments_needed(growth: float, card: ItemSetCard) -> float:
+    """The number of further instalments that make a set this many times as large; infinite if fewer are left."""
+    needed = max(1, math.ceil((growth - 1) * len(card.instalments))) if math.isfinite(growth) else math.inf
+    return needed if needed <= card.instalments_left else math.inf
 
 
-def _next_parts(
-    parts_needed: Mapping[str, Sequence[float]], seconds: Mapping[str, float], left: float
+def _next_instalments(
+    instalments_needed: Mapping[str, Sequence[float]], seconds: Mapping[str, float], left: float
 ) -> tuple[str, int] | None:
-    """The set, and the number of its parts, that decide the most scores for their seconds; None if none in those left.
+    """The set, and the number of its instalments, that decide the most scores for their time; None if none in `left`.
 
-    `parts_needed` has the number of parts that each undecided score needs, `seconds` the time of a part.
+    `instalments_needed` has the number that each undecided score needs, `seconds` the time of one instalment.
     """
     choices = {
         (name, int(count)): sum(needed <= count for needed in scores) / (count * seconds[name])
-        for name, scores in parts_needed.items()
+        for name, scores in instalments_needed.items()
         for count in scores
         if count * seconds[name] <= left
     }
@@ -269,29 +271,29 @@ def _expected(
 ) -> int:
     """About the number of these scores that `more` would decide, by the units that they need (`units_to_decide`).
 
-    `pace` is the ratio of the time that parts take on this machine to the planned one.
+    `pace` is the ratio of the time that instalments take on this machine to the planned one.
     """
     from snellen.reports.rows import metric_in
 
-    parts_needed: dict[str, list[float]] = {}
-    seconds = {battery.suite: pace * _part_seconds(battery.options) for battery in batteries}
+    instalments_needed: dict[str, list[float]] = {}
+    seconds = {battery.suite: pace * _instalment_seconds(battery.options) for battery in batteries}
     for name, rows in too_few.groupby("suite"):
         examination = examinations[str(name)]
         growths = [units_to_decide(row, metric_in(examination.suite, row)) / row.n for row in lines_of(rows)]
-        parts_needed[str(name)] = [_parts_needed(growth, examination.items.card) for growth in growths]
+        instalments_needed[str(name)] = [_instalments_needed(growth, examination.items.card) for growth in growths]
     left, decided = float(MORE_SECONDS), 0
-    while choice := _next_parts(parts_needed, seconds, left):
+    while choice := _next_instalments(instalments_needed, seconds, left):
         name, count = choice
-        decided += sum(needed <= count for needed in parts_needed[name])
-        parts_needed[name] = [needed - count for needed in parts_needed[name] if needed > count]
+        decided += sum(needed <= count for needed in instalments_needed[name])
+        instalments_needed[name] = [needed - count for needed in instalments_needed[name] if needed > count]
         left -= count * seconds[name]
     return decided
 
 
-def _part_seconds(options: BuildOptions) -> float:
-    """The planned seconds of drawing and asking a further part of a set."""
-    part = replace(options, test_only=True, tasks=options.part_tasks or options.tasks)
-    plan = _plan(part)
+def _instalment_seconds(options: BuildOptions) -> float:
+    """The planned seconds of drawing and asking a further instalment of a set."""
+    instalment = replace(options, test_only=True, tasks=options.instalment_tasks or options.tasks)
+    plan = _plan(instalment)
     return _drawing_seconds(plan) + SECONDS_AN_ITEM * float(sum(plan["items"].values()))
 
 

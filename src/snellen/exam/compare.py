@@ -21,14 +21,14 @@ from snellen.runs.deciding import DropDecider
 
 
 def compare(
-    first_run: str | Path | Examination, second_run: str | Path | Examination, *, least_drop: float | None = None
+    first_run: str | Path | Examination, second_run: str | Path | Examination, *, margin: float | None = None
 ) -> Changes:
     """Compare two subjects on the same items: what got better or worse, by task and by ability.
 
     Args:
         first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`.
         second_run: The other subject, given in the same way.
-        least_drop: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
+        margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
             images, and none for other sets.
 
     Returns:
@@ -41,7 +41,7 @@ def compare(
     runs = [
         run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)
     ]
-    return changes(*runs, least_drop=least_drop)
+    return changes(*runs, margin=margin)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Drops:
 
     before: Run
     after: Run
-    least_drop: float
+    margin: float
     rows: tuple[Drop, ...]
 
     def names(self, verdict: str) -> list[str]:
@@ -61,13 +61,13 @@ class Drops:
 def decide_drops(
     former: str,
     current: str,
-    least_drop: float,
+    margin: float,
     *,
     max_items: int = MAX_ITEMS,
     out: Path | None = None,
     show_progress: bool = True,
 ) -> Drops:
-    """Decide for each task whether a subject dropped by at least `least_drop` of the metric's range.
+    """Decide for each task whether a subject dropped by at least `margin` of the metric's range.
 
     `former` is a run, or `RUN:SUBJECT`. `current` is one, too, or the name of a subject, which is then asked about the
     items of the former run until the drop is decided, at most `max_items` of a task, and recorded in `out`.
@@ -76,14 +76,14 @@ def decide_drops(
     if is_url(current) or lies_there(current, RUN) or lies_there(current.partition(":")[0], RUN):
         after = run_of_subject(current)
     else:
-        after = _asked_until_decided(before, current, least_drop, max_items, out, show_progress)
+        after = _asked_until_decided(before, current, margin, max_items, out, show_progress)
     if not same_items(before.card, after.card):
         raise SnellenError(f"{before.root} and {after.root} have different items; ask both about the same item set")
-    return Drops(before, after, least_drop, tuple(drops(before, after, least_drop, max_items)))
+    return Drops(before, after, margin, tuple(drops(before, after, margin, max_items)))
 
 
 def _asked_until_decided(
-    former: Run, subject: str, least_drop: float, max_items: int, out: Path | None, show_progress: bool
+    former: Run, subject: str, margin: float, max_items: int, out: Path | None, show_progress: bool
 ) -> Run:
     earlier = {
         (task, condition): units["value"]
@@ -92,7 +92,7 @@ def _asked_until_decided(
     }
     conditions = list(dict.fromkeys(arm.condition for arm in former.card.arms))
     root = out or run_folder(former.items, [subject], conditions)
-    rule = DropDecider(former.items, earlier, least_drop, max_items)
+    rule = DropDecider(former.items, earlier, margin, max_items)
     run(
         former.items, [subject], root, conditions=conditions, seed=former.card.seed, limit=former.card.limit,
         decide="drop", max_items=max_items, drop=rule, show_progress=show_progress,

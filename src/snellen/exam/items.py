@@ -9,7 +9,7 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, write_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
-from snellen.exam.parts import declare
+from snellen.exam.instalments import declare
 from snellen.remote import fetched
 from snellen.runs.gate import open_items
 from snellen.runs.generated_sets import cut_off_set, generated_folder, generated_options, suite_of_items
@@ -30,7 +30,7 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
 
     recipe = find_recipe(suite, how)
     items = cut_off_set(suite, recipe, options) or recipe.build(options)
-    if options.parts > 1 and items.card.declaration is None:
+    if options.instalments > 1 and items.card.declaration is None:
         items = declare(items, options)
     return with_blind(items, blind_card(items, suite.of_items(items)))
 

@@ -32,7 +32,7 @@ from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import read_tables
-from snellen.exam.parts import parts_ahead
+from snellen.exam.instalments import instalments_ahead
 from snellen.remote import address_of, published
 from snellen.runs.ask import ask
 from snellen.runs.box_units import read_box_units, set_box_unit
@@ -235,7 +235,7 @@ def run(
     limit: int | None = None,
     decide: Literal["none", "drop", ""] = "",
     max_items: int = MAX_ITEMS,
-    max_parts: int | None = None,
+    max_instalments: int | None = None,
     drop: DropDecider | None = None,
     budget: float | None = None,
     deadline: float | None = None,
@@ -249,8 +249,8 @@ def run(
     """Ask subjects under conditions, resuming the run in `root`, and score `strict`. A finished run is only read.
 
     With `decide`, the items of each task are asked until its score is decided, at most `max_items` (`runs.deciding`);
-    for "drop" by the rule `drop`. A set in parts grows as long as a task is undecided, to at most `max_parts` of them
-    (`exam.parts`).
+    for "drop" by the rule `drop`. A set in instalments grows as long as a task is undecided, to at most
+    `max_instalments` of them (`exam.instalments`).
     `inputs` are annotation tables that some conditions use, by name (`curation.results`). `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `keep_going`
     continues an arm even if most of its calls fail. Recorded subjects have the conditions and repeats of their files;
@@ -282,7 +282,7 @@ def run(
     fingerprints = [subject.card.fingerprint() for subject in examined]
     if read_stamp(root, key) and not damaged_scores(root):
         responses = responses_of(root, arms)
-        may_grow = decide and len(items.card.parts) < (max_parts or math.inf)
+        may_grow = decide and len(items.card.instalments) < (max_instalments or math.inf)
         if not may_grow or not is_undecided(Plan(items, suite, arms, seed, limit, max_items), responses):
             copy_sight(root, fingerprints, is_finished=True)
             return Examination(root, suite, items, responses)
@@ -311,7 +311,7 @@ def run(
         plan = replace(plan, tick=after_call, count_items=progress.advance, notify=_print_line)
         try:
             with ExitStack() as stack:
-                larger_sets = stack.enter_context(parts_ahead(items, max_parts)) if decide else iter(())
+                larger_sets = stack.enter_context(instalments_ahead(items, max_instalments)) if decide else iter(())
                 responses = _ask(root, plan)
                 while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
                     progress.restart()
@@ -332,7 +332,7 @@ def run(
     for name, count in differing.items():
         _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
     if not examination.failed and not examination.unasked():
-        # A set in parts may have grown.
+        # A set in instalments may have grown.
         key = run_key(items.root, examined, inputs or {}, **options) if key and items.card.declaration else key
         write_stamp(root, key, len(responses), examination.reasons("declined"))
     return examination

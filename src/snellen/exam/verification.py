@@ -59,7 +59,7 @@ def check_rows(items: ItemSet) -> bool:
     recipes = read_image_recipes(items.root)
     if items.card.source == "generated" and not recipes:
         return False
-    expected = [part.rows_hash for part in items.card.parts] or [items.card.rows_hash]
+    expected = [instalment.rows_hash for instalment in items.card.instalments] or [items.card.rows_hash]
     for path, decided in zip(items_files(items.root, items.card), expected, strict=True):
         if decided not in ("", rows_hash(files.rows_of(files.read_table(path)), recipes)):
             raise SnellenError(
@@ -96,8 +96,8 @@ def check_blind(items: ItemSet, suite: Suite) -> str:
         return f"missing, so that grades start at chance; `snellen blind-baseline {items.root}` measures it"
     if items.card.source == "generated" and stored == recipe_card(suite, items.card.recipe):
         return "the scores of the recipe"
-    if len(items.card.parts) > 1:
-        return "not compared, since the set had fewer parts when they were measured"
+    if len(items.card.instalments) > 1:
+        return "not compared, since the set had fewer instalments when they were measured"
     measured, left_out = _measured(items, suite)
     scores = {score.key: score for score in stored.scores}
     odd = [key for key in scores.keys() - measured.keys() if key[0] not in left_out and not key[3]]
@@ -165,8 +165,8 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
         raise SnellenError(f"{items.root}: --rebuild needs images rendered by Snellen, but the set contains none")
     rng = stream("verify", secrets.token_hex(16))  # nobody may know beforehand which images are compared
     chosen = [images[int(n)] for n in rng.permutation(len(images))[:count]]
-    # Later parts may have been drawn elsewhere.
-    is_drawn_here = rebuild.drawn_here(items.card.provenance.get("render") or {}) and len(items.card.parts) < 2
+    # Later instalments may have been drawn elsewhere.
+    is_drawn_here = rebuild.drawn_here(items.card.provenance.get("render") or {}) and len(items.card.instalments) < 2
     paths = {items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen}
     return len(chosen), len(media_by_hash), rebuild.rebuild(paths, is_drawn_here=is_drawn_here)
 

@@ -75,7 +75,7 @@ def from_datasets(in_dir: Path, root: Path) -> ItemSet:
             f"{in_dir}: does not contain the {parsed.items} items of the card; is the file of a split missing?"
         )
     rows, start = rows.select(SCHEMA.names).cast(SCHEMA), 0
-    counts = [part.items for part in parsed.parts] or [parsed.items]
+    counts = [instalment.items for instalment in parsed.instalments] or [parsed.items]
     for path, count in zip(items_files(root, parsed), counts, strict=True):
         files.write_table(path, rows.slice(start, count))
         start += count

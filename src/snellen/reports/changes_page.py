@@ -102,12 +102,12 @@ def detection(changes: Changes) -> str:
 
 
 def shortages(changes: Changes) -> Iterator[str]:
-    """A sentence on the tasks in which `least_drop` is not detectable, for each number of items needed."""
+    """A sentence on the tasks in which `margin` is not detectable, for each number of items needed."""
     units = "images" if changes.is_own else "items"
     for number in sorted(set(changes.undetectable.values())):
         names = foreign(", ".join(name for name, items in changes.undetectable.items() if items == number), 400)
         needed = f"about {number:.0f} {units} are needed" if number < math.inf else f"no number of {units} is enough"
-        yield f"This comparison could not have told a drop of {100 * changes.least_drop:g} points in {names}: {needed}."
+        yield f"This comparison could not have told a drop of {100 * changes.margin:g} points in {names}: {needed}."
 
 
 def write_changes_page(changes: Changes, path: Path) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from snellen.analysis.coverage import Gap
 from snellen.analysis.results import with_python_strings
 from snellen.core.storage import files
-from snellen.reports.turning import readable
+from snellen.reports.wide_tables import readable
 from snellen.reports.words import foreign
 
 _LATEX = str.maketrans(

@@ -24,7 +24,7 @@ from snellen.reports.deficit_words import sentences
 from snellen.reports.examples import Thumbnail
 from snellen.reports.grid import SIDE_BY_SIDE
 from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
-from snellen.reports.turning import even_parts
+from snellen.reports.wide_tables import even_parts
 from snellen.reports.words import amount, marked_amount, span, value_words
 
 MANY = 6
@@ -175,29 +175,29 @@ class SubjectLine:
 
     def abilities(self, group: str) -> list[GradedAbility]:
         """The abilities of this column, the lowest progress first."""
-        return sorted((graded for graded in self.grades if graded.group == group), key=_by_progress)
+        return sorted((square for square in self.grades if square.group == group), key=_by_progress)
 
     def with_scores(self) -> list[GradedAbility]:
         """The abilities with a score."""
-        return [graded for graded in self.grades if graded.group != "not asked"]
+        return [square for square in self.grades if square.group != "not asked"]
 
     def squares(self) -> list[tuple[str, list[GradedAbility]]]:
         """The abilities with a score by what they need, the lowest progress first."""
-        return by_need(sorted(self.with_scores(), key=_by_progress), lambda graded: graded.about)
+        return by_need(sorted(self.with_scores(), key=_by_progress), lambda square: square.about)
 
     def unasked(self) -> list[str]:
         """The abilities without a score, one text for each reason."""
         by_note: dict[str, list[str]] = {}
-        for graded in self.abilities("not asked"):
-            by_note.setdefault(graded.note or "not asked", []).append(graded.about.name)
+        for square in self.abilities("not asked"):
+            by_note.setdefault(square.note or "not asked", []).append(square.about.name)
         return [f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items()]
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
-        chosen = sorted(self.abilities(group), key=lambda graded: STATES.index(graded.state))
+        chosen = sorted(self.abilities(group), key=lambda square: STATES.index(square.state))
         by_reason: dict[str, list[str]] = {}
-        for graded in chosen:
-            by_reason.setdefault(graded.reason, []).append(graded.ability)
+        for square in chosen:
+            by_reason.setdefault(square.reason, []).append(square.ability)
         if group != "not asked" and len(by_reason) == 1 and len(chosen) == len(self.with_scores()) > 6:
             return f"all {len(chosen)} abilities asked"
         return "; ".join(
@@ -251,11 +251,11 @@ class Front:
         """One row per subject and ability, columns `COLUMNS`; the interval and the floor in units of the task."""
         rows = []
         for line in self.lines:
-            for graded in line.grades:
-                facts = [getattr(graded.row, name, math.nan) for name in ("n", "low", "high", "floor")]
-                names = [getattr(graded.row, name, "") for name in ("floor_name", "decided_by")]
-                place = line.subject, graded.suite, graded.ability, graded.grade, graded.state
-                rows.append([*place, *facts, *names, graded.note])
+            for square in line.grades:
+                facts = [getattr(square.row, name, math.nan) for name in ("n", "low", "high", "floor")]
+                names = [getattr(square.row, name, "") for name in ("floor_name", "decided_by")]
+                place = line.subject, square.suite, square.ability, square.grade, square.state
+                rows.append([*place, *facts, *names, square.note])
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -267,8 +267,8 @@ def by_need(abilities: Iterable[T], name_of: Callable[[T], AbilityName]) -> list
     return [(need or "other", group) for need, group in groups.items() if group]
 
 
-def _by_progress(graded: GradedAbility) -> tuple[float, str]:
-    return (math.inf if math.isnan(graded.progress) else graded.progress, graded.ability)
+def _by_progress(square: GradedAbility) -> tuple[float, str]:
+    return (math.inf if math.isnan(square.progress) else square.progress, square.ability)
 
 
 def front(parts: Sequence[ExamPart]) -> Front:
@@ -324,7 +324,7 @@ def _line(
     answers: Sequence[ScoredAnswer],
     tasks_by_part: Sequence[tuple[ExamPart, Sequence[str]]],
 ) -> SubjectLine:
-    places = {(graded.suite, graded.ability) for graded in grades}
+    places = {(square.suite, square.ability) for square in grades}
     unasked = [
         GradedAbility(part.title, task, about=part.ability(task))
         for part, tasks in tasks_by_part
@@ -335,11 +335,11 @@ def _line(
     tracks = {(g.suite, g.ability): _track(g, runs[g.suite]) for g in grades if not math.isnan(g.progress)}
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
     arms = [arm for run in runs.values() for arm in run.card.arms if arm.subject == subject]
-    note = " ".join(filter(None, (note, stopping_note([graded.row for graded in grades], arms))))
+    note = " ".join(filter(None, (note, stopping_note([square.row for square in grades], arms))))
     failures = [g for g in grades if g.row.failure_rate > 0 and not unjudged(g.row, runs[g.suite].suite)]
     if failures:
         shares = ", ".join(
-            f"{100 * graded.row.failure_rate:.3g} % of “{graded.about.name or graded.ability}”" for graded in failures
+            f"{100 * square.row.failure_rate:.3g} % of “{square.about.name or square.ability}”" for square in failures
         )
         note = f"{note} Items without a score because their calls failed: {shares}.".lstrip()
     texts = sentences(find_deficits(answers))
@@ -351,10 +351,10 @@ def _line(
     return SubjectLine(subject, is_simulated(subject), (*grades, *unasked), texts, tracks, note, words)
 
 
-def _track(graded: GradedAbility, run: Run) -> Track:
-    row = graded.row
+def _track(square: GradedAbility, run: Run) -> Track:
+    row = square.row
     metric = metric_in(run.suite, row)
-    places = (_x(point) for point in (graded.progress, graded.low, graded.high))
+    places = (_x(point) for point in (square.progress, square.low, square.high))
     text = marked_amount(row.value, metric, row.n)
     return Track(text, span(row.low, row.high, metric, row.n), amount(baseline(row, metric), metric), *places)
 

@@ -25,7 +25,7 @@ from snellen.reports.rows import (
     unjudged,
     whole_tasks_of,
 )
-from snellen.reports.turning import even_parts, turned
+from snellen.reports.wide_tables import even_parts, transpose
 from snellen.reports.words import DASH, amount, foreign, rate, span, unread_notes, value_words
 
 SIDE_BY_SIDE = 6
@@ -104,18 +104,18 @@ class Grid:
     row_name: str = "task"
 
     @property
-    def turned(self) -> bool:
+    def is_transposed(self) -> bool:
         """True if tasks (or levels) are the rows, so that the fewer of both are columns, as on the terminal."""
         return len(self.lines) <= len(self.columns)
 
     def blocks(self) -> list[range]:
-        """The lines (of a turned table) or columns of each of the tables into which a wide table is split."""
-        return even_parts(len(self.lines) if self.turned else len(self.columns), SIDE_BY_SIDE)
+        """The lines (of a transposed table) or columns of each of the tables into which a wide table is split."""
+        return even_parts(len(self.lines) if self.is_transposed else len(self.columns), SIDE_BY_SIDE)
 
     def frame(self) -> pd.DataFrame:
         """The table as plain text in the same orientation, with rows for chance, blind and people from the heads."""
         table = self._by_subject()
-        return turned(table.rename(columns={"subject": self.row_name})) if self.turned else table
+        return transpose(table.rename(columns={"subject": self.row_name})) if self.is_transposed else table
 
     def _by_subject(self) -> pd.DataFrame:
         rows = [[line.arm, *(_plain(cell) for cell in line.cells)] for line in self.lines]

@@ -14,7 +14,7 @@ from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
 from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
-from snellen.reports.turning import parts_of
+from snellen.reports.wide_tables import parts_of
 from snellen.reports.words import brief, foreign, rate
 
 if TYPE_CHECKING:

@@ -145,8 +145,8 @@ class _Shared:
         plan = self.plan
         tested, train_items = list[Item](), list[Item]()
         views, faults = dict[str, View](), dict[str, str]()
-        for part in plan.items.parts:  # the views of a part stay when the set grows
-            items = [item for item in part if item.task == task.id]
+        for instalment in plan.items.instalments:  # the views of an instalment stay when the set grows
+            items = [item for item in instalment if item.task == task.id]
             limit = None if plan.limit is None else max(0, plan.limit - len(tested))
             new = select_test_items(items, task, condition, limit)
             new_train = [item for item in items if item.split == task.train_split and task.asks(item, condition)]

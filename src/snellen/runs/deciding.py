@@ -19,11 +19,11 @@ import pandas as pd
 from snellen.analysis.deciding import MAX_ITEMS, sampled, turns, units_to_decide
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
-from snellen.analysis.grades import LEFT_OUT_STATES, Grading, graded, is_decided
+from snellen.analysis.grades import LEFT_OUT_STATES, Grading, grading_of, is_decided
 from snellen.analysis.results import ceiling_of_part, printed_ceilings
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
-from snellen.core.storage.itemset import ItemSet, part_of
+from snellen.core.storage.itemset import ItemSet, instalment_of
 from snellen.core.suite import Suite, Task, Trial
 from snellen.scoring.sequential import confidence_sequence
 
@@ -116,7 +116,7 @@ class Decider:
             not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
             left_out=left_out, failure_rate=left_out,
         )  # fmt: skip
-        return row, graded(row, metric, units, floors)
+        return row, grading_of(row, metric, units, floors)
 
 
 @dataclass
@@ -128,7 +128,7 @@ class DropDecider:
 
     items: ItemSet
     before: Mapping[tuple[str, str], pd.Series[float]]
-    least_drop: float
+    margin: float
     max_items: int = MAX_ITEMS
 
     def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
@@ -152,19 +152,19 @@ class DropDecider:
                 {"after": units["value"].to_numpy(float), "cluster": units["cluster_id"].to_numpy()}, index=unit_names
             )
             pairs["before"] = earlier.reindex(unit_names).to_numpy(float)
-            if drop_of(pairs, order, metric, self.least_drop).verdict != UNDECIDED:
+            if drop_of(pairs, order, metric, self.margin).verdict != UNDECIDED:
                 return
 
 
 def batches(
     items: ItemSet, task: Task, trials: Sequence[Trial], order: Mapping[str, int], max_items: int
 ) -> Iterator[tuple[Trial, ...]]:
-    """Trials in the order of asking: whole rounds, and at least `BATCH` items, but for the last batch of each part.
+    """Trials in the order of asking: whole rounds, at least `BATCH` items, but for the last batch of an instalment.
 
-    A set that grows by a part begins with the same batches.
+    A set that grows by an instalment begins with the same batches.
     """
     by_turn: dict[int, list[Trial]] = {}
-    part_of_turn: dict[int, int] = {}
+    instalment_of_turn: dict[int, int] = {}
     chosen = sampled(items, task, max_items)
     for trial in trials:
         if chosen.isdisjoint(view.item_id for view in trial.views):
@@ -173,17 +173,17 @@ def batches(
         # A sheet may also ask about objects beyond the limit, which come last in the order.
         turn = max(order[item.cluster_id] for item in asked_about if item.item_id in chosen)
         by_turn.setdefault(turn, []).append(trial)
-        part_of_turn[turn] = max(map(part_of, asked_about))
-    count, batch, size, part = 0, list[Trial](), 0, 0
+        instalment_of_turn[turn] = max(map(instalment_of, asked_about))
+    count, batch, size, instalment = 0, list[Trial](), 0, 0
     for turn in sorted(by_turn):
         views = sum(len(trial.views) for trial in by_turn[turn])
         if count and count + size + views > max_items:
             break
-        if batch and part_of_turn[turn] != part:
+        if batch and instalment_of_turn[turn] != instalment:
             yield tuple(batch)
             count, batch, size = count + size, [], 0
         batch += by_turn[turn]
-        size, part = size + views, part_of_turn[turn]
+        size, instalment = size + views, instalment_of_turn[turn]
         if size >= BATCH:
             yield tuple(batch)
             count, batch, size = count + size, [], 0

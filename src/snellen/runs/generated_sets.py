@@ -40,7 +40,7 @@ def cut_off_set(suite: Suite, recipe: Recipe, options: BuildOptions) -> ItemSet 
     if not is_itemset(options.out) or read_blind(options.out) is not None:
         return None
     card = read_card(options.out)
-    wanted = replace(options, parts=options.parts if card.declaration else 1)
+    wanted = replace(options, instalments=options.instalments if card.declaration else 1)
     is_same = (card.suite, card.version, card.recipe) == (
         suite.name, suite.card.version, recorded_parameters(recipe, wanted),
     )  # fmt: skip

@@ -229,9 +229,10 @@ def _remote_calls(plan: Plan, root: Path) -> Iterator[tuple[Arm, bool, bool, Pro
 
 
 def _not_drawn(plan: Plan, trials: Sequence[Trial]) -> Iterator[Trial]:
-    """Trials that stand for those of parts not drawn yet, which are like those of the others."""
+    """Trials that stand for those of instalments not drawn yet, which are like those of the others."""
     card, drawn = plan.items.card, sum(len(trial.views) for trial in trials)
-    most = min(plan.max_items, drawn * (1 + card.parts_left / len(card.parts))) if card.parts_left else drawn
+    growth = 1 + card.instalments_left / len(card.instalments) if card.instalments_left else 1
+    most = max(drawn, min(plan.max_items, drawn * growth))
     for trial in cycle(trials):
         if drawn + len(trial.views) > most:
             return

@@ -1,4 +1,4 @@
-"""Which tasks of a run are undecided after all drawn items, so that a set in parts must grow (`exam.parts`)."""
+"""Which tasks of a run are undecided after all drawn items, so that its set must grow (`exam.instalments`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from snellen.runs.score import primary_score
 
 
 def is_undecided(plan: Plan, responses: Sequence[Response]) -> bool:
-    """True if a set in parts can grow, and that may decide a task of an arm.
+    """True if a set in instalments can grow, and that may decide a task of an arm.
 
     It may not if the task's main score has no confidence sequence, or if not even all drawn items were asked: then the
     subject failed too often.
     """
-    return bool(plan.items.card.parts_left) and next(undecided_tasks(plan, responses), None) is not None
+    return bool(plan.items.card.instalments_left) and next(undecided_tasks(plan, responses), None) is not None
 
 
 def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple[Arm, str, float]]:

@@ -1,6 +1,6 @@
 """An item set on disk: `itemset.json` (card), `items.parquet`, `media/`. Built once, never edited.
 
-A set in parts is declared whole and drawn part after part (`exam.parts`): it grows, but what it has never changes.
+A set in instalments is declared whole and drawn bit by bit (`exam.instalments`): it grows, but nothing in it changes.
 
 This module defines the schema; `docs/data-schema.md` describes it.
 """
@@ -45,8 +45,8 @@ _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JS
 _KINDS, _SPLITS = set(get_args(AnswerKind)), set(get_args(Split))
 
 
-class ItemPart(BaseModel):
-    """A part of a set in parts: its number of items, and the hashes of its rows, as on the card of a whole set."""
+class Instalment(BaseModel):
+    """An instalment of a set: its number of items, and the hashes of its rows, as on the card of a whole set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,15 +55,15 @@ class ItemPart(BaseModel):
     rows_hash: str
 
 
-class PartsDeclaration(BaseModel):
-    """What determines all parts of a set before they are drawn: their greatest number, and the options of the recipe.
+class SetDeclaration(BaseModel):
+    """What determines all instalments of a set before they are drawn: their number at most, and the recipe's options.
 
     `options` are those fields of `core.suite.BuildOptions` that decide about the items, as plain data.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
-    parts: int
+    instalments: int = Field(alias="parts")
     options: dict[str, Any]
 
 
@@ -73,10 +73,11 @@ class ItemSetCard(Card):
     `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in
     individual pixels between machines, and so does the content hash; the other two do not.
 
-    Of a set in parts, `content_hash` and `rows_hash` are the digest of the declaration, which stays when the set grows;
-    `parts` have hashes of the rows drawn so far.
+    Of a set in instalments, `content_hash` and `rows_hash` are the digest of the declaration, which stays when the set
+    grows; `instalments` (on disk `parts`) have hashes of the rows drawn so far.
     """
 
+    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
     file = "itemset.json"
 
     suite: str
@@ -90,13 +91,13 @@ class ItemSetCard(Card):
     counts: dict[str, dict[str, int]]
     provenance: dict[str, Any] = Field(default_factory=dict)
     notes: list[str] = Field(default_factory=list)
-    declaration: PartsDeclaration | None = None
-    parts: tuple[ItemPart, ...] = ()
+    declaration: SetDeclaration | None = None
+    instalments: tuple[Instalment, ...] = Field(default=(), alias="parts")
 
     @property
-    def parts_left(self) -> int:
-        """The number of parts that are not drawn yet; 0 unless the set is in parts."""
-        return self.declaration.parts - len(self.parts) if self.declaration else 0
+    def instalments_left(self) -> int:
+        """The number of instalments that are not drawn yet; 0 unless the set is in instalments."""
+        return self.declaration.instalments - len(self.instalments) if self.declaration else 0
 
 
 BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
@@ -187,31 +188,31 @@ class ItemSet:
         return [item for item in self.items if item.task == task]
 
     @cached_property
-    def parts(self) -> tuple[tuple[Item, ...], ...]:
-        """The items by the part that they were drawn in, in the order of parts; one part if the set is not in parts."""
-        parts: list[list[Item]] = [[] for _ in range(max(1, len(self.card.parts)))]
+    def instalments(self) -> tuple[tuple[Item, ...], ...]:
+        """The items by the instalment that they were drawn in, in order; all items in one if the set has none."""
+        instalments: list[list[Item]] = [[] for _ in range(max(1, len(self.card.instalments)))]
         for item in self.items:
-            parts[part_of(item)].append(item)
-        return tuple(map(tuple, parts))
+            instalments[instalment_of(item)].append(item)
+        return tuple(map(tuple, instalments))
 
 
-PART = "part"
-"""The number of the part that an item was drawn in, in its provenance; the items of the first part have none."""
+INSTALMENT = "part"
+"""Entry of an item's provenance with the number of its instalment; the items of the first one have none."""
 
 
-def part_of(item: Item) -> int:
-    """The number of the part of its set that an item was drawn in, from 0."""
-    return int(item.provenance.get(PART, 0))
+def instalment_of(item: Item) -> int:
+    """The number of the instalment of its set that an item was drawn in, from 0."""
+    return int(item.provenance.get(INSTALMENT, 0))
 
 
 def items_file(root: Path, number: int = 0) -> Path:
-    """The file with the rows of a part of a set."""
+    """The file with the rows of an instalment of a set."""
     return root / (f"items-{number:03d}.parquet" if number else "items.parquet")
 
 
 def items_files(root: Path, card: ItemSetCard) -> list[Path]:
-    """The files with the rows of a set, in the order of its parts."""
-    return [items_file(root, number) for number in range(max(1, len(card.parts)))]
+    """The files with the rows of a set, in the order of its instalments."""
+    return [items_file(root, number) for number in range(max(1, len(card.instalments)))]
 
 
 def recipe_hash(suite: str, version: str, source: str, recipe: Mapping[str, Any]) -> str:
@@ -258,14 +259,14 @@ def write_itemset(
     return ItemSet(root, card, items, MediaFolder(root / "media"))
 
 
-def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemPart:
+def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, str]) -> Instalment:
     table = files.table_of(map(_cells, items), SCHEMA)
     rows_digest = ListDigest()
     for row in files.rows_of(table):
         rows_digest.add(row)
     files.write_table(path, table)
     decided = rows_hash(files.rows_of(table), image_recipes)
-    return ItemPart(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
+    return Instalment(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
 
 
 def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
@@ -278,39 +279,39 @@ def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
 
 
 def write_card(root: Path, card: ItemSetCard) -> None:
-    """Write `itemset.json`, last of all files of a set or of its next part."""
+    """Write `itemset.json`, last of all files of a set or of its next instalment."""
     files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
 
 
-def declared(items: ItemSet, declaration: PartsDeclaration) -> ItemSet:
-    """A new set as the first part of a set in parts."""
+def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
+    """A new set as the first instalment of a set in instalments."""
     card = items.card
-    recipe = {**card.recipe, "parts": declaration.parts}
+    recipe = {**card.recipe, "parts": declaration.instalments}
     name = digest([card.suite, card.version, card.source, recipe, declaration.model_dump(mode="json")])
-    first = ItemPart(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
+    first = Instalment(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
     update = {
         "recipe": recipe,
         "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
         "content_hash": name,
         "rows_hash": name,
         "declaration": declaration,
-        "parts": (first,),
+        "instalments": (first,),
     }
     changed = card.model_copy(update=update)
     write_card(items.root, changed)
     return replace(items, card=changed)
 
 
-def add_part(items: ItemSet, new_items: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemSet:
-    """The set with the items of its next part, whose media are already in its folder.
+def add_instalment(items: ItemSet, new_items: Sequence[Item], image_recipes: Mapping[str, str]) -> ItemSet:
+    """The set with the items of its next instalment, whose media are already in its folder.
 
     `image_recipes` are those of all images of the set. The card is written last: until then nothing has changed.
     """
     card, every = items.card, (*items.items, *map(rounded, new_items))
     _check_written(items.root, every)
-    hashes = _write_rows(items_file(items.root, len(card.parts)), every[len(items.items) :], image_recipes)
+    hashes = _write_rows(items_file(items.root, len(card.instalments)), every[len(items.items) :], image_recipes)
     write_image_recipes(items.root, every, image_recipes)
-    update = {"items": len(every), "counts": counts_of(every), "parts": (*card.parts, hashes)}
+    update = {"items": len(every), "counts": counts_of(every), "instalments": (*card.instalments, hashes)}
     changed = card.model_copy(update=update)
     write_card(items.root, changed)
     return ItemSet(items.root, changed, every, items.media, items.blind)
@@ -363,14 +364,15 @@ def read_itemset(
 ) -> ItemSet:
     """Read a set. Rows are checked against the content hash and, with `verify`, media files by `MediaFolder.verify`.
 
-    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; no part is returned.
+    Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; returns nothing then.
     """
     card = read_card(root)
     shared, known_media = dict[Any, Any](), dict[tuple[Any, ...], Media]()
     items: dict[str, Item] = {}
     locations = list[str]()
-    for part, content_hash in enumerate([part.content_hash for part in card.parts] or [card.content_hash]):
-        path = items_file(root, part)
+    hashes = [drawn.content_hash for drawn in card.instalments] or [card.content_hash]
+    for instalment, content_hash in enumerate(hashes):
+        path = items_file(root, instalment)
         table = files.read_table(path)
         _check_schema(path, table.schema)
         rows_digest = ListDigest()
@@ -381,8 +383,10 @@ def read_itemset(
                     f"{path} row {number}: {item.item_id!r:.80} is used twice, or has a different suite or version "
                     f"from the card; build the item set again"
                 )
-            if card.parts and part_of(item) != part:
-                raise SnellenError(f"{path} row {number}: {item.item_id!r:.80} is of another part; build the set again")
+            if card.instalments and instalment_of(item) != instalment:
+                raise SnellenError(
+                    f"{path} row {number}: {item.item_id!r:.80} is of another instalment; build the set again"
+                )
             items[item.item_id] = item
             locations.append(f"{path} row {number}")
             rows_digest.add(row)

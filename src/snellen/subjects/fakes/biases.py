@@ -49,7 +49,7 @@ def counting_to(limit: int) -> Bias:
     return bias
 
 
-def preferring(name: str) -> Bias:
+def preference_for(name: str) -> Bias:
     """A bias that takes the option shown under this name half of the time (`PREFERENCE`), right or not."""
 
     def bias(view: View, reply: str, rng: np.random.Generator) -> str:

@@ -15,7 +15,7 @@ from snellen.core.item import Item
 from snellen.core.storage.user_files import read_text
 from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.fakes.appearances import appearances_by_image, dimensions_of
-from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preferring, says_yes
+from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preference_for, says_yes
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, KnowsNames, Scripted, true_names
 
@@ -129,7 +129,7 @@ _MAKERS: dict[str, Callable[[str, Sequence[Item]], Subject]] = {
     "scripted": _scripted,
     "counts-to": _counting,
     "misses-image": _missing_image,
-    "prefers-option": lambda argument, items: _biased(f"prefers-option={argument}", items, preferring(argument)),
+    "prefers-option": lambda argument, items: _biased(f"prefers-option={argument}", items, preference_for(argument)),
     "says-yes": lambda argument, items: _biased("says-yes", items, says_yes),
     "threshold": _planted,
     "knows-names": lambda argument, items: KnowsNames(_card("knows-names"), true_names(items)),

@@ -12,7 +12,7 @@ from snellen.presentation.methods import OneByOne
 from snellen.suites.thresholds import prompts
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Measure
-from snellen.suites.thresholds.scoring import MOST_ITEMS, protocols, schedule
+from snellen.suites.thresholds.scoring import protocols, schedule
 
 AXES = (PROMPT, IMAGES)
 
@@ -42,7 +42,6 @@ def _task(measure: Measure) -> Task:
         split_by=("canvas",) * (len(measure.canvases) > 1),
         question_for_people=lambda view: measure.question_for_people,
         schedule=schedule,
-        most_items=MOST_ITEMS,
     )
 
 

@@ -40,7 +40,7 @@ LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "N
 class ClassImage:
     """One image of a class: its bytes, its record, and the deciding region in pixels.
 
-    `grey` is a small copy (`near_copies.thumbnail`); `turned` is true if its header (EXIF) rotates it. `original` is
+    `grey` is a small copy (`near_copies.thumbnail`); `is_rotated` is true if its header (EXIF) does that. `original` is
     the hash of the image of which it is a near copy, "" if it is none.
     """
 
@@ -50,7 +50,7 @@ class ClassImage:
     licence: str
     box: Box | None = None
     grey: bytes = field(default=b"", repr=False)
-    turned: bool = False
+    is_rotated: bool = False
     original: str = ""
 
 
@@ -143,7 +143,7 @@ class RecordContent(NamedTuple):
     size: tuple[int, int]
     box: Box | None
     grey: bytes
-    turned: bool
+    is_rotated: bool
 
 
 def _read_bytes(record: Sample) -> tuple[bytes, str] | None:
@@ -170,14 +170,14 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
                 return "the image is larger than 64 million pixels; shrink it first"
             image.draft("L", (64, 64))  # decodes a JPEG at an eighth of its size, enough to detect truncation
             image.load()
-            grey, turned = thumbnail(image), is_turned(image)
+            grey, is_rotated = thumbnail(image), is_turned(image)
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return "the image cannot be read"
     try:
         box = record.annotations[0].find_box()
     except SnellenError:
         return "the mask cannot be read"
-    return RecordContent(raw, format, size, None if box is None else _within(box, size), grey, turned)
+    return RecordContent(raw, format, size, None if box is None else _within(box, size), grey, is_rotated)
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
@@ -234,7 +234,7 @@ def _keep_readable(
         else:
             stored = media.add(content.raw, "image", content.format, content.size)
             images[id(record)] = ClassImage(
-                stored, record.source, record.record_id, record.licence, content.box, content.grey, content.turned
+                stored, record.source, record.record_id, record.licence, content.box, content.grey, content.is_rotated
             )
     return images
 

@@ -192,12 +192,12 @@ def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: li
 
 def _turned_notes(tasks: Sequence[ConceptTask]) -> list[str]:
     every = [image for task in tasks for concept in task.classes for image in concept.images]
-    turned = [image.record for image in every if image.turned]
-    if not turned:
+    rotated = [image.record for image in every if image.is_rotated]
+    if not rotated:
         return []
     return [
-        f"{len(turned)} of {len(every)} images are rotated by their header (EXIF), which some models ignore; save them "
-        f"upright: {listed(turned)}"
+        f"{len(rotated)} of {len(every)} images are rotated by their header (EXIF), which some models ignore; save "
+        f"them upright: {listed(rotated)}"
     ]
 
 

@@ -24,7 +24,7 @@ def is_wide(table: pd.DataFrame) -> bool:
     return len(table.columns) > ROOM and len(table) + 1 < len(table.columns)
 
 
-def turned(table: pd.DataFrame) -> pd.DataFrame:
+def transpose(table: pd.DataFrame) -> pd.DataFrame:
     """The table transposed: the cells of the first column become heads. Repeated heads are numbered."""
     heads = [str(cell) for cell in table.iloc[:, 0]]
     names = [f"{head} ({heads[:n].count(head) + 1})" if head in heads[:n] else head for n, head in enumerate(heads)]
@@ -35,7 +35,7 @@ def turned(table: pd.DataFrame) -> pd.DataFrame:
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
     """The table, transposed if it is wide."""
-    return turned(table) if is_wide(table) else table
+    return transpose(table) if is_wide(table) else table
 
 
 def parts_of(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
