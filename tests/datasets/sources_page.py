@@ -26,12 +26,12 @@ def tables() -> Mapping[str, list[str]]:
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
         INDUSTRY: [
-            _row(card.name, row.industry, row.level, _licence(card), card.layout, _origin(card))
+            _row(card.name, row.industry, row.level, card.licence.replace(UNKNOWN, "–"), card.layout, _origin(card))
             for card in cards
             if (row := ROW_OF_DATASET.get(card.name))
         ],
         TASKS: [
-            _row(card.name, ", ".join(tasks), _licence(card), card.layout, _origin(card))
+            _row(card.name, ", ".join(tasks), card.licence.replace(UNKNOWN, "–"), card.layout, _origin(card))
             for card in cards
             if (tasks := TASKS_OF_DATASET.get(card.name))
         ],
@@ -55,10 +55,6 @@ def rewritten(path: Path) -> str:
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
-
-
-def _licence(card: DatasetCard) -> str:
-    return "–" if card.licence == UNKNOWN else card.licence
 
 
 def _origin(card: DatasetCard) -> str:
