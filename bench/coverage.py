@@ -24,7 +24,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "measurements" / "intervals.md"
 START, END = "<!-- bench/coverage.py writes from here", "<!-- to here -->"
 DRAWS = {"error": 2000, "median error": 2000, "partial credit": 2000, "rank of six": 1000}
 USUAL_DRAWS = 4000
-HEAD = "| quantity | clusters | sizes | cells | mean | least | shown | width |\n|---|---|---|---|---|---|---|---|"
+SIZES = {"even": SHAPES[:2], "1 to 30": SHAPES[2:3], "one half": SHAPES[3:]}
+HEAD = f"| quantity | clusters | {' | '.join(SIZES)} |\n|---|---|---|---|---|"
 
 
 def cells_of(family: str, quick: bool) -> Iterator[tuple[int, str, Cell]]:
@@ -37,20 +38,24 @@ def cells_of(family: str, quick: bool) -> Iterator[tuple[int, str, Cell]]:
 
 
 def rows(family: str, cells: list[tuple[int, str, Cell]]) -> Iterator[str]:
-    """Table rows: even sizes (single units and five each) beside uneven ones."""
+    """Table rows by number of clusters: even sizes (single units and five each) beside uneven ones."""
     for count in COUNTS:
-        for label, shapes in (("even", SHAPES[:2]), ("1 to 30", SHAPES[2:3]), ("one half", SHAPES[3:])):
-            own = [cell for clusters, shape, cell in cells if clusters == count and shape in shapes]
-            shown = [cell for cell in own if cell.finite > 0]
-            share = 100 * float(np.mean([cell.finite for cell in own]))
-            if not shown:
-                yield f"| {family} | {count} | {label} | {len(own)} | | | 0 % | |"
-                continue
-            covered, widths = [cell.covered for cell in shown], [cell.width for cell in shown]
-            yield (
-                f"| {family} | {count} | {label} | {len(own)} | {np.mean(covered):.3f} | {min(covered):.3f} | "
-                f"{share:.0f} % | {np.mean(widths):.2f} |"
-            )
+        entries = [
+            entry([cell for clusters, shape, cell in cells if clusters == count and shape in shapes])
+            for shapes in SIZES.values()
+        ]
+        yield f"| {family} | {count} | {' | '.join(entries)} |"
+
+
+def entry(cells: list[Cell]) -> str:
+    """Mean and least coverage and mean width, and the share of samples with an interval unless all have one."""
+    shown = [cell for cell in cells if cell.finite > 0]
+    if not shown:
+        return "–"
+    covered, widths = [cell.covered for cell in shown], [cell.width for cell in shown]
+    share = f"{100 * float(np.mean([cell.finite for cell in cells])):.0f} %"
+    remark = "" if share == "100 %" else f" ({share})"
+    return f"{np.mean(covered):.3f}, {min(covered):.3f}, {np.mean(widths):.2f}{remark}"
 
 
 def main() -> None:

@@ -23,17 +23,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
     samples = SAMPLES // (10 if parser.parse_args().quick else 1)
+    abilities = {**dict(zip(ABILITIES, ABILITIES, strict=True)), "": "unbounded error"}
     print(
-        "| participants | items per participant | answers | coverage | width | shown |\n|---|---|---|---|---|---|",
-        flush=True,
+        f"| participants | items per participant | {' | '.join(abilities.values())} |\n{'|---' * (2 + len(abilities))}|"
     )
     for people in PEOPLE:
         for form in FORMS:
-            for ability in (*ABILITIES, ""):
+            entries = []
+            for ability in abilities:
                 rng = stream("bench", "crossed", people, form, ability)
-                covered, width, told = coverage(Panel(people, ITEMS, form, ability), samples, rng)
-                name = ability or "unbounded error"
-                print(f"| {people} | {form} | {name} | {covered:.3f} | {width:.2f} | {100 * told:.0f} % |", flush=True)
+                covered, width, shown = coverage(Panel(people, ITEMS, form, ability), samples, rng)
+                share = f"{100 * shown:.0f} %"
+                entries.append(f"{covered:.3f}, {width:.2f}" + ("" if share == "100 %" else f" ({share})"))
+            print(f"| {people} | {form} | {' | '.join(entries)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snellen.datasets import DATASETS
 from snellen.datasets.dataset import DatasetCard
+from snellen.datasets.declarations import UNKNOWN
 from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
@@ -25,12 +26,12 @@ def tables() -> Mapping[str, list[str]]:
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
         INDUSTRY: [
-            _row(card.name, row.industry, row.level, card.licence, card.layout, _origin(card))
+            _row(card.name, row.industry, row.level, card.licence.replace(UNKNOWN, "–"), card.layout, _origin(card))
             for card in cards
             if (row := ROW_OF_DATASET.get(card.name))
         ],
         TASKS: [
-            _row(card.name, ", ".join(tasks), card.licence, card.layout, _origin(card))
+            _row(card.name, ", ".join(tasks), card.licence.replace(UNKNOWN, "–"), card.layout, _origin(card))
             for card in cards
             if (tasks := TASKS_OF_DATASET.get(card.name))
         ],
@@ -62,7 +63,7 @@ def _origin(card: DatasetCard) -> str:
 
 def _evidence(card: DatasetCard) -> Iterator[str]:
     for entry in card.evidence:
-        yield f"{entry.kind} [{entry.publisher}]({entry.url}): {entry.statement}"
+        yield f"{entry.kind} [{entry.publisher}]({entry.url})"
 
 
 if __name__ == "__main__":
