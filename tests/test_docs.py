@@ -22,7 +22,7 @@ PAGES = [
     *sorted((ROOT / "design").glob("*.md")),
 ]
 FIELDS = {
-    "itemset.json": set(ItemSetCard.model_fields),
+    "itemset.json": {field.alias or name for name, field in ItemSetCard.model_fields.items()},
     "items.parquet": set(SCHEMA.names),
     "Media": set(Media.__dataclass_fields__) - {"from_stored", "origin"},  # of shown images only
     "run.json": set(RunCard.model_fields) | set(ArmCard.model_fields),
