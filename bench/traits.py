@@ -27,8 +27,9 @@ from snellen.analysis.rankings import interval
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import is_itemset, read_itemset
 from snellen.core.suite import BuildOptions
+from snellen.exam.examination import Examination
 from snellen.exam.items import build
-from snellen.exam.run import Examination, run
+from snellen.exam.run import run
 from snellen.suites import SUITES
 
 # `probe` is left out, since it answers these tasks as `auto` does.

@@ -20,9 +20,9 @@ if typing.TYPE_CHECKING:
     from snellen.exam.checkpoints import checkpoint_exam as checkpoint_exam
     from snellen.exam.checkpoints import exam_callback as exam_callback
     from snellen.exam.compare import compare as compare
+    from snellen.exam.examination import Examination as Examination
     from snellen.exam.examine import aexamine as aexamine
     from snellen.exam.examine import examine as examine
-    from snellen.exam.run import Examination as Examination
     from snellen.exam.sight import sight as sight
     from snellen.subjects.encoders.from_function import encoder as encoder
 
@@ -37,7 +37,7 @@ __all__ = [
 _lazy_name = lazy_names(
     __name__,
     {
-        "Examination": "snellen.exam.run",
+        "Examination": "snellen.exam.examination",
         "SnellenError": "snellen.core.errors",
         "aexamine": "snellen.exam.examine",
         "build": "snellen.exam.build",

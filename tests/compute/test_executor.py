@@ -128,17 +128,17 @@ def test_workers_give_the_same_run_as_this_process(
     chosen = replace(items, items=tuple(item for item in items.items if item.task in ("texture", "ocr")))
     subjects = ["fake:chance", "encoder:colour-histogram"]
     ask = partial(run, chosen, subjects, conditions=["vanilla", "images=grey"], show_progress=False)
-    ask(root=tmp_path / "here")
+    ask(tmp_path / "here")
     cluster = Backwards()
     monkeypatch.setattr("snellen.compute.executor._clusters", [cluster])
-    ask(root=tmp_path / "there")
+    ask(tmp_path / "there")
     local, remote = record(tmp_path / "here"), record(tmp_path / "there")
     assert local[0] == remote[0]
     pd.testing.assert_frame_equal(local[1], remote[1])
     assert local[2] == remote[2]
     assert len(set(cluster.names)) == len(cluster.names) == 2
     (tmp_path / "there" / "stamp.json").unlink(missing_ok=True)
-    ask(root=tmp_path / "there")  # recorded items are not asked again
+    ask(tmp_path / "there")  # recorded items are not asked again
     assert record(tmp_path / "there")[0] == remote[0]
     sent = [pd.read_parquet(tmp_path / name / "sent.parquet").sort_values("digest") for name in ("here", "there")]
     assert sent[0].to_dict("records") == sent[1].to_dict("records")

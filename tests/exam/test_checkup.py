@@ -15,7 +15,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.suite import BuildOptions
 from snellen.exam import checkup
-from snellen.exam.run import open_examination, run
+from snellen.exam.examination import open_examination
+from snellen.exam.run import run
 
 
 def test_sets_and_runs_of_another_checkup_are_moved_aside(

@@ -26,6 +26,7 @@ from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import BuildOptions, Trial
 from snellen.exam.compare import compare
+from snellen.exam.examination import Examination
 from snellen.exam.instalments import (
     DRAWING,
     declare,
@@ -35,7 +36,7 @@ from snellen.exam.instalments import (
     instalments_ahead,
 )
 from snellen.exam.items import build
-from snellen.exam.run import Examination, run
+from snellen.exam.run import run
 from snellen.interop.huggingface import from_datasets, to_datasets
 from snellen.runs.deciding import batches
 from snellen.runs.plan import Arm, Plan
@@ -192,7 +193,7 @@ def test_a_set_in_instalments_survives_the_way_to_datasets_and_back(three_instal
 
 
 def decided(items: ItemSet, root: Path, *subjects: str, **how: object) -> Examination:
-    return run(items, subjects, root, decide="none", show_progress=False, **how)  # type: ignore[arg-type]
+    return run(items, subjects, root, until_decided=True, show_progress=False, **how)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")

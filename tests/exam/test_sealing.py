@@ -32,7 +32,8 @@ from snellen.core.storage.run_digest import write_digest
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.seal import Seal, commitment_of, read_seal, write_secret
 from snellen.core.suite import BuildOptions
-from snellen.exam.run import rescore, run
+from snellen.exam.rescoring import rescore
+from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
 from snellen.exam.verification import check_rows, check_seal
 from snellen.runs.replay import replay

@@ -16,7 +16,8 @@ from snellen.core.storage.itemset import ItemSet, read_itemset, write_blind, wri
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
-from snellen.exam.run import recover, run
+from snellen.exam.rescoring import recover
+from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.runs.blind import blind_card
 from snellen.suites import SUITES

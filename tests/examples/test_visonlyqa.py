@@ -17,7 +17,8 @@ from examples.visonlyqa.published import published_scores, read_published, readi
 from examples.visonlyqa.tables import PROMPTS, printed_accuracies, questions, replies, write_tables
 from snellen.core.item import ReplySpec
 from snellen.core.suite import BuildOptions
-from snellen.exam.run import Examination, run
+from snellen.exam.examination import Examination
+from snellen.exam.run import run
 from snellen.suites import SUITES
 
 CLONE = os.environ.get("VISONLYQA", "")

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from snellen.exam.run import Examination, run
+from snellen.exam.examination import Examination
+from snellen.exam.run import run
 from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.inspect_import import log_recordings
 from snellen.interop.questions import ModelQuestion, Selection

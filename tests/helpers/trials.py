@@ -150,7 +150,7 @@ def viewed_files(root: Path, trial: Path) -> Life:
     def act() -> int:
         from snellen.cli.faults import one_line_errors
         from snellen.core.errors import SnellenError
-        from snellen.exam.run import recover
+        from snellen.exam.rescoring import recover
         from snellen.reports.loading import load_run
         from snellen.runs.gate import open_items
 

@@ -18,8 +18,8 @@ import pytest
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
-from snellen.exam.run import Examination
 from snellen.interop.exporting import export
 from snellen.interop.formats import plain_name
 from snellen.interop.inspect_folder import write_inspect_folder

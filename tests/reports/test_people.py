@@ -171,7 +171,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_only(
 
 
 def test_a_run_of_people_can_be_printed_before_its_report_exists(sets_folder: Path, tmp_path: Path) -> None:
-    from snellen.exam.run import Examination
+    from snellen.exam.examination import Examination
 
     items, suite = small_set("combo", sets_folder), with_task(SUITES.get("combo"), "pattern-perception")
     root = ask_people(tmp_path / "run", items, suite, fakes("X", ["oracle", "chance"], items))

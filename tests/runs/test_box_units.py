@@ -18,7 +18,9 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, SubjectCard
-from snellen.exam.run import Examination, open_examination, rescore, run, score_boxes_in
+from snellen.exam.examination import Examination, open_examination
+from snellen.exam.rescoring import rescore, score_boxes_in
+from snellen.exam.run import run
 from snellen.runs.box_units import FILE, in_own_units, read_box_units
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set

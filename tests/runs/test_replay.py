@@ -19,7 +19,9 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
-from snellen.exam.run import open_examination, recover, run
+from snellen.exam.examination import open_examination
+from snellen.exam.rescoring import recover
+from snellen.exam.run import run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Plan
 from snellen.runs.replay import is_behind, replay

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import snellen.exam.run
+import snellen.exam.session
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
@@ -20,7 +21,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.curation.steps import copy_media
-from snellen.exam.run import Examination, rescore
+from snellen.exam.examination import Examination
+from snellen.exam.rescoring import rescore
 from snellen.runs import stamp
 from snellen.runs.ask import ask
 from snellen.runs.gate import open_run_items
@@ -62,7 +64,7 @@ def askings(work: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         roots.append(root)
         return ask(root, plan, card)
 
-    monkeypatch.setattr(snellen.exam.run, "ask", note)
+    monkeypatch.setattr(snellen.exam.session, "ask", note)
     return roots
 
 

@@ -16,7 +16,8 @@ from snellen.core.storage.runfolder import read_responses
 from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.judge import judge
-from snellen.exam.run import rescore, run
+from snellen.exam.rescoring import rescore
+from snellen.exam.run import run
 from snellen.reports import load_run
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import FOLDER, judgement_items

@@ -15,8 +15,9 @@ import pytest
 from snellen.core.condition import Axis
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.runfolder import read_run_card
+from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
-from snellen.exam.run import Examination, run
+from snellen.exam.run import run
 from snellen.reports import write_report
 from snellen.subjects.recorded import recorded
 from snellen.subjects.registry import make_subject, subjects_of

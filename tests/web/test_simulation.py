@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.suite import BuildOptions
-from snellen.exam.run import Examination
+from snellen.exam.examination import Examination
 from snellen.reports.loading import load_run
 from snellen.runs.score import read_scores
 from snellen.suites import SUITES

@@ -4,6 +4,7 @@ There is no `from __future__ import annotations`, since Typer would evaluate eac
 """
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -11,8 +12,8 @@ from typing import Annotated
 import typer
 
 from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
+from snellen.cli.derived import with_options
 from snellen.cli.options import (
-    VANILLA,
     Executor,
     FormerDecide,
     Full,
@@ -24,7 +25,6 @@ from snellen.cli.options import (
     Renderer,
     Seed,
     Subjects,
-    UntilDecided,
     Workers,
     cores,
     is_until_decided,
@@ -35,6 +35,7 @@ from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
+from snellen.runs.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
@@ -309,42 +310,24 @@ def show(
 
 
 @app.command()
+@with_options(RunOptions)
 def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
-    condition: Annotated[
-        list[str], typer.Option(help="Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.")
-    ] = VANILLA,
-    limit: Annotated[int | None, typer.Option(min=1, help="Use only the first N test items per task.")] = None,
-    repeats: Annotated[int, typer.Option(min=1)] = 1,
-    inputs: Inputs = [],  # noqa: B006  # typer copies it
-    budget: Annotated[
-        float | None,
-        typer.Option(
-            help="Maximum cost of this run folder; stop before it is exceeded (needs ?price_in=…&price_out=…)."
-        ),
-    ] = None,
-    keep_going: Annotated[
-        bool, typer.Option("--keep-going", help="Continue even if more than half of a subject's calls fail.")
-    ] = False,
-    until_decided: UntilDecided = False,
+    options: RunOptions,
     decide: FormerDecide = "",
-    max_items: MaxItems = 240,
-    seed: Seed = 0,
     out: Annotated[str | None, typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
-    from snellen.cli.asking import RunOptions
     from snellen.cli.asking import run as do
     from snellen.compute import executing
     from snellen.remote import is_url
 
-    tables, is_until = named_paths("--input", inputs), is_until_decided(decide) or until_decided
-    options = RunOptions(condition, limit, repeats, tables, budget, keep_going, seed, as_json, is_until, max_items)
+    options = replace(options, until_decided=is_until_decided(decide) or options.until_decided)
     with executing(executor, [Path(out)] if out and not is_url(out) else ()):
-        do(itemset, subject, out, options)
+        do(itemset, subject, out, options, as_json)
 
 
 @app.command()
@@ -359,7 +342,7 @@ def score(
     ] = "",
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
-    from snellen.exam.run import recover, rescore, score_boxes_in
+    from snellen.exam.rescoring import recover, rescore, score_boxes_in
     from snellen.remote import address_of, record_folder
     from snellen.runs.gate import open_run_items
     from snellen.runs.score import score_path
@@ -418,7 +401,7 @@ def report(
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
-    from snellen.exam.run import recover
+    from snellen.exam.rescoring import recover
     from snellen.remote import address_of, fetched, published
     from snellen.reports import write_report
     from snellen.reports.rows import plain_rows
@@ -500,7 +483,7 @@ def diff(
             "chat:openai/gpt-4o, which is asked until that is decided."
         ),
     ] = None,
-    max_items: MaxItems = 240,
+    max_items: MaxItems = MAX_ITEMS,
     run: Annotated[Path | None, typer.Option(help="Folder of the run of a subject asked with --decide.")] = None,
     out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
     as_json: Json = False,

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from snellen.cli.options import cores
 from snellen.cli.output import console, print_json, stopped_fields
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.subject import is_recorded
@@ -21,26 +19,10 @@ from snellen.remote import address_of, record_folder, with_urls
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
-    from snellen.core.subject import Subject
-    from snellen.runs.preflight import Preflight
+    from snellen.exam.session import Session
+    from snellen.runs.options import RunOptions
     from snellen.runs.preview import Estimate
     from snellen.runs.stopping import BudgetSpent
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """Options of `snellen run`."""
-
-    conditions: Sequence[str]
-    limit: int | None
-    repeats: int
-    inputs: Mapping[str, Path]
-    budget: float | None
-    keep_going: bool
-    seed: int
-    as_json: bool
-    until_decided: bool = False
-    max_items: int = 240
 
 
 def name_services(subjects: Sequence[str]) -> bool:
@@ -63,30 +45,22 @@ def name_services(subjects: Sequence[str]) -> bool:
     return True
 
 
-def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions) -> None:
+def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions, as_json: bool) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
     is_named = name_services(subjects)
-    from snellen.runs.generated_sets import suite_of_items
+    from snellen.exam.session import AskingOptions, sessions
     from snellen.suites import SUITES
 
     suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
+    hooks = {"show_progress": not as_json, "announce": None if as_json else announce}
+    asking = AskingOptions(**{**vars(options), **hooks})
     with ExitStack() as stack:
-        roots = dict[str, Path]()
-        if out:
-            several = len(itemsets) > 1
-            addresses = {
-                name: f"{out.rstrip('/')}/{suite_of_items(name).name}" if several else out for name in itemsets
-            }
-            if len(set(addresses.values())) < len(addresses):
-                raise SnellenError(
-                    f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
-                )
-            roots = {name: stack.enter_context(record_folder(address)) for name, address in addresses.items()}
+        roots = {name: stack.enter_context(record_folder(url)) for name, url in _addresses(itemsets, out).items()}
         if suites and not is_named:
             print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
-        summaries, stop = _ask(itemsets, subjects, roots, options)
+        summaries, stop = _ask(sessions(itemsets, subjects, asking, roots), as_json)
         digests = _digests(summaries) if stop is None else {}
-    if options.as_json:
+    if as_json:
         for summary_of_run in summaries:
             print_if_old(summary_of_run)
         runs = [_as_json(summary_of_run) | {"digest": digests.get(summary_of_run.root)} for summary_of_run in summaries]
@@ -101,64 +75,42 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
     finish(summaries)
 
 
-def _ask(
-    itemsets: Sequence[str], subjects: Sequence[str], roots: Mapping[str, Path], options: RunOptions
-) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
-    """A summary per item set until the run was stopped, and the cause. `roots` are the run folders of --out."""
+def _addresses(itemsets: Sequence[str], out: str | None) -> dict[str, str]:
+    """The run folder of each set that --out gives: itself, or a folder in it per suite if there are several sets."""
+    from snellen.runs.generated_sets import suite_of_items
+
+    if not out:
+        return {}
+    several = len(itemsets) > 1
+    addresses = {name: f"{out.rstrip('/')}/{suite_of_items(name).name}" if several else out for name in itemsets}
+    if len(set(addresses.values())) < len(addresses):
+        raise SnellenError(
+            f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
+        )
+    return addresses
+
+
+def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
+    """A summary per session until one was stopped, and the cause."""
     from snellen.cli.finished import finished_summary, summary
     from snellen.core.storage.runfolder import has_tables
+    from snellen.exam.examination import open_examination
+    from snellen.exam.session import check
     from snellen.runs.score import score_paths
     from snellen.runs.stopping import BudgetSpent
 
-    with_table, limit, conditions = not options.as_json, options.limit, options.conditions
-    summarised = partial(summary, with_table=with_table, with_rows=options.as_json)
-    how: dict[str, Any] = {"conditions": conditions, "repeats": options.repeats, "seed": options.seed, "limit": limit}
-    how |= {"decide": "none", "max_items": options.max_items} if options.until_decided else {}
-    finished = {
-        name: finished_summary(name, subjects, roots.get(name), with_table=with_table, inputs=options.inputs, **how)
-        for name in itemsets
-    }
-    if unfinished := [name for name in itemsets if finished[name] is None]:
-        from snellen.exam.items import find_items
-        from snellen.exam.run import open_examination, run_folder
-        from snellen.exam.run import run as do
-
-        ready, preflight = _prepare(unfinished, subjects, roots, options)
+    summarised = partial(summary, with_table=not as_json, with_rows=as_json)
+    finished = [finished_summary(session, with_table=not as_json) for session in sessions]
+    check([session for session, old in zip(sessions, finished, strict=True) if old is None])
     summaries = list["RunSummary"]()
-    for name in itemsets:
-        if (finished_run := finished[name]) is not None:
-            summaries.append(finished_run)
-            continue
-        items = find_items(name, limit=limit, workers=cores(None), show_progress=with_table)
-        root = roots.get(name) or run_folder(items, subjects, conditions)
+    for session, old in zip(sessions, finished, strict=True):
         try:
-            examination = do(
-                items, ready, root, **how, budget=options.budget, keep_going=options.keep_going, inputs=options.inputs,
-                show_progress=with_table, announce=announce if with_table else None, preflight=preflight,
-            )  # fmt: skip
+            summaries.append(old or summarised(session.examine()))
         except (BudgetSpent, Interrupted) as stop:
-            if has_tables(root) and score_paths(root):  # a signal may come before the first scores
-                summaries.append(summarised(open_examination(root)))
+            if has_tables(session.root) and score_paths(session.root):  # a signal may come before the first scores
+                summaries.append(summarised(open_examination(session.root)))
             return summaries, stop
-        summaries.append(summarised(examination))
     return summaries, None
-
-
-def _prepare(
-    itemsets: Sequence[str], subjects: Sequence[str], roots: Mapping[str, Path], options: RunOptions
-) -> tuple[list[str | Subject], Preflight]:
-    """Check everything before asking; the subjects and first questions. `roots` are the run folders of --out."""
-    from snellen.core.storage.runfolder import refuse_other_run
-    from snellen.exam.run import prepare
-    from snellen.runs.generated_sets import suite_of_items
-    from snellen.runs.preflight import make_subjects, refuse_unpriced
-
-    ready = make_subjects(subjects)  # report a missing key before suites and items are read
-    refuse_unpriced(ready, options.budget)
-    suites = {name: suite_of_items(name).name for name in itemsets}
-    for name in set(itemsets) & set(roots):
-        refuse_other_run(roots[name], limit=options.limit, suite=suites[name], seed=options.seed)
-    return prepare(ready, itemsets, options.conditions, limit=options.limit, keep_going=options.keep_going)
 
 
 def _as_json(summary: RunSummary) -> dict[str, Any]:

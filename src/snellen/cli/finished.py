@@ -6,19 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import read_card
-from snellen.core.storage.runfolder import cost_by_subject, default_folder
+from snellen.core.storage.runfolder import cost_by_subject
+from snellen.exam.examination import Examination, open_examination
+from snellen.exam.session import Session
 from snellen.reports.task_tables import TaskTables
-from snellen.runs.generated_sets import itemset_folder
-from snellen.runs.stamp import add_table, has_table, read_stamp, run_key
-from snellen.subjects.registry import subjects_of
-from snellen.suites import SUITES
-
-if TYPE_CHECKING:
-    from snellen.exam.run import Examination
+from snellen.runs.stamp import add_table, has_table
 
 
 @dataclass(frozen=True)
@@ -82,35 +76,16 @@ def _rows(examination: Examination) -> list[dict[str, Any]]:
     return plain_rows(examination.all_results()) if examination.responses else []
 
 
-def finished_summary(
-    itemset: str,
-    subjects: Sequence[str],
-    folder: Path | None,
-    *,
-    with_table: bool,
-    conditions: Sequence[str],
-    inputs: Mapping[str, Path],
-    **options: Any,
-) -> RunSummary | None:
+def finished_summary(session: Session, *, with_table: bool) -> RunSummary | None:
     """The summary of a run that is already finished; None if there is work left.
 
-    `folder` is the one given by --out. Neither items nor responses are read: their digests are compared with the stamp.
+    Neither items nor responses are read: their digests are compared with the stamp.
     """
-    root = itemset_folder(itemset, options["limit"])
-    try:
-        card = read_card(root)
-    except SnellenError:  # nothing there, or damaged: found when it is opened
+    stamp = session.stamp()
+    if stamp is None or (with_table and not has_table(session.root, stamp)):
         return None
-    run = folder or default_folder(card, subjects, conditions)
-    if not run.is_dir() or not SUITES.is_packaged(card.suite):
-        return None
-    examined = [subject for spec in subjects for subject in subjects_of(spec)]
-    stamp = read_stamp(run, run_key(root, examined, inputs, conditions=list(conditions), **options))
-    if stamp is None or (with_table and not has_table(run, stamp)):
-        return None
-    old = RunSummary(run, stamp.responses, declines=stamp.declines, is_old=True, cost=cost_by_subject(run))
+    cost = cost_by_subject(session.root)
+    old = RunSummary(session.root, stamp.responses, declines=stamp.declines, is_old=True, cost=cost)
     if not with_table:
-        from snellen.exam.run import open_examination
-
-        return replace(old, rows=_rows(open_examination(run)))
+        return replace(old, rows=_rows(open_examination(session.root)))
     return replace(old, table=TaskTables(stamp.subjects, stamp.columns, stamp.note, stamp.warning))

@@ -1,14 +1,11 @@
 """Options shared by several commands."""
 
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-
-VANILLA = ["vanilla"]
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Seed = Annotated[int, typer.Option(help="Random seed.")]
@@ -24,10 +21,6 @@ Inputs = Annotated[
     list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
 ]
 TrainingItems = Annotated[str, typer.Option("--items", help="Item set with training items, or a suite.")]
-UntilDecided = Annotated[
-    bool,
-    typer.Option("--until-decided", help="Ask each task only until it is decided whether it gets beyond guessing."),
-]
 FormerDecide = Annotated[str, typer.Option("--decide", hidden=True)]
 MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --until-decided.")]
 Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
@@ -40,7 +33,9 @@ Executor = Annotated[
 
 def cores(workers: int | None) -> int:
     """The number of workers, by default one per core available to this process."""
-    return workers or len(os.sched_getaffinity(0))
+    from snellen.compute import cores as available
+
+    return workers or available()
 
 
 def is_until_decided(former: str) -> bool:

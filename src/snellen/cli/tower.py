@@ -14,7 +14,7 @@ from snellen.cli.output import console as new_console
 if TYPE_CHECKING:
     import pandas as pd
 
-    from snellen.exam.run import Examination
+    from snellen.exam.examination import Examination
     from snellen.subjects.heads.files import TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
     from snellen.towers.sweep import Sweep, Tiers

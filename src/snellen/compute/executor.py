@@ -49,6 +49,11 @@ ENVIRONMENT = ("DRJIT_LIBLLVM_PATH", "HF_", "TRANSFORMERS_")
 _clusters: list[RayCluster] = []
 
 
+def cores() -> int:
+    """The number of cores available to this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def cluster() -> RayCluster | None:
     """The current cluster; None for this machine."""
     return _clusters[-1] if _clusters else None
@@ -162,8 +167,7 @@ class RayCluster:
             except ConnectionError:
                 if address:
                     raise
-                cores = self.workers or len(os.sched_getaffinity(0))
-                self.ray.init(address="local", num_cpus=cores, include_dashboard=False, **how)
+                self.ray.init(address="local", num_cpus=self.workers or cores(), include_dashboard=False, **how)
         except (OSError, RuntimeError, ValueError) as error:
             location = f"the cluster at RAY_ADDRESS={address}" if address else "a Ray cluster on this machine"
             raise SnellenError(

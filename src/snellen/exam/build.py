@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from snellen.compute import cores
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import BuildOptions
@@ -53,7 +53,7 @@ def build(
     try:
         build_options = BuildOptions(
             Path(out), n=n, seed=seed, tasks=tuple(tasks), renderer=renderer, quality=quality, size=size,
-            show_progress=show_progress, **{"workers": os.cpu_count() or 1, **options},
+            show_progress=show_progress, **{"workers": cores(), **options},
         )  # fmt: skip
     except TypeError as error:
         raise SnellenError(f"build: {error}; see snellen.core.suite.BuildOptions") from error

@@ -23,9 +23,11 @@ from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
 from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
+from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_in_background
 from snellen.exam.items import build
-from snellen.exam.run import Examination, run, undecided
+from snellen.exam.run import run
+from snellen.exam.session import undecided
 from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
@@ -158,7 +160,7 @@ def checkup(
                 items,
                 examined,
                 battery.run_root,
-                decide="none",
+                until_decided=True,
                 max_items=MAX_ITEMS,
                 max_instalments=INSTALMENTS[battery.suite][1] if battery.suite in INSTALMENTS else None,
                 show_progress=show_progress,
@@ -230,7 +232,7 @@ def _grow(
             items,
             subjects,
             by_suite[name].run_root,
-            decide="none",
+            until_decided=True,
             max_items=MAX_ITEMS,
             max_instalments=before + (count if name in measured else 1),
             show_progress=show_progress,

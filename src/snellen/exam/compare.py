@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.analysis.changes import Changes, changes
-from snellen.analysis.deciding import MAX_ITEMS
 from snellen.analysis.drops import Drop, drops
 from snellen.analysis.run_view import arm_name, units_by_condition
 from snellen.analysis.section import Run
@@ -14,10 +13,13 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import same_items
 from snellen.core.subject import is_simulated
-from snellen.exam.run import Examination, recover, run, run_folder
+from snellen.exam.examination import Examination
+from snellen.exam.rescoring import recover
+from snellen.exam.run import run, run_folder
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run, of_subject
 from snellen.runs.deciding import DropDecider
+from snellen.runs.options import MAX_ITEMS
 
 
 def compare(
@@ -95,7 +97,7 @@ def _asked_until_decided(
     rule = DropDecider(former.items, earlier, margin, max_items)
     run(
         former.items, [subject], root, conditions=conditions, seed=former.card.seed, limit=former.card.limit,
-        decide="drop", max_items=max_items, drop=rule, show_progress=show_progress,
+        max_items=max_items, drop=rule, show_progress=show_progress,
     )  # fmt: skip
     return run_of_subject(str(root))
 

@@ -8,18 +8,18 @@ import inspect
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.analysis.deciding import MAX_ITEMS
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import refuse_other_run
 from snellen.core.subject import Subject
-from snellen.exam.items import find_items
-from snellen.exam.run import Examination, prepare, run, run_folder
-from snellen.remote import is_url, record_folder
-from snellen.runs.generated_sets import suite_of_items
+from snellen.exam.examination import Examination
+from snellen.exam.session import AskingOptions, check, sessions
+from snellen.remote import address_of, record_folder
+from snellen.runs.options import MAX_ITEMS
 
 if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction
@@ -62,50 +62,42 @@ def examine(
     >>> examine(lambda parts: "A", "combo").report()  # doctest: +SKIP
 
     """
-    try:
-        until = {"decide": "none" if until_decided else "", "max_items": max_items}
-        return _examine(subject, itemset, condition, out, limit, show_progress, after_call, until)
-    except SnellenError as error:
-        raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
-
-
-def _examine(
-    subject: Any,
-    itemset: str | Path,
-    condition: str,
-    out: str | Path | None,
-    limit: int | None,
-    show_progress: bool,
-    after_call: Callable[[], None],
-    until: Mapping[str, Any],
-) -> Examination:
-    from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
-    from snellen.subjects.from_callable import wrap
-
-    given: list[Any] = list(subject) if isinstance(subject, list | tuple) else [subject]
-    examined: list[Any] = [wrap(one) if _is_callable(one) else as_it_is_now(one) for one in given]
-    from_code = any(_is_callable(one) or is_function_encoder(one) for one in given)
-    ready, preflight = prepare(examined, [itemset], [condition], limit=limit)
-    if out is not None and not is_url(out):
-        refuse_other_run(Path(out), limit=limit, suite=suite_of_items(itemset).name)
-    items = find_items(itemset, limit=limit, show_progress=show_progress)
-    root = out if out is not None else run_folder(items, examined, [condition])
-    if from_code and out is None:
-        root = unused_folder(Path(root))  # the code, or what it uses, may have changed
     calls = itertools.count()
 
     def count_call() -> None:
         next(calls)
         after_call()
 
-    with record_folder(root) as folder:
-        examination = run(
-            items, ready, folder, conditions=[condition], limit=limit, **until, show_progress=show_progress,
-            after_call=count_call, preflight=preflight,
-        )  # fmt: skip
+    options = AskingOptions(
+        conditions=(condition,), limit=limit, until_decided=until_decided, max_items=max_items,
+        show_progress=show_progress, after_call=count_call,
+    )  # fmt: skip
+    given = list(subject) if isinstance(subject, list | tuple) else [subject]
+    try:
+        examination, from_code = _examine(given, itemset, out, options)
+    except SnellenError as error:
+        raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
     if from_code and next(calls) == 0:
+        root = address_of(examination.root)
         sys.stderr.write(f"snellen: nothing was asked, since {root} holds these answers; another out= asks again\n")
     return examination
+
+
+def _examine(
+    given: Sequence[Any], itemset: str | Path, out: str | Path | None, options: AskingOptions
+) -> tuple[Examination, bool]:
+    """The examination, and whether some subject is code, which may have changed since an earlier one."""
+    from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
+    from snellen.subjects.from_callable import wrap
+
+    subjects = [wrap(entry) if _is_callable(entry) else as_it_is_now(entry) for entry in given]
+    from_code = any(_is_callable(entry) or is_function_encoder(entry) for entry in given)
+    with nullcontext() if out is None else record_folder(out) as folder:
+        (session,) = sessions([itemset], subjects, options, {} if folder is None else {itemset: folder})
+        check([session])
+        if from_code and folder is None:
+            session = replace(session, itemset=session.items, folder=unused_folder(session.root))
+        return session.examine(), from_code
 
 
 def unused_folder(folder: Path) -> Path:

@@ -8,7 +8,6 @@ the set grows. The reasons are in design/grades.md.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.compute import Shard, cluster, map_ahead, one_at_a_time
+from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -123,7 +122,7 @@ def instalments_ahead(
     An instalment is drawn in another process while earlier ones are asked, at most one ahead; leaving the block ends
     the process. On a cluster, an instalment is drawn when it is needed. The local copy of a set at a URL does not grow.
     """
-    drawn, count = len(items.card.instalments), workers or os.cpu_count() or 1
+    drawn, count = len(items.card.instalments), workers or cores()
     end = drawn + items.card.instalments_left
     shards = [_shard(items.root, number, count) for number in range(drawn, min(end, max_instalments or end))]
     if is_url(address_of(items.root)):

@@ -6,6 +6,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from snellen.compute import cores
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, write_blind
 from snellen.core.suite import BuildOptions, Recipe, Suite
@@ -42,21 +43,21 @@ def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
 
 
 def find_items(
-    itemset: str | Path, *, limit: int | None = None, workers: int = 2, show_progress: bool = True
+    itemset: str | Path, *, limit: int | None = None, workers: int | None = None, show_progress: bool = True
 ) -> ItemSet:
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
 
     Args:
         itemset: Folder or URL of an item set, or name of a suite.
         limit: Greatest number of test items per task that are built for a suite.
-        workers: Number of rendering processes.
+        workers: Number of rendering processes. Default: one per core.
         show_progress: Whether to show progress on standard error.
 
     """
     if is_itemset(path := fetched(itemset)):
         return open_items(path)
     suite = suite_of_items(itemset)
-    options = replace(generated_options(suite, limit), workers=workers, show_progress=show_progress)
+    options = replace(generated_options(suite, limit), workers=workers or cores(), show_progress=show_progress)
     return find_generated(suite, options)
 
 

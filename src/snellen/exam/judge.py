@@ -11,7 +11,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
-from snellen.exam.run import rescore, run
+from snellen.exam.rescoring import rescore
+from snellen.exam.run import run
 from snellen.remote import address_of
 from snellen.runs.gate import open_run_items
 from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts

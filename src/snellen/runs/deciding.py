@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.deciding import MAX_ITEMS, sampled, turns, units_to_decide
+from snellen.analysis.deciding import sampled, turns, units_to_decide
 from snellen.analysis.drops import UNDECIDED, drop_of
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import LEFT_OUT_STATES, Grading, grading_of, is_decided
@@ -25,6 +25,7 @@ from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet, instalment_of
 from snellen.core.suite import Suite, Task, Trial
+from snellen.runs.options import MAX_ITEMS
 from snellen.scoring.sequential import confidence_sequence
 
 BatchSchedule: TypeAlias = Generator[tuple[Trial, ...], dict[str, float], None]

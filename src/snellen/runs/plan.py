@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from snellen.analysis.deciding import MAX_ITEMS
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
@@ -21,6 +20,7 @@ from snellen.core.subject import Subject
 from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, all_trials, settle
 from snellen.remote import address_of
 from snellen.runs.deciding import Decider, DropDecider
+from snellen.runs.options import MAX_ITEMS
 from snellen.subjects.recorded import Recorded, Recording
 from snellen.subjects.recorded_rows import ItemIndex
 

@@ -21,7 +21,8 @@ from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.core.suite import Task
-from snellen.exam.run import Examination, run
+from snellen.exam.examination import Examination
+from snellen.exam.run import run
 from snellen.runs.failures import summarize_failures, without_faults
 from snellen.runs.views import learner_condition, solved_examples
 from snellen.suites import SUITES

@@ -30,7 +30,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
-from snellen.exam.run import Examination, rescore
+from snellen.exam.examination import Examination
+from snellen.exam.rescoring import rescore
 from snellen.reports.loading import load_run
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan

@@ -21,7 +21,7 @@ from snellen.scoring.protocols import correct
 from snellen.scoring.uncertainty import cluster_wilson
 
 if TYPE_CHECKING:
-    from snellen.exam.run import Examination
+    from snellen.exam.examination import Examination
 
 
 @dataclass(frozen=True)

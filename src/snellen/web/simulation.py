@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
-from snellen.exam.run import Examination
+from snellen.exam.examination import Examination
 from snellen.web.chromium import open_browser
 from snellen.web.importing import import_study, read_results_of
 from snellen.web.plan import Entry, Page, Question, StudyPlan

@@ -13,7 +13,7 @@ from snellen.core.item import View
 from snellen.core.response import Response
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import all_trials
-from snellen.exam.run import Examination
+from snellen.exam.examination import Examination
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.scoring.answers import read_answer

@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
+from snellen.compute import cores
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.stimuli.render.toy import TOY_VERSION
@@ -165,11 +166,7 @@ def _processor() -> str:
 
 def threads_per_worker(workers: int) -> int:
     """Threads per worker: all cores for a single worker, else one."""
-    return (
-        (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-        if workers == 1
-        else 1
-    )
+    return cores() if workers == 1 else 1
 
 
 @functools.cache

@@ -1,0 +1,65 @@
+"""Scores of a run made again: under a protocol, in another unit of boxes, or after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from snellen.core.box_units import BOX_UNITS, FRACTIONS
+from snellen.core.condition import refuse_unknown
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.suite import Suite
+from snellen.exam.examination import open_examination
+from snellen.runs.box_units import read_box_units, set_box_unit
+from snellen.runs.gate import open_run_items
+from snellen.runs.judgements import scores_of
+from snellen.runs.replay import is_behind, replay
+from snellen.runs.score import score_paths, write_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
+    """Score all responses of a run under a protocol (`scores_of`), and write the table."""
+    scores = scores_of(root, items, suite, protocol)
+    write_scores(root, scores, protocol)
+    return scores
+
+
+def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
+    """Read the boxes of a subject in another unit at this and every later scoring.
+
+    Without a subject, those whose boxes are in this unit (`analysis.answer_forms`). Raises SnellenError for an unknown
+    unit or subject, or if no subject's boxes are.
+    """
+    rows = open_examination(root).all_results()
+    if subject is not None:
+        refuse_unknown([subject], rows["subject"], f"{root}: no subject")
+        return set_box_unit(root, unit, [subject])
+    subjects = rows["subject"][rows["boxes_in"] == unit].unique().tolist()
+    if unit == FRACTIONS:
+        subjects = list(read_box_units(root))
+    if not subjects and unit in BOX_UNITS:
+        units = ", ".join(f"{row.subject} in {row.boxes_in}" for row in rows[rows["boxes_in"] != ""].itertuples())
+        known = f"boxes are given by {units}" if units else "all boxes are in fractions, or there are none"
+        raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
+    set_box_unit(root, unit, subjects)
+    return None
+
+
+def recover(root: Path) -> None:
+    """Make the tables and scores of a killed run from its record; other runs are unchanged."""
+    if not is_behind(root):
+        return
+    card, items, suite = open_run_items(root)
+    if tables := sorted(card.annotations):
+        raise SnellenError(
+            f"{root}: the run was interrupted, and it uses {', '.join(tables)}; run the same `snellen run` command "
+            f"again to "
+            f"finish it"
+        )
+    replay(root, items, suite, {})
+    for protocol in dict.fromkeys(["strict", *score_paths(root)]):
+        rescore(root, items, suite, protocol)

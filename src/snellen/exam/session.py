@@ -1,0 +1,296 @@
+"""Sessions: what a run needs, each thing resolved once, and asking until its tables and scores are written."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from snellen.compute import Progress
+from snellen.core.condition import Condition, parse_conditions
+from snellen.core.errors import Interrupted, SnellenError
+from snellen.core.item import Item
+from snellen.core.response import Response
+from snellen.core.storage.itemset import ItemSet, ItemSetCard, read_card
+from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
+from snellen.core.storage.sight import copy_sight
+from snellen.core.storage.versions import versions
+from snellen.core.subject import Subject
+from snellen.core.suite import Suite
+from snellen.curation.results import read_tables
+from snellen.exam.examination import Examination
+from snellen.exam.instalments import instalments_ahead
+from snellen.exam.items import find_items
+from snellen.exam.rescoring import rescore
+from snellen.runs.ask import ask
+from snellen.runs.deciding import DropDecider
+from snellen.runs.generated_sets import itemset_folder, suite_of_items
+from snellen.runs.on_cluster import ask_workers
+from snellen.runs.options import RunOptions
+from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
+from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
+from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
+from snellen.runs.recorded_scores import compared_scores
+from snellen.runs.replay import responses_of
+from snellen.runs.score import damaged_scores
+from snellen.runs.stamp import RunStamp, read_stamp, run_key, write_stamp
+from snellen.runs.stopping import BudgetSpent
+from snellen.runs.undecided import is_undecided, undecided_tasks
+from snellen.subjects.recorded import Recording
+from snellen.subjects.registry import subjects_of
+from snellen.suites import SUITES, suite_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskingOptions(RunOptions):
+    """Options of a run, with what its caller learns and decides while it is asked.
+
+    `drop` is a rule that ends asking (`runs.deciding`). A set in instalments grows while a task is undecided, to at
+    most `max_instalments` of them. No call starts after the `time.monotonic` of `deadline`. `announce` receives the
+    estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `preflight`
+    knows which subjects were asked a first question.
+    """
+
+    drop: DropDecider | None = None
+    max_instalments: int | None = None
+    deadline: float | None = None
+    announce: Callable[[Sequence[Estimate]], None] | None = None
+    after_call: Callable[[], None] = lambda: None
+    preflight: Preflight | None = None
+
+    @property
+    def decide(self) -> Literal["none", "drop", ""]:
+        """What is decided by asking: `Arm.decide`."""
+        return "drop" if self.drop else "none" if self.until_decided else ""
+
+
+@dataclass(frozen=True)
+class Session:
+    """Subjects asked about one item set: by name, folder or URL until it is needed, or as it was opened.
+
+    Of the `subjects`, only fakes that need the items are still names. `names` are those in the name of the default
+    folder. `folder` is the folder of the run, None for the default.
+    """
+
+    itemset: ItemSet | str | Path
+    subjects: tuple[str | Subject, ...]
+    options: AskingOptions
+    folder: Path | None = None
+    names: tuple[str, ...] = ()
+
+    @cached_property
+    def items(self) -> ItemSet:
+        """The item set; the generated one of a suite is built on first use."""
+        if isinstance(self.itemset, ItemSet):
+            return self.itemset
+        return find_items(self.itemset, limit=self.options.limit, show_progress=self.options.show_progress)
+
+    @cached_property
+    def card(self) -> ItemSetCard | None:
+        """The card of the set; None if there is no set yet, or a damaged one."""
+        if isinstance(self.itemset, ItemSet):
+            return self.itemset.card
+        try:
+            return read_card(itemset_folder(self.itemset, self.options.limit))
+        except SnellenError:  # reported when it is opened
+            return None
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite of the set; known before the set is built."""
+        return suite_of(self.itemset) if isinstance(self.itemset, ItemSet) else suite_of_items(self.itemset)
+
+    @cached_property
+    def root(self) -> Path:
+        """The folder of the run."""
+        card = self.card or self.items.card
+        return self.folder or default_folder(card, self.names, self.options.conditions)
+
+    @cached_property
+    def points(self) -> list[Condition]:
+        """The conditions, ranges expanded."""
+        return [point for text in self.options.conditions for point in parse_conditions(self.suite.axes, text)]
+
+    @cached_property
+    def examined(self) -> list[Subject]:
+        """The subjects, those included that need the items."""
+        return _about(self.subjects, self.items.items)
+
+    def stamp(self) -> RunStamp | None:
+        """The stamp of the run if it is finished and unchanged. Neither items nor responses are read."""
+        return None if self.card is None or not self.root.is_dir() else read_stamp(self.root, self._key())
+
+    def _key(self) -> str:
+        """The key of the stamp, empty if there is none: of a part of a set, another package's suite, a rule."""
+        items, card = self.itemset, self.card or self.items.card
+        # The key covers the whole set on disk.
+        is_whole = not isinstance(items, ItemSet) or len(items.items) == card.items
+        if not is_whole or not SUITES.is_packaged(card.suite) or self.options.drop:
+            return ""
+        root = items.root if isinstance(items, ItemSet) else itemset_folder(items, self.options.limit)
+        examined = _about(self.subjects)
+        return run_key(root, examined, self.options.inputs, **self.options.deciding())
+
+    def examine(self) -> Examination:
+        """Ask, resuming the run, and score `strict`; a finished run is only read.
+
+        Raises SnellenError before anything is asked if a call exceeds the provider's limits, or prices for a budget are
+        unknown, and BudgetSpent and Interrupted after scoring the replies so far.
+        """
+        return self._finished() or self._ask()
+
+    def _finished(self) -> Examination | None:
+        if self.stamp() is None or damaged_scores(self.root):
+            return None
+        items, options = self.items, self.options
+        arms = self.arms(items, _print_line)
+        responses = responses_of(self.root, arms)
+        may_grow = options.decide and len(items.card.instalments) < (options.max_instalments or math.inf)
+        if may_grow and is_undecided(self._plan(items, arms), responses):
+            return None
+        copy_sight(self.root, [subject.card.fingerprint() for subject in self.examined], is_finished=True)
+        return Examination(self.root, self.suite, items, responses)
+
+    def arms(self, items: ItemSet, notify: Callable[[str], None] = lambda line: None) -> list[Arm]:
+        """The arms of all subjects, about these items; recorded subjects have the conditions of their files."""
+        subjects, decide = _about(self.subjects, items.items), self.options.decide
+        recordings = [subject for subject in subjects if isinstance(subject, Recording)]
+        arms = [replace(arm, decide=decide) for arm in _arms(subjects, self.points, self.options.repeats)]
+        if recordings:
+            selected = self.points if tuple(self.options.conditions) != ("vanilla",) else ()  # the default
+            recorded, line = recorded_arms(recordings, items, self.suite, selected)
+            arms += recorded
+            if line:
+                notify(line)
+        return arms
+
+    def _plan(self, items: ItemSet, arms: Sequence[Arm]) -> Plan:
+        options = self.options
+        return Plan(
+            items, self.suite, arms, options.seed, options.limit, options.max_items, options.budget, options.deadline,
+            keep_going=options.keep_going, versions=versions(), drop=options.drop,
+        )  # fmt: skip
+
+    def _prepared_plan(self) -> Plan:
+        """The plan with tables and first replies, after everything that can be refused before the first call."""
+        options, root = self.options, self.root
+        arms = self.arms(self.items, _print_line)
+        refuse_unpriced(self.examined, options.budget)
+        plan = replace(self._plan(self.items, arms), annotations=read_tables(options.inputs, self.items))
+        remote = estimates(plan, root)
+        if faults := limit_faults(remote):
+            if not options.keep_going:
+                raise SnellenError(f"{faults}; nothing was asked, and --keep-going asks all the same")
+            _print_line(faults)
+        if options.announce is not None:
+            options.announce(remote)
+        preflight = options.preflight or Preflight(options.keep_going)
+        if asks_remote(plan, root, remote):
+            preflight.check(self.examined)
+        fingerprints = [subject.card.fingerprint() for subject in self.examined]
+        copy_sight(root, fingerprints)
+        return replace(plan, preflight=preflight.take(fingerprints))
+
+    def _ask(self) -> Examination:
+        plan, root, suite, options = self._prepared_plan(), self.root, self.suite, self.options
+        stop: BudgetSpent | Interrupted | None = None
+        responses: list[Response] = []
+        with Progress("asking", unit="items", visible=options.show_progress) as progress, ExitStack() as stack:
+            progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
+            plan = replace(plan, tick=options.after_call, count_items=progress.advance, notify=_print_line)
+            try:
+                larger_sets: Iterator[ItemSet] = iter(())
+                if options.decide:
+                    larger_sets = stack.enter_context(instalments_ahead(plan.items, options.max_instalments))
+                responses = _ask(root, plan)
+                while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
+                    progress.restart()
+                    plan = replace(plan, items=larger, arms=self.arms(larger), preflight=(), deciders=[])
+                    responses = _ask(root, plan)
+            except (BudgetSpent, Interrupted) as cause:
+                stop = cause
+        if stop is None or has_tables(root):  # no tables after a second signal
+            for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
+                rescore(root, plan.items, suite, protocol)
+        if stop is not None:
+            raise stop
+        compared, differing = compared_scores(plan.arms, root, suite)
+        for name, count in differing.items():
+            _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
+        examination = Examination(root, suite, plan.items, responses)
+        if not examination.failed and not examination.unasked():
+            write_stamp(root, self._key(), len(responses), examination.reasons("declined"))
+        return examination
+
+
+def sessions(
+    itemsets: Sequence[str | Path],
+    subjects: Sequence[str | Subject],
+    options: AskingOptions,
+    folders: Mapping[Any, Path],
+) -> list[Session]:
+    """A session per item set. `folders` are the given run folders.
+
+    Raises SnellenError for an unknown subject or setting, and for a missing key or package.
+    """
+    made = tuple(make_subjects(subjects))
+    names = tuple(subject if isinstance(subject, str) else subject.card.name for subject in subjects)
+    options = replace(options, preflight=options.preflight or Preflight(options.keep_going))
+    return [Session(itemset, made, options, folders.get(itemset), names) for itemset in itemsets]
+
+
+def check(sessions: Sequence[Session]) -> None:
+    """Check prices, folders, suites and conditions before anything is rendered.
+
+    If a set is still to be built, remote subjects are asked a first question; otherwise `examine` asks it, once it
+    knows that calls are left.
+    """
+    for session in sessions:
+        options, subjects = session.options, session.subjects
+        refuse_unpriced(subjects, options.budget)
+        if session.folder is not None:
+            refuse_other_run(session.folder, limit=options.limit, suite=session.suite.name, seed=options.seed)
+        _ = session.points  # an unknown axis or value is reported now
+        if session.card is None and options.preflight is not None:
+            options.preflight.check(subjects)
+
+
+def _about(subjects: Sequence[str | Subject], items: Sequence[Item] = ()) -> list[Subject]:
+    lists = [subjects_of(entry, items) if isinstance(entry, str) else [entry] for entry in subjects]
+    return [subject for several in lists for subject in several]
+
+
+def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
+    names = [subject.card.name for subject in subjects]
+    if repeated := next((name for name in names if names.count(name) > 1), None):
+        raise SnellenError(f"subject {repeated!r} is given twice; give each its own name, or repeat it (--repeats)")
+    conditions = list({str(point): point for point in conditions}.values())
+    subjects = [subject for subject in subjects if not isinstance(subject, Recording)]
+    return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
+
+
+def undecided(
+    examination: Examination, subjects: Sequence[str | Subject], max_items: int
+) -> list[tuple[str, str, float]]:
+    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`).
+
+    The third is about how many times as many items decide whether the grade is *none*.
+    """
+    items, suite = examination.items, examination.suite
+    arms = [Arm(subject, Condition(suite.axes), decide="none") for subject in _about(subjects, items.items)]
+    plan = Plan(items, suite, arms, max_items=max_items)
+    return [(arm.subject.card.name, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
+
+
+def _ask(root: Path, plan: Plan) -> list[Response]:
+    card = run_card(plan)
+    return ask(root, replace(plan, records=ask_workers(root, plan, card)), card)
+
+
+def _print_line(line: str) -> None:
+    sys.stderr.write(f"snellen: {line}\n")
