@@ -1,8 +1,7 @@
 # Everything happens inside this folder: the environment in .venv/, builds and renders in .snellen/, the report in checkup/.
 PYTHON ?= python3
 JOBS ?= 2
-# One more than there are cores: tests wait for browsers, child processes and servers.
-TEST_WORKERS ?= 3
+TEST_WORKERS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin

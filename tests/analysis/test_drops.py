@@ -49,6 +49,7 @@ def test_unpaired_units_are_left_out_and_an_unbounded_metric_is_undecided() -> N
     assert drop([math.nan], [1.0]).verdict == UNDECIDED
 
 
+@pytest.mark.slow
 def test_a_drop_of_nothing_is_rarely_called_one() -> None:
     """Equal subjects that err at random: of 200 comparisons that are looked at after every pair, at most ten drop."""
     rng = np.random.default_rng(4)

@@ -164,6 +164,7 @@ def test_the_interval_of_a_plain_mean_is_the_cluster_bootstrap() -> None:
     assert estimate.value == pytest.approx(scores["value"].mean())
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_stated() -> None:
     rates = {0: 0.3, 1: 0.5, 3: 0.6}
     covered = 0

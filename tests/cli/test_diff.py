@@ -164,6 +164,7 @@ def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) ->
     assert (row["detectable_drop"], compared["margin"], compared["undetectable"]) == (0.2, 0.2, {})
 
 
+@pytest.mark.slow
 def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_path: Path) -> None:
     root, page = own_run(tmp_path, 12), tmp_path / "page.html"
     words = "diff", f"{root}:{ORACLE}", f"{root}:{ORACLE}", "--out", page

@@ -47,6 +47,7 @@ def test_a_missing_key_is_reported_within_five_seconds_of_cpu(tmp_path: Path, mo
     assert after.children_user + after.children_system - before.children_user - before.children_system < 5
 
 
+@pytest.mark.slow
 def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_sweep_ranks_towers_and_resumes(snellen: Command, items: ItemSet, tmp_
     assert {path: path.stat().st_mtime_ns for path in out.glob("heads/*/*/head.json")} == cards
 
 
+@pytest.mark.slow
 def test_a_diverged_job_is_unstable_and_a_failed_one_states_the_reason(items: ItemSet, tmp_path: Path) -> None:
     stage = replace(STAGES["fit"], epochs=2)
     plan = HeadPlan("", SMALL, stage)

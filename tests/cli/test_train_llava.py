@@ -43,6 +43,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_models.llava_1_5(tmp_path_factory.mktemp("base"))
 
 
+@pytest.mark.slow
 def test_one_command_trains_on_untested_objects_and_both_models_are_asked(
     snellen: Command, items: ItemSet, base: Path, tmp_path: Path
 ) -> None:

@@ -162,12 +162,14 @@ def leave_early(folder: Path) -> None:
         raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_leaving_early_ends_nested_workers(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         leave_early(tmp_path)
     wait_for_ends(tmp_path)
 
 
+@pytest.mark.slow
 def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(

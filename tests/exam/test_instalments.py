@@ -231,6 +231,7 @@ def test_a_run_on_a_larger_set_ends_at_the_same_item(grown: Examination, tmp_pat
     assert again.responses == larger.responses, "finished: only read"
 
 
+@pytest.mark.slow
 def test_runs_on_the_same_declaration_are_compared_on_shared_items(grown: Examination, items: ItemSet) -> None:
     """Each has its own copy of the set, as on two machines, and they stop at different places."""
     other = decided(items, items.root.parent / "run", SUBJECTS[0], max_items=2 * N)

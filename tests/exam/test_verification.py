@@ -42,6 +42,7 @@ def _recorded(items: ItemSet, path: Path) -> str:
     return f"recorded:{path}"
 
 
+@pytest.mark.slow
 def test_recorded_answers_to_sheets_are_verified_and_recovered(items: ItemSet, tmp_path: Path) -> None:
     """Each answer was recorded alone, while subjects that are asked get a sheet of all questions about an object."""
     run(items, [_recorded(items, tmp_path / "replies.csv"), "fake:oracle"], tmp_path / "run", show_progress=False)

@@ -139,7 +139,10 @@ READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
 }
 
 
-@pytest.fixture(scope="module", params=["combo", "vlm2-bench", "ava-bench"])
+@pytest.fixture(
+    scope="module",
+    params=["combo", *(pytest.param(name, marks=pytest.mark.slow) for name in ("vlm2-bench", "ava-bench"))],
+)
 def items(request: pytest.FixtureRequest, sets_folder: Path) -> ItemSet:
     return small_set(request.param, sets_folder)
 

@@ -76,6 +76,7 @@ def words(report: Report) -> str:
     return " ".join(html.unescape(re.sub("<[^>]*>", " ", report.pages[1].read_text("utf-8"))).split())
 
 
+@pytest.mark.slow
 def test_families_have_all_tasks_and_no_simulated_observer(run: Run, report: Report) -> None:
     pairs = paired(run)
     # Four subjects have 6 pairs in naming, three have 3 in finding; each subject also has one with the oracle.

@@ -365,6 +365,7 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
     assert not (tmp_path / "none").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_figures")
 def test_full_shows_more(small_root: Path, small_report: Report, tmp_path: Path) -> None:
     full = write_report([small_root], tmp_path / "full", full=True, suite_of=suite_of)
@@ -441,6 +442,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     assert pair["difference"].item() == pytest.approx(values["fake:oracle"] - values["fake:chance"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("without_figures")
 def test_only_the_first_of_many_arms_are_compared(tmp_path: Path) -> None:
     items = write_items(tmp_path / "items", 4, tasks=("naming",))

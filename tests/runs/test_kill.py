@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
@@ -41,6 +42,7 @@ class Slow(Base):
         return Reply(f"{name} {rng.integers(10**6)}")
 
 
+@pytest.mark.slow
 def test_kill_9_at_ten_random_moments(tmp_path: Path) -> None:
     colour_set(tmp_path / "set", ITEMS)
     built, diary = read_itemset(tmp_path / "set"), tmp_path / "diary"

@@ -94,6 +94,7 @@ def cut_off(tmp_path: Path, sets_folder: Path) -> Path:
     return root
 
 
+@pytest.mark.slow
 def test_every_table_on_a_killed_run_states_the_missing_items(tmp_path: Path, cut_off: Path) -> None:
     recorded = {exchange.key for exchange in read_exchanges(cut_off)}
     recover(cut_off)

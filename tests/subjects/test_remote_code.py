@@ -68,12 +68,8 @@ def on_a_terminal(command: list[str], answer: str) -> tuple[int, str]:
     return child.returncode, output.decode("utf-8", "replace")
 
 
-QUICK = "configuration of an encoder"
-
-
-@pytest.mark.parametrize(
-    "case", [QUICK, *(pytest.param(case, marks=pytest.mark.slow) for case in CASES if case != QUICK)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_no_code_runs_on_a_terminal_on_which_y_is_typed(case: str, sets_folder: Path, tmp_path: Path) -> None:
     kind, files = CASES[case]
     folder = tmp_path / "model"

@@ -40,6 +40,7 @@ def test_images_are_returned_in_the_requested_order(tmp_path: Path) -> None:
             assert np.array_equal(np.array(image), toy_image(spec.scene, spec.camera))
 
 
+@pytest.mark.slow
 def test_two_workers_make_the_same_files(tmp_path: Path) -> None:
     alone = render_images(specs(), TOY, tmp_path / "one")
     together = render_images(specs(), TOY, tmp_path / "two", workers=2)

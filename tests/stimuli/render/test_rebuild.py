@@ -39,6 +39,7 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
         rebuild({path: image_recipe(spec(11), TOY)})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mitsuba") is None, reason="needs the extra 'render'")
 def test_another_object_is_found_in_ray_traced_images(tmp_path: Path) -> None:
     (path,) = render_images([spec(11)], MITSUBA, tmp_path)

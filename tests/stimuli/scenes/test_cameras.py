@@ -22,6 +22,7 @@ from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh
 from snellen.stimuli.scenes.vectors import Array
 
 
+@pytest.mark.slow
 def test_two_thousand_cameras_see_only_the_object_and_the_floor() -> None:
     rng = stream("test cameras")
     scenes = [composite_scene(each) for each in all_composites()[::144]]  # every joint once

@@ -278,6 +278,7 @@ def test_cancellation_is_passed_on() -> None:
     assert server.count == 1
 
 
+@pytest.mark.slow
 def test_concurrent_calls_start_at_twenty_and_fall_after_a_429() -> None:
     async def many(subject: ChatSubject, count: int) -> list[str]:
         calls = [

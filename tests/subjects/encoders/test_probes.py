@@ -212,6 +212,7 @@ def test_marks_identify_the_thing_that_is_meant(tray: Tray, marks: bool) -> None
     assert share > 0.8 if marks else share < 0.7  # without marks a third is right by chance
 
 
+@pytest.mark.slow
 def test_words_are_read_from_left_to_right(tray: Tray) -> None:
     letters = {"r": "red", "g": "green", "b": "blue"}
 
@@ -227,6 +228,7 @@ def test_words_are_read_from_left_to_right(tray: Tray) -> None:
     assert np.mean([reply_text(trained, tray, e.view) == e.answer for e in test]) > 0.8
 
 
+@pytest.mark.slow
 def test_two_images_are_distinguished(tray: Tray) -> None:
     def examples(count: int) -> list[TrainingExample]:
         pairs = []

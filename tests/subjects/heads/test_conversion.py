@@ -107,8 +107,8 @@ def _radio_states(weights: StateDict, pixels: torch.Tensor) -> list[torch.Tensor
     return states
 
 
-@pytest.mark.parametrize("mlp_norm", [True, False])
-@pytest.mark.parametrize("layout", ["checkpoint", "folder"])
+@pytest.mark.parametrize("mlp_norm", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("layout", ["checkpoint", pytest.param("folder", marks=pytest.mark.slow)])
 def test_a_converted_radio_computes_what_the_checkpoint_does(mlp_norm: bool, layout: str, tmp_path: Path) -> None:
     weights, teachers = _radio(mlp_norm), [{"name": name} for name in ("a", "b", "c", "d")]
     teachers[3]["use_summary"] = False  # type: ignore[assignment]

@@ -124,6 +124,7 @@ def test_the_model_learns_to_see_and_stays_the_same_subject(base: Path, tuned: P
     assert changed == layers | {name for name in before if name.startswith("multi_modal_projector")}
 
 
+@pytest.mark.slow
 def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path, images: Path) -> None:
     """Compared with the base and its adapter in peft itself, by scores and by greedy generation."""
     import peft
@@ -212,6 +213,7 @@ def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path,
     assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a training")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("writer", ["peft.LoraConfig", "transformers.LlavaForConditionalGeneration"])
 def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
     writer: str, base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

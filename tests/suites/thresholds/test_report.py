@@ -132,6 +132,7 @@ def test_pixels_of_an_angle() -> None:
     assert pixels(60.0, 57.2958, 40.0) == pytest.approx(40.0, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity", "vernier"))
     runs = []

@@ -48,6 +48,7 @@ def test_two_repeats_are_compared(tmp_path: Path) -> None:
     assert float(table.loc["acuity", "ratio"].split()[0][1:]) == pytest.approx(second / first, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_person_who_reads_the_smallest_gap_is_too_near(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity", "number"))
     sharp: Any = observer(items, "human:ours/p01", thresholds={"acuity": 1e-6, "number": 1e-6})

@@ -121,6 +121,7 @@ def test_answers_locate_the_nearer_of_two_unique_things(built: ItemSet, drawn_ta
     assert abs(order["first"] - order["second"]) <= 2
 
 
+@pytest.mark.slow
 def test_observers(built: ItemSet, tmp_path: Path) -> None:
     """The oracle is right; an observer blind to a dimension falls to chance exactly if the dimension is needed."""
     blind = {f"fake:blind-to={name}": name for task in COMPOSITES for name in ABILITIES[task].requires}

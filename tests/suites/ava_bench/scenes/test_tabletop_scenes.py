@@ -35,6 +35,7 @@ def test_a_thing_of_the_least_scale_is_inside_larger_ones_and_too_small(kind: st
         assert y2 > smaller[3] - 1e-6, "the foot stays"
 
 
+@pytest.mark.slow
 def test_early_tests_end_no_draw_that_fits() -> None:
     rng, accepted, refused = np.random.default_rng(0), 0, 0
     boxes = [(100.0, 60.0, 130.0, 90.0), (200.0, 150.0, 240.0, 190.0), (20.0, 160.0, 60.0, 200.0)]

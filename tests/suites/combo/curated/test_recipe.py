@@ -88,6 +88,7 @@ def test_models_can_be_asked_too(toy: ItemSet, tmp_path: Path) -> None:
     assert {response.text for response in done.responses} == {"second"}
 
 
+@pytest.mark.slow
 def test_votes_ask_for_a_name_of_every_image_before_any_name_is_shown(toy: ItemSet, tmp_path: Path) -> None:
     itemset = ask(toy, "natural-votes", tmp_path / "set")
     images = {item.query[0].sha256: item.answer for item in toy.task(IMG2TEXT)}

@@ -167,6 +167,7 @@ def thirty(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(root / "set", "pc", sources={"pc": photos}, inputs={"look-alikes": look_alikes(root, photos)})
 
 
+@pytest.mark.slow
 def test_thirty_people_give_the_published_counts(thirty: ItemSet) -> None:
     assert item_counts(thirty) == {"pc-cpr": 400, "pc-cnt": 120, "pc-grp": 100}
     positive = [item for item in thirty.task("pc-cpr") if item.factors["wording"] == "positive"]
