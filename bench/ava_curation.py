@@ -29,8 +29,8 @@ from pathlib import Path
 import numpy as np
 from large_annotations import write
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
 from snellen.curation.splitting import assign_sides
 from snellen.suites.ava_bench.candidates.candidates import CurationContext
 from snellen.suites.ava_bench.candidates.choices import read_choices

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
 from snellen.curation.near_copies import MAX_RESIDUAL, near_pairs, thumbnail
 from snellen.stimuli.render import RenderSettings, render_images
 from snellen.suites.combo.generated.objects import object_spec

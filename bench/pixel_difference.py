@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import label, uniform_filter
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.scoring.uncertainty import wilson
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.suites import SUITES

@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import Quality, find_engine, threads_per_worker

@@ -24,9 +24,9 @@ import pandas as pd
 from snellen.analysis.blind.measure import main_metric
 from snellen.analysis.grades import baseline, ceiling_of, progress
 from snellen.analysis.rankings import interval
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import is_itemset, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam.examination import Examination
 from snellen.exam.items import build
 from snellen.exam.run import run

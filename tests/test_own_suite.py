@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.suite import BuildOptions
+from snellen.core.build_options import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.suites import SUITES

@@ -13,9 +13,9 @@ from PIL import Image
 
 from snellen.analysis.changes import changes
 from snellen.analysis.section import Run
+from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam.compare import run_of_subject
 from snellen.exam.run import run
 from snellen.reports.changes_page import change_lines, render_changes

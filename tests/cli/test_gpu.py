@@ -14,13 +14,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders import load_encoder

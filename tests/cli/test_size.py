@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from snellen.cli.building import size_of
+from snellen.cli.derived import read_size
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.suite import BuildOptions
+from snellen.exam.items import check_options
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
@@ -28,14 +29,15 @@ from tests.helpers.sets import small_set
 )
 def test_a_malformed_size_is_refused(text: str, reason: str) -> None:
     with pytest.raises(SnellenError, match=reason):
-        size_of(text, "generated")
+        read_size("--size", text)
 
 
 def test_a_size_applies_to_generated_images_only() -> None:
-    assert size_of("854x480", "generated") == (854, 480)
-    assert size_of("854x480", "") == (854, 480), "generated is the default"
+    size, suite = read_size("--size", "854x480"), SUITES.get("combo")
+    assert size == (854, 480)
+    check_options(suite.recipes["generated"], BuildOptions(size=size), "combo --from generated")
     with pytest.raises(SnellenError, match="--from generated"):
-        size_of("640x480", "curated")
+        check_options(suite.recipes["curated"], BuildOptions(size=size), "combo --from curated")
 
 
 @pytest.mark.parametrize("suite", ["combo", "vlm2-bench", "vfm-bench", "ava-bench"])

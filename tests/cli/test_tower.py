@@ -18,9 +18,9 @@ from tests.helpers.extras import need
 torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
 
+from snellen.core.build_options import BuildOptions  # noqa: E402
 from snellen.core.errors import SnellenError  # noqa: E402
 from snellen.core.storage.itemset import ItemSet  # noqa: E402
-from snellen.core.suite import BuildOptions  # noqa: E402
 from snellen.exam.items import build  # noqa: E402
 from snellen.reports import loading  # noqa: E402
 from snellen.reports.evaluators import compare_runs  # noqa: E402

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
@@ -18,7 +19,7 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import BuildOptions, Suite, Task, ViewContext, settle
+from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.runs.score import primary_score

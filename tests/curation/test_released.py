@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names, read_json_lines
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, write_itemset
-from snellen.core.suite import BuildOptions
 from snellen.curation.results import StepResult
 from snellen.curation.steps import Argument, Stage, Step, chain_lines, plan_chain, step_item
 from snellen.suites import SUITES

@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import snellen
+from snellen.core.build_options import BuildOptions
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import read_responses
-from snellen.core.suite import BuildOptions
 from snellen.exam import checkpoints
 from snellen.exam.checkpoints import CheckpointVerdict
 from snellen.runs.selection import select_items

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam import checkup
 from snellen.exam.examination import open_examination
 from snellen.exam.run import run

@@ -18,13 +18,14 @@ import pytest
 
 from snellen.analysis.deciding import sampled, turns
 from snellen.cli.verification import verify
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, instalment_of, items_file, read_card, read_itemset
 from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import BuildOptions, Trial
+from snellen.core.suite import Trial
 from snellen.exam.compare import compare
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import (

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.cli.verification import verify
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.seeds import stream
@@ -31,7 +32,6 @@ from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import write_digest
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.seal import Seal, commitment_of, read_seal, write_secret
-from snellen.core.suite import BuildOptions
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal

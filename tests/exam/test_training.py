@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import snellen
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.suite import BuildOptions
 from snellen.exam.checkpoints import CheckpointVerdict, undisturbed
 from snellen.suites import SUITES
 

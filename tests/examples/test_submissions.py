@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.storage.run_digest import write_digest
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, make_seal, reveal
 from snellen.suites import SUITES

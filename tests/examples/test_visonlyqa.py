@@ -15,8 +15,8 @@ from PIL import Image
 from examples.visonlyqa.measure import accuracy_rows, people, printed_agreement, with_people
 from examples.visonlyqa.published import published_scores, read_published, readings_of
 from examples.visonlyqa.tables import PROMPTS, printed_accuracies, questions, replies, write_tables
+from snellen.core.build_options import BuildOptions
 from snellen.core.item import ReplySpec
-from snellen.core.suite import BuildOptions
 from snellen.exam.examination import Examination
 from snellen.exam.run import run
 from snellen.suites import SUITES

@@ -30,11 +30,12 @@ from snellen.analysis.floors import THUMBNAIL
 from snellen.analysis.grades import GRADES, words
 from snellen.analysis.results import results
 from snellen.analysis.run_view import lines_of
+from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.suite import BuildOptions, Suite, Task
+from snellen.core.suite import Suite, Task
 from snellen.exam.items import build, with_blind
 from snellen.runs.blind import blind_card
 from snellen.suites import SUITES

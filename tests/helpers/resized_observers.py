@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
-from snellen.core.suite import BuildOptions
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.runs.score import primary_score

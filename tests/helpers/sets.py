@@ -6,8 +6,9 @@ import fcntl
 from dataclasses import replace
 from pathlib import Path
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.storage.itemset import ItemSet, is_itemset, read_itemset
-from snellen.core.suite import BuildOptions, Suite
+from snellen.core.suite import Suite
 from snellen.exam.items import build, find_recipe
 from snellen.suites import SUITES
 

@@ -18,12 +18,12 @@ from PIL import Image
 
 import snellen
 from snellen.analysis.run_view import lines_of
+from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import digest
 from snellen.core.score import MEASURED
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.scoring.clustered_means import Floats
 from snellen.subjects.encoders import efficientnet

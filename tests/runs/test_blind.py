@@ -13,10 +13,10 @@ import pytest
 from snellen.analysis.blind import too_blind
 from snellen.analysis.grades import grading_of, words
 from snellen.analysis.run_view import lines_of
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import BlindCard, ItemSet, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import blind_subject, run
 from snellen.reports.rows import metric_in, whole_tasks

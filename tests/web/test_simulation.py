@@ -8,8 +8,8 @@ from typing import Literal
 import pandas as pd
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.storage.runfolder import read_responses
-from snellen.core.suite import BuildOptions
 from snellen.exam.examination import Examination
 from snellen.reports.loading import load_run
 from snellen.runs.score import read_scores

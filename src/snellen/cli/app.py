@@ -12,11 +12,10 @@ from typing import Annotated
 import typer
 
 from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
-from snellen.cli.derived import with_options
+from snellen.cli.derived import named_paths, with_options
 from snellen.cli.options import (
     Executor,
     FormerDecide,
-    Full,
     Inputs,
     Json,
     MaxItems,
@@ -28,13 +27,12 @@ from snellen.cli.options import (
     Workers,
     cores,
     is_until_decided,
-    named_paths,
-    read_balance,
 )
 from snellen.cli.output import console, print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
+from snellen.core.build_options import BuildOptions
 from snellen.runs.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
@@ -173,8 +171,10 @@ def list_(
 
 
 @app.command()
+@with_options(BuildOptions)
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
+    options: BuildOptions,
     how: Annotated[
         str, typer.Option("--from", help="generated (the default), curated, released, or another recipe of the suite.")
     ] = "",
@@ -182,62 +182,19 @@ def build(
         Path | None, typer.Option(help="Build from a seal (snellen seal), which determines recipe, options and seed.")
     ] = None,
     out: Annotated[str | None, typer.Option(help="Folder or URL of the new item set (required unless --plan).")] = None,
-    source: Annotated[list[str], typer.Option(help="NAME=PATH of a local dataset.")] = [],  # noqa: B006
-    inputs: Annotated[list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE required by the recipe.")] = [],  # noqa: B006
-    n: Annotated[int | None, typer.Option("--n", help="Test items per task (training items are added).")] = None,
-    seed: Seed = 0,
-    full: Full = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show what would be built, and build nothing.")] = False,
     workers: Workers = None,
-    renderer: Renderer = "mitsuba",
-    quality: Quality = "good",
-    size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    rules: Annotated[Path | None, typer.Option(help="YAML file with thresholds that replace the recipe's.")] = None,
-    encoder: Annotated[str, typer.Option(help="Encoder whose features select the images, e.g. hf/PATH.")] = "",
-    balance: Annotated[
-        str | None,
-        typer.Option(
-            help="Answer frequencies: paper, or uniform. Default: uniform for generated items, otherwise paper."
-        ),
-    ] = None,
-    settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
-    columns: Annotated[
-        list[str], typer.Option("--map", help="Columns of a table: question=prompt,answer=key … (default: by name).")
-    ] = [],  # noqa: B006
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Leave out rows of a table that are bad.")] = False,
-    allow_unmatched: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unmatched", help="Accept training items whose classes and ranges differ from those of test items."
-        ),
-    ] = False,
-    instalments: Annotated[
-        int,
-        typer.Option(
-            "--instalments",
-            "--parts",
-            min=1,
-            max=1000,
-            help="Declare a set of so many instalments of N test items per task; `run --until-decided` draws them.",
-        ),
-    ] = 1,
     executor: Executor = "local",
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the hashes of the set, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
-    from snellen.cli.building import build, size_of
+    from snellen.cli.building import build as do
     from snellen.compute import executing
 
+    options = replace(options, workers=cores(workers), show_progress=not as_json)
     with executing(executor, (), workers):
-        build(
-            suite, how, out, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed, seed=seed, n=n, full=full,
-            sources=named_paths("--source", source), inputs=named_paths("--input", inputs), workers=cores(workers),
-            renderer=renderer, quality=quality, size=size_of(size, how) if size else None, rules=rules,
-            encoder=encoder, balance=read_balance(balance), columns=columns, skip_bad=skip_bad,
-            allow_unmatched=allow_unmatched, instalments=instalments,
-            settings=settings,
-        )  # fmt: skip
+        do(suite, how, out, options, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed)
 
 
 @app.command()
@@ -255,30 +212,17 @@ def verify(
 
 
 @app.command()
+@with_options(BuildOptions, "n", "full", "renderer", "quality", "size", "balance", "settings", "allow_unmatched")
 def seal(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
+    options: BuildOptions,
     out: Annotated[Path, typer.Option(help="New file of the seal, readable only by you.")],
-    n: Annotated[int | None, typer.Option("--n", help="Test items per task (training items are added).")] = None,
-    full: Full = False,
-    renderer: Renderer = "mitsuba",
-    quality: Quality = "good",
-    size: Annotated[str | None, typer.Option(help="Size of generated images in pixels. Default: 640x480.")] = None,
-    balance: Annotated[str | None, typer.Option(help="Answer frequencies: paper, or uniform.")] = None,
-    settings: Annotated[list[str], typer.Option("--set", help="Recipe setting as NAME=VALUE.")] = [],  # noqa: B006
-    allow_unmatched: Annotated[
-        bool, typer.Option("--allow-unmatched", help="As for `build`: accept unmatched training items.")
-    ] = False,
     as_json: Json = False,
 ) -> None:
     """Commit to an exam with a secret random seed: write the seal, and print the commitment to publish."""
-    from snellen.cli.building import size_of
     from snellen.cli.sealing import seal as do
 
-    do(
-        suite, out, settings, as_json=as_json, n=n, full=full, renderer=renderer, quality=quality,
-        size=size_of(size, "generated") if size else None, balance=read_balance(balance),
-        allow_unmatched=allow_unmatched,
-    )  # fmt: skip
+    do(suite, out, options, as_json)
 
 
 @app.command()

@@ -1,9 +1,7 @@
 """Options shared by several commands."""
 
 import sys
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -47,53 +45,3 @@ def is_until_decided(former: str) -> bool:
     if former:
         print("snellen: --decide none is now --until-decided", file=sys.stderr)
     return bool(former)
-
-
-def read_balance(name: str | None) -> Literal["paper", "answers"] | None:
-    """The value of `--balance`, None if it is not given. Raises SnellenError for an unknown one.
-
-    Recipes record `uniform` as "answers", its former name, which is still accepted.
-    """
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
-
-    if name is None:
-        return None
-    if name not in ("paper", "uniform", "answers"):
-        raise SnellenError(f"--balance {name!r}: {near(name, ['paper', 'uniform'])}")
-    return "paper" if name == "paper" else "answers"
-
-
-def named_paths(option: str, written: list[str]) -> dict[str, Path]:
-    """Paths by name, from `NAME=PATH`. Raises SnellenError for other forms, repeated names and missing paths."""
-    from snellen.core.errors import SnellenError
-
-    paths: dict[str, Path] = {}
-    for pair in written:
-        name, equals, path = pair.partition("=")
-        if not equals or not name or not path:
-            raise SnellenError(f"{option} {pair!r}: write NAME=PATH")
-        if not Path(path).exists():
-            raise SnellenError(f"{option} {pair!r}: {path} does not exist")
-        if name in paths:
-            raise SnellenError(f"{option} {pair!r}: {name} is {paths[name]} already; give each name once")
-        paths[name] = Path(path)
-    return paths
-
-
-def read_settings(written: list[str], known: Mapping[str, tuple[str, ...]], recipe: str) -> dict[str, str]:
-    """Settings by name, from `NAME=VALUE`. Raises SnellenError for other forms, and unknown names and values."""
-    from snellen.core.condition import refuse_unknown
-    from snellen.core.errors import SnellenError
-
-    settings: dict[str, str] = {}
-    for pair in written:
-        name, equals, value = pair.partition("=")
-        if not known:
-            raise SnellenError(f"--set {pair!r}: {recipe} has no settings")
-        refuse_unknown([name], known, f"--set {pair!r}: {recipe} has no setting")
-        if not equals or name in settings:
-            raise SnellenError(f"--set {pair!r}: write NAME=VALUE, each name once")
-        refuse_unknown([value], known[name], f"--set {pair!r}: {name} cannot be")
-        settings[name] = value
-    return settings

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from snellen.cli.options import read_settings
 from snellen.cli.output import print_fields
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.seal import Seal, read_seal, write_secret
-from snellen.core.suite import BuildOptions
-from snellen.exam.items import find_recipe
+from snellen.exam.items import check_options, find_recipe
 from snellen.exam.sealing import RECIPE, make_seal
 from snellen.exam.sealing import reveal as publish
 from snellen.remote import is_url
 from snellen.suites import SUITES
 
 
-def seal(suite_and_task: str, out: Path, settings: list[str], *, as_json: bool, **given: Any) -> None:
-    """Write a seal and print its commitment. `given` are fields of `BuildOptions`."""
+def seal(suite_and_task: str, out: Path, options: BuildOptions, as_json: bool) -> None:
+    """Write a seal and print its commitment."""
     name, _, task = suite_and_task.partition("/")
     suite = SUITES.get(name)
-    known = getattr(find_recipe(suite, RECIPE), "settings", {})
-    options = BuildOptions(
-        Path(), tasks=(task,) if task else (), settings=read_settings(settings, known, name), **given
-    )
-    secret = make_seal(suite, options)
+    check_options(find_recipe(suite, RECIPE), options, f"{name} --from {RECIPE}")
+    secret = make_seal(suite, replace(options, tasks=(task,) if task else ()))
     write_secret(out, secret)
     print_fields({"seal": str(out), "commitment": secret.commitment, "suite": name, "version": secret.version}, as_json)
     if not as_json:

@@ -18,20 +18,24 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Flag:
-    """The command-line option of a field: its help, its name if it is not the field's, and its least value.
+    """The command-line option of a field: its help, its names if they are not the field's, and its range.
 
-    `decides` is false for options on which no answer depends, such as a budget.
+    `decides` is false for options on which no answer depends, such as a budget. `form` is how an entry of a mapping is
+    written; with `is_list`, several may stand in one text, separated by commas.
     """
 
     help: str
-    name: str = ""
+    names: tuple[str, ...] = ()
     least: int | None = None
+    most: int | None = None
     decides: bool = True
+    form: str = "NAME=VALUE, each name once"
+    is_list: bool = False
 
 
-def option(default: Any, help: str, *, name: str = "", least: int | None = None, decides: bool = True) -> Any:
-    """A dataclass field with an option. Mutable defaults are copied."""
-    metadata = {"flag": Flag(help, name, least, decides)}
+def option(default: Any, help: str, *names: str, **about: Any) -> Any:
+    """A dataclass field with an option; `about` are further fields of `Flag`. Mutable defaults are copied."""
+    metadata = {"flag": Flag(help, names, **about)}
     if isinstance(default, dict | list):
         return field(default_factory=default.copy, metadata=metadata)
     return field(default=default, metadata=metadata)

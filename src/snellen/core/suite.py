@@ -8,14 +8,14 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from snellen.core.annotations import Annotations
-from snellen.core.condition import Axis, Condition, Value, refuse_unknown
+from snellen.core.build_options import BuildOptions
+from snellen.core.condition import Axis, Condition, Value
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
@@ -25,11 +25,6 @@ from snellen.core.score import Protocol
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
-
-SIZE_PX, QUICK_SIZE_PX, CHECKUP_SIZE_PX = (640, 480), (240, 180), (320, 240)
-"""Width and height of generated images: default, `--quick`, and checkup."""
-MIN_SIDE_PX, MAX_SIDE_PX = 90, 4096
-"""Limits of width and height of generated images."""
 
 Dialogue: TypeAlias = Generator[tuple[Prompt, ...], tuple[Reply, ...], dict[str, str | None]]
 """Yields prompts that may be sent together, receives their replies in order, returns each item's text or None."""
@@ -192,116 +187,6 @@ def read_suite_card(package: str) -> SuiteCard:
     text = files(package).joinpath("suite.yaml").read_text("utf-8")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml is ten times as fast
     return SuiteCard.model_validate(yaml.load(text, loader))
-
-
-Settings: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Further settings of a recipe: name -> values, of which the first is the default."""
-
-
-Balance: TypeAlias = Literal["paper", "answers"]
-"""Frequencies of answers: the paper's, or uniform."""
-BALANCE: Balance = "answers"
-"""The default of recipes `generated`. Their cards name the balance, which tells such sets from those of the paper."""
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """Options of a build.
-
-    `n` is the number of test items per task, None for the checkup size. Empty `tasks` means all. `balance` sets the
-    frequencies of answers: the paper's, or uniform (`answers`), so that base rates do not help a blind guesser; None
-    for the recipe's default.
-    `rules` is a file of thresholds that replace the recipe's. `encoder` is the encoder whose features select images.
-    `settings` are those that the recipe declares (`Recipe.settings`). `size` is width and height of generated images,
-    None for the default (`size_px`). `columns` names the columns of a user's table by what they hold, for recipes that
-    have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
-    items that differ in classes and ranges where the recipe matches them. With several `instalments`, each has `n`
-    test items per task, and only the first is drawn at once (`exam.instalments`); the others have only
-    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing.
-    """
-
-    out: Path
-    seed: int = 0
-    n: int | None = None
-    full: bool = False
-    tasks: tuple[str, ...] = ()
-    sources: Mapping[str, Path] = field(default_factory=dict)
-    inputs: Mapping[str, Path] = field(default_factory=dict)
-    workers: int = 1
-    renderer: str = "mitsuba"
-    quality: str = "good"
-    quick: bool = False
-    size: tuple[int, int] | None = None
-    rules: Path | None = None
-    encoder: str = ""
-    balance: Balance | None = None
-    settings: Mapping[str, str] = field(default_factory=dict)
-    columns: Mapping[str, str] = field(default_factory=dict)
-    skip_bad: bool = False
-    allow_unmatched: bool = False
-    instalments: int = 1
-    instalment_tasks: tuple[str, ...] = ()
-    test_only: bool = False
-    show_progress: bool = True
-
-    def test_items(self, suite: str, checkup: int, quick: int) -> int:
-        """Test items per task: `n`, else the suite's checkup or quick size. Raises SnellenError for less than one."""
-        self.need_items(suite)
-        return self.n if self.n is not None else quick if self.quick else checkup
-
-    def balance_or(self, default: Balance) -> Balance:
-        """`balance`, or the recipe's default if none is given."""
-        return self.balance or default
-
-    @property
-    def size_px(self) -> tuple[int, int]:
-        """Width and height of generated images."""
-        return self.size or (QUICK_SIZE_PX if self.quick else SIZE_PX)
-
-    def size_notes(self) -> list[str]:
-        """A note for the card if images are smaller than by default."""
-        (width, height), (usual_width, usual_height) = self.size_px, SIZE_PX
-        if width * height >= usual_width * usual_height:
-            return []
-        return [
-            f"images of {width}x{height} pixels, smaller than the usual {usual_width}x{usual_height}: small things "
-            "are harder to see in them"
-        ]
-
-    def setting(self, name: str, settings: Settings) -> str:
-        """The value of a setting of the recipe. Raises SnellenError, with the nearest value, for an unknown one."""
-        value = self.settings.get(name, settings[name][0])
-        refuse_unknown([value], settings[name], f"--set {name}:")
-        return value
-
-    def changed(self, settings: Settings) -> dict[str, Any]:
-        """The entry of the recipe's settings on the card: those that are not at their default."""
-        values = {name: self.setting(name, settings) for name in settings}
-        changed = {name: value for name, value in values.items() if value != settings[name][0]}
-        return {"settings": changed} if changed else {}
-
-    def rendering(self) -> dict[str, Any]:
-        """The parameters of rendering, as kept on the card of a recipe `generated`."""
-        return {
-            "seed": self.seed,
-            "full": self.full,
-            "quick": self.quick,
-            "size_px": list(self.size_px),
-            "renderer": self.renderer,
-            **({"quality": self.quality} if self.renderer == "mitsuba" else {}),
-        }
-
-    def refuse_others(self, location: str, tasks: Iterable[str], sources: Iterable[str]) -> None:
-        """Raise SnellenError, beginning with `location`, for tasks and sources other than these, and for inputs."""
-        refuse_unknown(self.tasks, tasks, f"{location}: no task")
-        refuse_unknown(self.sources, sources, f"{location}: no source")
-        if self.inputs:
-            raise SnellenError(f"{location}: does not use --input {next(iter(self.inputs))!r}; it takes none")
-
-    def need_items(self, suite: str) -> None:
-        """Raise SnellenError if `n` is less than one."""
-        if self.n is not None and self.n < 1:
-            raise SnellenError(f"{suite}: --n {self.n} makes no items; give 1 or more")
 
 
 class Recipe(typing.Protocol):

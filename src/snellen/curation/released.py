@@ -16,11 +16,11 @@ from typing import Any, TypeVar
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
+from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.user_files import read_text
-from snellen.core.suite import BuildOptions, Settings
 
 M = TypeVar("M", bound=BaseModel)
 

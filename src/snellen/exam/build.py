@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import cores
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build as build_items
 from snellen.suites import SUITES
 
@@ -41,7 +41,7 @@ def build(
         quality: Rendering quality of mitsuba: `fast`, `good` or `reference`.
         size: Width and height of generated images in pixels. Default: 640 by 480.
         show_progress: Whether to show progress on standard error.
-        options: Further fields of `snellen.core.suite.BuildOptions`, such as `sources`.
+        options: Further fields of `snellen.core.build_options.BuildOptions`, such as `sources`.
 
     Returns:
         The set. In a notebook it shows its first items with their images.
@@ -56,5 +56,5 @@ def build(
             show_progress=show_progress, **{"workers": cores(), **options},
         )  # fmt: skip
     except TypeError as error:
-        raise SnellenError(f"build: {error}; see snellen.core.suite.BuildOptions") from error
+        raise SnellenError(f"build: {error}; see snellen.core.build_options.BuildOptions") from error
     return build_items(SUITES.get(suite), recipe, build_options)

@@ -17,12 +17,13 @@ from snellen.analysis.deciding import units_to_decide
 from snellen.analysis.grades import TOO_FEW, is_decided
 from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
+from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated
-from snellen.core.suite import CHECKUP_SIZE_PX, BuildOptions, recorded_parameters
+from snellen.core.suite import recorded_parameters
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_in_background
 from snellen.exam.items import build

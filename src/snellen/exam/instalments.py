@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -30,7 +31,6 @@ from snellen.core.storage.itemset import (
     is_itemset,
     read_itemset,
 )
-from snellen.core.suite import BuildOptions
 from snellen.remote import address_of, is_url
 from snellen.runs.gate import open_items
 from snellen.suites import SUITES

@@ -7,9 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.compute import cores
+from snellen.core.build_options import BuildOptions, Settings
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, write_blind
-from snellen.core.suite import BuildOptions, Recipe, Suite
+from snellen.core.suite import Recipe, Suite
 from snellen.exam.instalments import declare
 from snellen.remote import fetched
 from snellen.runs.gate import open_items
@@ -23,6 +25,24 @@ def find_recipe(suite: Suite, how: str) -> Recipe:
         recipe_names = ", ".join(suite.recipes) or "none, since its item sets are made by other suites"
         raise SnellenError(f"{suite.name} has no recipe {how!r}; available: {recipe_names}")
     return recipe
+
+
+def check_options(recipe: Recipe, options: BuildOptions, name: str) -> None:
+    """Raise SnellenError for options that the recipe of this name does not have."""
+    if options.size is not None and not name.endswith("generated"):
+        raise SnellenError(f"{name}: --size is only for --from generated: images of other recipes keep their size")
+    if options.rules and not hasattr(recipe, "rules"):
+        raise SnellenError(f"--rules: {name} has no thresholds to change")
+    if options.encoder and not hasattr(getattr(recipe, "rules", None), "encoder"):
+        raise SnellenError(f"--encoder: {name} does not use encoder features to select images")
+    if (options.columns or options.skip_bad) and not hasattr(recipe, "columns"):
+        raise SnellenError(f"--map and --skip-bad: {name} reads no table of questions")
+    known: Settings = getattr(recipe, "settings", {})
+    for setting, value in options.settings.items():
+        if not known:
+            raise SnellenError(f"--set {setting}: {name} has no settings")
+        refuse_unknown([setting], known, f"--set {setting}: {name} has no setting")
+        refuse_unknown([value], known[setting], f"--set {setting}: it cannot be")
 
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:

@@ -16,9 +16,10 @@ from typing import Any
 
 from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.analysis.floors import Floors
+from snellen.core.build_options import BALANCE, CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import BlindCard, FloorScore, ItemSet, read_blind
-from snellen.core.suite import BALANCE, CHECKUP_SIZE_PX, BuildOptions, Recipe, Suite
+from snellen.core.suite import Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 2000, 200
 """Test items per task for blind scores of a generated recipe, and the number of them made from one seed."""

@@ -18,12 +18,12 @@ class RunOptions:
     """How subjects are asked. `inputs` are annotation tables that some conditions use, by name."""
 
     conditions: Sequence[str] = option(
-        ("vanilla",), "Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.", name="condition"
+        ("vanilla",), "Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.", "condition"
     )
     limit: int | None = option(None, "Use only the first N test items per task.", least=1)
     repeats: int = option(1, "Number of times that each question is asked.", least=1)
     inputs: Mapping[str, Path] = option(
-        {}, "NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.", name="input"
+        {}, "NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.", "input"
     )
     budget: float | None = option(
         None,

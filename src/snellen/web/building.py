@@ -12,6 +12,7 @@ from pathlib import Path
 
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import near, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -21,7 +22,7 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.versions import versions
-from snellen.core.suite import BuildOptions, Suite, Task
+from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import by_item
 from snellen.stimuli.render import render_for_recipe
 from snellen.stimuli.render.toy import toy_image

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info
 from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 

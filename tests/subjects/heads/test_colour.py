@@ -9,9 +9,9 @@ from typing import Any, cast
 import pandas as pd
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.subjects.heads.stages import STAGES

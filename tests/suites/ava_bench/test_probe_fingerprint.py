@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.subject import Subject, SubjectCard
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.subjects.encoders.probes.subject import AttentiveProbe

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.scoring.protocols import strict

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, View
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Task, ViewContext
+from snellen.core.suite import Task, ViewContext
 from snellen.stimuli.scenes import composite
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.suites.questions import SUITE
 
 Row = Mapping[str, Any]

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from snellen.analysis.blind import measure_by_folds
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media, Option, ReplySpec
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, ViewContext
+from snellen.core.suite import ViewContext
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.runs.gate import open_items

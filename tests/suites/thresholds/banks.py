@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
@@ -17,7 +18,6 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
-from snellen.core.suite import BuildOptions
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.scoring.psychometric import weibull

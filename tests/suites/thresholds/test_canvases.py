@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.suite import BuildOptions
 from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.suites.thresholds import SUITE

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.core.suite import BuildOptions
 from snellen.suites.thresholds.generated.recipe import EASY, TRAIN_EXEMPLARS, Generated
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Measure, Stimulus

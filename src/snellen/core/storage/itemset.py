@@ -58,7 +58,7 @@ class Instalment(BaseModel):
 class SetDeclaration(BaseModel):
     """What determines all instalments of a set before they are drawn: their number at most, and the recipe's options.
 
-    `options` are those fields of `core.suite.BuildOptions` that decide about the items, as plain data.
+    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)

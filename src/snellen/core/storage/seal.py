@@ -35,7 +35,7 @@ SEALED = "sealed"
 
 
 class SealParameters(BaseModel):
-    """The options of a build (`core.suite.BuildOptions`) that a seal fixes, in addition to the seed."""
+    """The options of a build (`core.build_options.BuildOptions`) that a seal fixes, in addition to the seed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from snellen.compute import Progress
+from snellen.core.build_options import SIZE_PX, BuildOptions
 from snellen.core.hashing import canonical
 from snellen.core.storage.home import home
-from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import RenderSpec, to_json

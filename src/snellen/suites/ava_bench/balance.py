@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.suite import BuildOptions
 from snellen.suites.ava_bench.abilities import ABILITIES
 
 MAX_SHARE_DIFFERENCE = 0.1

@@ -17,9 +17,9 @@ from PIL import Image
 
 pytest.importorskip("av", reason="the extra 'video' is not installed")
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.curation.rules import Caps
 from snellen.stimuli.video import write_video
 from snellen.suites.ava_bench.candidates.rules import Rules

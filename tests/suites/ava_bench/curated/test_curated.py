@@ -14,10 +14,10 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.candidates.rules import Rules

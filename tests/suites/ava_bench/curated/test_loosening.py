@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.suites.ava_bench import SUITE
 from snellen.suites.ava_bench.curated.recipe import Curated

@@ -11,10 +11,10 @@ import pytest
 import yaml
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
 from snellen.curation.rules import Caps
 from snellen.exam.run import run

@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.stimuli.scenes import COLOURS
 from snellen.stimuli.scenes.shapes import place_mesh, unit_mesh

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import COLOURS, RenderSpec, is_within_floor, truth

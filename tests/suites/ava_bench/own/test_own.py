@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Sample

@@ -16,13 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, ViewContext
+from snellen.core.suite import ViewContext
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED

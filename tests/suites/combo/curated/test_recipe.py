@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Montage
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.stimuli.transforms.montage import lay_out

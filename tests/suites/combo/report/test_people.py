@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from snellen.analysis.cells import percent_interval, share_cell
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.runfolder import read_responses
-from snellen.core.suite import BuildOptions
 from snellen.exam.items import build
 from snellen.exam.judge import judge
 from snellen.exam.run import run

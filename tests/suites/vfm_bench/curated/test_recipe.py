@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import Ledger
 from snellen.curation.queues import write_queue

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.reports import write_report
 from snellen.suites.vfm_bench.own.recipe import Own

@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import TASK
 from snellen.suites.vfm_bench.released.files import Tree, scene_of

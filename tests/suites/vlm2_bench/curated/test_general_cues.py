@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.curation.queues import write_queue
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.curated.edit_pairs import read_edit_pairs

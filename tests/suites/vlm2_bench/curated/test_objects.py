@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.curated.people import scaled, selected
 from snellen.suites.vlm2_bench.curated.recipe import Curated

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.video import frames_at, uniform_times, write_video
 from snellen.suites.vlm2_bench.curated.recipe import Curated
 

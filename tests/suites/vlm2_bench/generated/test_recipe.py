@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from snellen.core.build_options import Balance, BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.suite import Balance, BuildOptions
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.runs.blind import recipe_card

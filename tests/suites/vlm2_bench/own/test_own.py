@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
-from snellen.core.suite import BuildOptions
 from snellen.exam.run import run
 from snellen.suites.vlm2_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture

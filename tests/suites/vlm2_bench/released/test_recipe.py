@@ -23,12 +23,12 @@ import pytest
 from PIL import Image
 
 from snellen.analysis.results import results
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.presentation.controls import Lettered
 from snellen.runs.score import score
 from snellen.stimuli.video import write_video

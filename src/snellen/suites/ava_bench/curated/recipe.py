@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -23,7 +24,6 @@ from snellen.core.item import Item, Split
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits

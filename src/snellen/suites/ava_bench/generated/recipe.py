@@ -17,13 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from snellen.compute import Shard, map_shards
+from snellen.core.build_options import SIZE_PX, BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Split
 from snellen.core.least_px import least_px_notes, scene_notes
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import SIZE_PX, BuildOptions
 from snellen.stimuli.render import image_seconds, render_for_recipe, size_share
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability

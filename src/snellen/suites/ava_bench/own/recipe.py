@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Split
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.ledger import ANY_TASK, listed
 from snellen.curation.near_copies import near_pairs, thumbnail
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules

@@ -20,12 +20,12 @@ from typing import Any
 
 from snellen.analysis.section import NOT_COMPARABLE
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SeveralProblems, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
 from snellen.suites.ava_bench.free_answer_chance import with_chance

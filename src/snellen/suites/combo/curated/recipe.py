@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.steps import ITEMS, Argument, Stage, copy_media, plan_chain, read_about
 from snellen.suites.combo.curated.natural_votes import vote_items
 from snellen.suites.combo.curated.pair_comparisons import comparison_items

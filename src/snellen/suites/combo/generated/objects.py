@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from snellen.core.build_options import SIZE_PX
 from snellen.core.seeds import seed_of, stream
-from snellen.core.suite import SIZE_PX
 from snellen.stimuli.scenes import RenderSpec, chain, clear_camera, composite, composite_scene, turn
 from snellen.suites.combo.items import STREAMS, SUITE
 from snellen.suites.combo.questions.alignment import NaturalCategory, dressed

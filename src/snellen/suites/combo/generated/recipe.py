@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from snellen.compute import Progress
+from snellen.core.build_options import BALANCE, BuildOptions, Settings
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -24,7 +25,6 @@ from snellen.core.seeds import stream
 from snellen.core.storage.home import home
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BALANCE, BuildOptions, Settings
 from snellen.stimuli.render import (
     RenderSettings,
     image_recipe,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import AnswerKind, Item, Media, Option
@@ -25,7 +26,6 @@ from snellen.core.plain_text import printable
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import listed
 from snellen.curation.near_copies import find_near_copies

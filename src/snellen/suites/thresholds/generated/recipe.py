@@ -17,12 +17,12 @@ import numpy as np
 from PIL import Image
 
 from snellen.compute import Progress, Shard, map_shards
+from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Option, Split
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Settings
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 

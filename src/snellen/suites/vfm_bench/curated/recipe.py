@@ -20,12 +20,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import read_rules
 from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_about, write_step

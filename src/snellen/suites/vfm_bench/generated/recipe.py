@@ -17,13 +17,13 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.least_px import least_px_notes
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import image_seconds, render_for_recipe, size_share
 from snellen.stimuli.scenes import COLOURS, MATERIAL_VARIANTS, MATERIALS, Composite, RenderSpec
 from snellen.stimuli.scenes import Appearance as Surface

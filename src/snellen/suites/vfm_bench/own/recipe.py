@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger, listed
 from snellen.curation.near_copies import find_near_copies, near_copy_notes

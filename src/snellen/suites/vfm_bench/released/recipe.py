@@ -16,12 +16,12 @@ from typing import cast
 
 import numpy as np
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
 from snellen.suites.vfm_bench.items import (
     SHOTS,

@@ -14,12 +14,12 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Option
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import DECISION, StepResult, construction_subjects, read_step_result
 from snellen.curation.steps import Argument, Step, copy_media, step_item

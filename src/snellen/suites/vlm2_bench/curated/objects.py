@@ -9,13 +9,13 @@ from pathlib import Path
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.user_yaml import read_yaml
-from snellen.core.suite import BuildOptions
 from snellen.curation.draws import shuffled
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, images_in, source_folder
 from snellen.suites.vlm2_bench.items import (

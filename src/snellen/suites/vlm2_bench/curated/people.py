@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.curation.draws import proportional_shares, shuffled
 from snellen.curation.results import StepResult, construction_subjects
 from snellen.curation.steps import Argument, Step, step_item

@@ -9,11 +9,11 @@ from tempfile import TemporaryDirectory
 from typing import Literal, TypeAlias
 
 from snellen.compute import Progress
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.item import Item, Media
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, folders_in, source_folder
 from snellen.suites.vlm2_bench.items import video_item

@@ -17,12 +17,12 @@ from typing import TypeAlias
 import numpy as np
 from PIL import Image
 
+from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.item_rows import recipe_name
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions
 from snellen.stimuli.render import Render
 from snellen.stimuli.scenes import (
     Appearance,

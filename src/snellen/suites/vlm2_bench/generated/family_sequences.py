@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from snellen.core.build_options import BALANCE, BuildOptions
 from snellen.core.item import Split
 from snellen.core.seeds import stream
-from snellen.core.suite import BALANCE, BuildOptions
 from snellen.suites.vlm2_bench.generated import objects
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw

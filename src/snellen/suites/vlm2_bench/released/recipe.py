@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import BuildOptions, Settings
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE, VERSION
 from snellen.suites.vlm2_bench.published import QUERIES, SCORED_PAIRS
