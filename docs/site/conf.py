@@ -14,6 +14,7 @@ include_patterns = [
     "docs/*.md",
     "docs/measurements/*.md",
     "docs/site/*.md",
+    "examples/attention/README.md",
     "src/snellen/suites/*/README.md",
 ]
 exclude_patterns = ["build/**", ".?*/**"]  # hidden folders; not "./index.html"
@@ -52,7 +53,6 @@ CHAPTERS = {
         "exports",
         "recorded-answers",
         "remote",
-        "attention",
     ),
     "Reference": ("subjects", "chat", "conditions", "answers", "reports", "data-schema", "sources", "glossary"),
     "Explanation": (
@@ -90,7 +90,7 @@ def chapters(app, page, source):
         return
     pages = {title: [f"/docs/{name}" for name in names] for title, names in CHAPTERS.items()}
     pages["Suites"] = [f"/src/snellen/suites/{name}/README" for name in SUITES]
-    pages["Inside"] = ["/docs/site/reference", "/CONTRIBUTING", "/CHANGELOG", "/docs/site/design"]
+    pages["Inside"] = ["/docs/site/reference", "/examples/attention/README", "/CONTRIBUTING", "/CHANGELOG", "/docs/site/design"]
     for title, names in pages.items():
         source[0] += "\n".join(["", ":::{toctree}", ":hidden:", f":caption: {title}", *names, ":::", ""])
 
