@@ -90,7 +90,13 @@ def chapters(app, page, source):
         return
     pages = {title: [f"/docs/{name}" for name in names] for title, names in CHAPTERS.items()}
     pages["Suites"] = [f"/src/snellen/suites/{name}/README" for name in SUITES]
-    pages["Inside"] = ["/docs/site/reference", "/examples/attention/README", "/CONTRIBUTING", "/CHANGELOG", "/docs/site/design"]
+    pages["Inside"] = [
+        "/docs/site/reference",
+        "/examples/attention/README",
+        "/CONTRIBUTING",
+        "/CHANGELOG",
+        "/docs/site/design",
+    ]
     for title, names in pages.items():
         source[0] += "\n".join(["", ":::{toctree}", ":hidden:", f":caption: {title}", *names, ":::", ""])
 
