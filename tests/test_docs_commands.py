@@ -23,7 +23,8 @@ PAGES = [
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
 ]
 TUTORIALS = (
-    "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "how-small", "sealed-exams",
+    "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "thresholds",
+    "sealed-exams",
 )  # fmt: skip
 NOT_RUN = "# not run by a test: "
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

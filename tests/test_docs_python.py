@@ -23,6 +23,7 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / "design").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
+    *sorted(ROOT.glob("examples/*/README.md")),
 ]
 NAME = re.compile(r"(?<![\w./-])snellen(?:\.[A-Za-z_]\w*)+")
 BLOCKS = [(page, text) for page in PAGES for _, text in blocks(page, ("python",))]

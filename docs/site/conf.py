@@ -14,6 +14,7 @@ include_patterns = [
     "docs/*.md",
     "docs/measurements/*.md",
     "docs/site/*.md",
+    "examples/attention/README.md",
     "src/snellen/suites/*/README.md",
 ]
 exclude_patterns = ["build/**", ".?*/**"]  # hidden folders; not "./index.html"
@@ -35,7 +36,6 @@ CHAPTERS = {
         "own-table",
         "own-suite",
         "ci-guard",
-        "how-small",
         "sealed-exams",
     ),
     "How-to guides": (
@@ -47,21 +47,17 @@ CHAPTERS = {
         "towers",
         "training",
         "people",
-        "check-keys",
         "serving",
         "reviewing",
         "judging",
         "exports",
         "recorded-answers",
         "remote",
-        "cluster",
-        "attention",
     ),
     "Reference": ("subjects", "chat", "conditions", "answers", "reports", "data-schema", "sources", "glossary"),
     "Explanation": (
-        "what-numbers-do-not-mean",
-        "validity",
         "footguns",
+        "validity",
         "reliability",
         "threats",
         "benchmarks",
@@ -94,7 +90,13 @@ def chapters(app, page, source):
         return
     pages = {title: [f"/docs/{name}" for name in names] for title, names in CHAPTERS.items()}
     pages["Suites"] = [f"/src/snellen/suites/{name}/README" for name in SUITES]
-    pages["Inside"] = ["/docs/site/reference", "/CONTRIBUTING", "/CHANGELOG", "/docs/site/design"]
+    pages["Inside"] = [
+        "/docs/site/reference",
+        "/examples/attention/README",
+        "/CONTRIBUTING",
+        "/CHANGELOG",
+        "/docs/site/design",
+    ]
     for title, names in pages.items():
         source[0] += "\n".join(["", ":::{toctree}", ":hidden:", f":caption: {title}", *names, ":::", ""])
 
