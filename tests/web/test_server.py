@@ -411,7 +411,7 @@ def test_a_request_that_fails_ends_nothing(
     secret = visitor.open().json()["secret"]
     first, second = rows_of_form(visitor.plan, "p01", 0)[:2]
 
-    def keep_half(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
+    def keep_half(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> int:
         keep_row(connection, slot, record_row)
         raise KeyError("form")
 
