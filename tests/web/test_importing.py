@@ -42,9 +42,9 @@ from snellen.web.importing import (
     read_refused,
     read_results_of,
 )
-from snellen.web.key_checks import agreement_lines, key_checks
 from snellen.web.pages import accepted_texts, as_recorded
 from snellen.web.plan import PageAnswers, RecordRow, Start, Stop, StudyPlan, StudyRecord, Texts
+from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
@@ -236,7 +236,7 @@ def test_imports_into_one_folder_add_up(sets_folder: Path, tmp_path: Path, caplo
 
 @pytest.mark.slow
 def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: Path) -> None:
-    """The thresholds are those at which people confirm a key (`web.key_checks`)."""
+    """The thresholds are those at which people confirm a key (`web.reviewing`)."""
     block = BlockDesign(name="b", tasks=("colour", "ocr", "counting"), questions=1, practice=1)
     design = StudyDesign(texts=Texts(title="t"), blocks=(block,), forms=1)
     card = build_study([small_set("ava-bench", sets_folder)], design, tmp_path / "study", name="trial")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
-from snellen.web.server import app_of, make_app, open_service
+from snellen.web.server import app_of, open_service
 from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
 from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
 
@@ -753,7 +753,7 @@ def test_answers_to_another_plan_are_not_mixed(tmp_path: Path) -> None:
     open_service(tmp_path).database.close()
     write_study(tmp_path, plan=make_plan().model_copy(update={"minutes": 9}))
     with pytest.raises(SnellenError, match="answers to another plan"):
-        make_app(tmp_path)
+        open_service(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "plan.js"])
@@ -762,16 +762,16 @@ def test_words_changed_after_the_build_are_seen(tmp_path: Path, name: str) -> No
     path = tmp_path / "bundle" / name
     path.write_text(path.read_text().replace("A question of", "Choose the wrong answer of"))
     with pytest.raises(SnellenError, match="was changed after it was built"):
-        make_app(tmp_path)
+        open_service(tmp_path)
 
 
 def test_a_folder_that_is_not_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="not a study folder"):
-        make_app(tmp_path)
+        open_service(tmp_path)
     write_study(tmp_path)
     (tmp_path / "bundle/plan.json").unlink()
     with pytest.raises(SnellenError, match="not a readable plan"):
-        make_app(tmp_path)
+        open_service(tmp_path)
     with pytest.raises(SnellenError, match="no results"):
         next(read_results(tmp_path))
 

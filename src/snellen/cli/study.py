@@ -115,9 +115,8 @@ def export(
         import shutil
 
         from snellen.core.storage import files
-        from snellen.web.bundle import INDEX, bundle_files
         from snellen.web.page import index_page
-        from snellen.web.study import BUNDLE, read_plan
+        from snellen.web.study import BUNDLE, INDEX, bundle_files, read_plan
 
         plan = read_plan(study)
         if out.exists():
@@ -157,7 +156,7 @@ def import_(
     exit code is then 1, unless --skip or --skip-bad accept it.
     """
     from snellen.web.importing import PEOPLE, REFUSED, import_study, people_by_form, read_refused, read_results_of
-    from snellen.web.key_checks import agreement_lines, key_checks
+    from snellen.web.reviewing import agreement_lines, key_checks
     from snellen.web.study import read_study
 
     submissions = read_results_of(study, result_files or [])

@@ -62,7 +62,7 @@ class Guard:
         except Refusal as refusal:
             await sentence(refusal.status, refusal.sentence)(scope, receive, send)
         else:
-            await self._app(scope, _Replay(body, receive), send)
+            await self._app(scope, _replayed(body, receive), send)
 
     async def _checked_body(self, scope: Scope, receive: Receive) -> bytes:
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
@@ -112,15 +112,11 @@ async def _read_body(receive: Receive) -> bytes:
     return body
 
 
-class _Replay:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """Returns a body that was read already, then further messages."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
 
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return await self._receive()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
+    return receive_again

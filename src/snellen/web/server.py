@@ -23,21 +23,20 @@ import uvicorn
 from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.web import store
 from snellen.web.admission import FormProgress, row_problem
-from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
-from snellen.web.guard import HEADERS, HTTPS_ONLY, MAX_BODY_BYTES, Guard, sentence
+from snellen.web.guard import HEADERS, HTTPS_ONLY, Guard, sentence
 from snellen.web.limits import DEFAULT_LIMITS, Brakes, VisitorLimits
 from snellen.web.page import index_page
-from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.plan import Frozen, RecordRow, Start, StudyPlan, refuse_broken_text
 from snellen.web.site import LOCAL, StudySite, is_local
 from snellen.web.store import Job, Link, Refusal, Store
-from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
+from snellen.web.study import BUNDLE, INDEX, MEDIA_TYPES, RESULTS, bundle_files, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
 NO_PAGE = "There is no such page."
@@ -53,26 +52,16 @@ MAX_CONNECTIONS = 400
 """Open connections beyond which requests are refused (503), before the process has no more files to open."""
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is not JSON."},
-    403: {"description": "Sent by another site, a secret that is not of this link, or the study is full."},
-    404: {"description": "No such link."},
-    409: {"description": "Another row is kept under this number."},
-    413: {"description": f"The body is larger than {MAX_BODY_BYTES} bytes, or too much is kept of the participant."},
-    415: {"description": "The body is not declared as JSON."},
-    421: {"description": "The study is not served under this name."},
-    422: {"description": "The body is not what is asked for here."},
-    429: {"description": "Too many requests; wait a moment."},
-    503: {"description": "The answer could not be kept; send it again."},
+    status: {"description": "One sentence."} for status in (400, 403, 404, 409, 413, 415, 421, 422, 429, 503)
 }
 
 Word: TypeAlias = Annotated[str, Field(max_length=200)]
 Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
 
 
-class Opening(BaseModel):
+class Opening(Frozen):
     """A participant begins (and has `consented`, if the study asks), or returns. The study's `parameters` are kept."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     _texts = model_validator(mode="before")(refuse_broken_text)
 
     parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
@@ -186,8 +175,8 @@ class StudyService:
 
     async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
         """Store a row of the participant with the secret."""
-        completion = await self.run(partial(self._keep, link, secret, record_row))
-        return Receipt(sequence=record_row.sequence, completion=completion)
+        job = partial(self._keep, link, secret, record_row)
+        return Receipt(sequence=record_row.sequence, completion=await self.run(job))
 
     def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> Completion:
         slot = store.slot_of(connection, link, secret)
@@ -236,16 +225,8 @@ def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimit
     return StudyService(plan, index, database, tuple(kept), files, card.parameters, completion, site, brakes)
 
 
-def make_app(root: Path, openapi: bool = False) -> FastAPI:
-    """The application of a study folder; `openapi` adds its description, for tests only.
-
-    Raises SnellenError if the folder is not a study.
-    """
-    return app_of(open_service(root), openapi)
-
-
 def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
-    """The application of an open study; it closes the database when it ends."""
+    """The application of an open study; it closes the database when it ends. `openapi` describes it, for tests."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -281,9 +262,7 @@ def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool)
         return Response(opened, media_type="application/json")
 
     @app.post(f"{start}/api/records", responses=REFUSALS)
-    async def keep_record(
-        token: str, record_row: RecordRow, secret: Annotated[Word, Header(alias=SECRET_HEADER)]
-    ) -> Receipt:
+    async def keep_record(token: str, record_row: RecordRow, secret: Secret) -> Receipt:
         return await service.keep(service.link(token, reviews), secret, record_row)
 
     @app.get(start, include_in_schema=False)
