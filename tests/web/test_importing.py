@@ -709,7 +709,7 @@ def test_only_runs_of_the_study_are_removed_and_an_interrupted_removal_is_repeat
         (out / folder).mkdir()
         (out / folder / "file").write_text("mine")
     with monkeypatch.context() as patch:
-        patch.setattr("snellen.web.importing._import_run", lambda *_: 1 / 0)
+        patch.setattr("snellen.web.importing.ask", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             forget(root, "code-1", [out])
     forget(root, "code-1", [out])

@@ -254,25 +254,11 @@ def test_a_row_counts_once(visitor: Visitor) -> None:
 
 
 BAD_ANSWERS: list[tuple[str, Any]] = [
-    ("choice", "D"),
-    ("choice", 1),
-    ("choice", None),
-    ("true_false", "A"),
-    ("true_false", ["T"]),
-    ("integer", "three"),
-    ("integer", [3]),
-    ("integer", "nan"),
-    ("number", "inf"),
-    ("number", "1" * 2000),
-    ("box", [1, 2, 3]),
-    ("box", "1,2,3,4"),
-    ("colour", [0, 0, 256]),
-    ("colour", [0, -1, 0]),
-    ("colour", [0, 0, 0, 0]),
-    ("text", 5),
-    ("text", "x" * 20_001),
-    ("description", ["a"]),
-]
+    ("choice", "D"), ("choice", 1), ("choice", None), ("true_false", "A"), ("true_false", ["T"]),
+    ("integer", "three"), ("integer", [3]), ("integer", "nan"), ("number", "inf"), ("number", "1" * 2000),
+    ("box", [1, 2, 3]), ("box", "1,2,3,4"), ("colour", [0, 0, 256]), ("colour", [0, -1, 0]),
+    ("colour", [0, 0, 0, 0]), ("text", 5), ("text", "x" * 20_001), ("description", ["a"]),
+]  # fmt: skip
 GOOD_ANSWERS: list[tuple[str, Any]] = [("choice", "A"), ("integer", -4), ("number", "1e3"), ("text", "")]
 
 
@@ -303,30 +289,13 @@ def test_an_answer_of_its_kind_is_stored(visitor: Visitor, kind: str, answer: An
 
 
 BAD_FIELDS: list[dict[str, Any]] = [
-    {"page_id": "q-none"},
-    {"position": 1},
-    {"position": -8},
-    {"position": 10**30},
-    {"answers": {"item-text": "a"}},
-    {"answers": {"item-choice": "A", "item-text": "a"}},
-    {"answers": {}},
-    {"attempts": 2},
-    {"attempts": 0},
-    {"passed": False},
-    {"seconds": 1e9},
-    {"time": "2026-11-22T10:00:00"},
-    {"time": "0001-01-01T00:00:00Z"},
-    {"reasons": {"item-text": "a"}},
-    {"reasons": {"item-choice": "x" * 20_001}},
-    {"seconds": -1},
-    {"seconds": float("nan")},
-    {"loading": float("inf")},
-    {"hidden": "long"},
-    {"time": "soon"},
-    {"extra": 1},
-    {"type": "judgement"},
-    {"answers": {"item-choice": "\ud800"}},
-]
+    {"page_id": "q-none"}, {"position": 1}, {"position": -8}, {"position": 10**30}, {"answers": {"item-text": "a"}},
+    {"answers": {"item-choice": "A", "item-text": "a"}}, {"answers": {}}, {"attempts": 2}, {"attempts": 0},
+    {"passed": False}, {"seconds": 1e9}, {"time": "2026-11-22T10:00:00"}, {"time": "0001-01-01T00:00:00Z"},
+    {"reasons": {"item-text": "a"}}, {"reasons": {"item-choice": "x" * 20_001}}, {"seconds": -1},
+    {"seconds": float("nan")}, {"loading": float("inf")}, {"hidden": "long"}, {"time": "soon"}, {"extra": 1},
+    {"type": "judgement"}, {"answers": {"item-choice": "\ud800"}},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fields", BAD_FIELDS, ids=lambda fields: str(fields)[:40].encode("ascii", "replace").decode())
@@ -378,14 +347,10 @@ def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
 HALF = "smile \ud83d"
 """The text sent by a page for half of an emoji."""
 HALVES: list[tuple[int, dict[str, Any]]] = [
-    (0, {"agent": HALF}),
-    (0, {"parameters": {"lab": HALF}}),
-    (0, {"parameters": {HALF: "north"}}),
-    (0, {HALF: 1}),
-    (2, {"reasons": {"item-choice": HALF}}),
-    (2, {"answers": {HALF: "A"}}),
+    (0, {"agent": HALF}), (0, {"parameters": {"lab": HALF}}), (0, {"parameters": {HALF: "north"}}), (0, {HALF: 1}),
+    (2, {"reasons": {"item-choice": HALF}}), (2, {"answers": {HALF: "A"}}),
     (2 + list(ANSWERS).index("text"), {"answers": {"item-text": HALF}}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "fields"), HALVES, ids=range(len(HALVES)))
@@ -568,40 +533,13 @@ def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
 
 
 ELSEWHERE = [
-    "study.json",
-    "results.sqlite",
-    "../study.json",
-    "bundle/plan.json",
-    "media/../../study.json",
-    "media/../../results.sqlite",
-    "%2e%2e/study.json",
-    "..%2fstudy.json",
-    "%2e%2e%2fstudy.json",
-    "%252e%252e%252fstudy.json",
-    "media/..%5c..%5cstudy.json",
-    "media/%00/study.json",
-    "%c0%ae%c0%ae/study.json",
-    "/etc/passwd",
-    "//etc/passwd",
-    "%2fetc%2fpasswd",
-    "file:///etc/passwd",
-    "page/",
-    "page",
-    "media/",
-    "page/link.js",
-    "page/.hidden.js",
-    "page/notes.txt",
-    "vendor/out/study.json",
-    "PLAN.JSON",
-    "plan.json/",
-    "plan.json%20",
-    "./plan.json%00.png",
-    "secret.js",
-    "api/open",
-    "api/results",
-    "docs",
-    "openapi.json",
-]
+    "study.json", "results.sqlite", "../study.json", "bundle/plan.json", "media/../../study.json",
+    "media/../../results.sqlite", "%2e%2e/study.json", "..%2fstudy.json", "%2e%2e%2fstudy.json",
+    "%252e%252e%252fstudy.json", "media/..%5c..%5cstudy.json", "media/%00/study.json", "%c0%ae%c0%ae/study.json",
+    "/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", "page/", "page", "media/",
+    "page/link.js", "page/.hidden.js", "page/notes.txt", "vendor/out/study.json", "PLAN.JSON", "plan.json/",
+    "plan.json%20", "./plan.json%00.png", "secret.js", "api/open", "api/results", "docs", "openapi.json",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
@@ -677,12 +615,8 @@ def test_a_failure_is_reported_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://testserver.evil.example"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "none"},
+        *({"Origin": origin} for origin in ("https://evil.example", "null", "http://testserver.evil.example")),
+        *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site", "none")),
         {"Origin": "http://testserver", "Sec-Fetch-Site": "cross-site"},
     ],
 )
