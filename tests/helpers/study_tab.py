@@ -54,8 +54,26 @@ def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None)
 def begin(opened: Tab, address: str) -> None:
     """Open a study and continue to its first page."""
     opened.goto(address)
-    opened.click("#start")
-    opened.click("#continue")
+    press(opened, "#start", "#continue")
+
+
+def press(opened: Tab, *buttons: str) -> None:
+    """Press buttons one after the other, by their selectors."""
+    for button in buttons:
+        opened.click(button)
+
+
+def choose(opened: Tab, page_id: str, name: str) -> None:
+    """Answer a page with one question by a choice."""
+    wait_for(opened, page_id)
+    press(opened, f'[data-name="{name}"]', "#next")
+
+
+def write(opened: Tab, page_id: str, text: str) -> None:
+    """Answer a page with one question by a text."""
+    wait_for(opened, page_id)
+    opened.fill("[data-field=answer]", text)
+    opened.click("#next")
 
 
 def wait_for(opened: Tab, page_id: str) -> None:

@@ -227,8 +227,8 @@ class Refused:
 
     def __str__(self) -> str:
         """One line."""
-        person = short_reason(self.person, 80)
-        return f"{person} ({self.source}), {self.row}: {self.reason}" if self.row else f"{person}: {self.reason}"
+        person, source = short_reason(self.person, 80), short_reason(self.source, 300)
+        return f"{person} ({source}), {self.row}: {self.reason}" if self.row else f"{person}: {self.reason}"
 
 
 def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[list[RecordRow], list[Refused]]:
