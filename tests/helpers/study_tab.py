@@ -20,6 +20,18 @@ SITE = "http://study.test/"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LIMIT = 60_000
 """Timeout for elements of the page in milliseconds."""
+JATOS = """
+const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
+const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
+window.jatos = {
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
+  studySessionData: kept.session,
+  appendResultData: async (text) => { kept.rows += text; keep(); },
+  setStudySessionData: async (session) => { kept.session = session; keep(); },
+  endStudyAjax: async () => { kept.ended += 1; keep(); },
+};
+"""
+"""The part of jatos.js that the page uses, from https://www.jatos.org/jatos.js-Reference.html."""
 
 
 @contextmanager

@@ -87,15 +87,13 @@ def test_calibration_comes_before_the_first_answer_and_in_no_other_study() -> No
 @pytest.mark.parametrize(
     ("calibrations", "distance"),
     [
-        ([], None),
-        ([calibration(card_px=None)], None),
-        ([calibration()], 57.3),
+        ([], None), ([calibration(card_px=None)], None), ([calibration()], 57.3),
         ([calibration(distance_cm=60), calibration(distance_cm=64)], 64),
         ([calibration(distance_cm=60), calibration(distance_cm=70)], None),
         ([calibration(card_px=320), calibration(card_px=160, pixel_ratio=2)], 57.3),
         ([calibration(), calibration(card_px=None)], None),
     ],
-)
+)  # fmt: skip
 def test_somebody_who_moved_has_no_known_distance(calibrations: list[Calibration], distance: float | None) -> None:
     rows = tuple(row(number, record) for number, record in enumerate(calibrations))
     known = Participant("p01", "p01", rows).calibration

@@ -23,7 +23,9 @@ from snellen.analysis.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec, View
 from snellen.core.storage.files import kernel_lock
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
+from snellen.exam.run import Examination
 from snellen.reports import load_run
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
@@ -102,35 +104,30 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
     results = [Submission(f"p{person + 1:02d}", entered(plan, stand_in, person)) for person in range(2)]
     (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
     own = {(r.condition, r.repeat, r.item_id): r.text for r in stand_in.examinations[suite].responses}
-    answered = {
-        page_id
-        for submission in results
-        for row in submission.rows
-        if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers)
-        for page_id in [row.record.page_id]
-        if plan.pages[page_id].kind == "question"
-    }
-    assert {item for page_id in answered for item in card.pages[page_id].item_ids} == {
-        response.item_id for response in examination.responses
-    }
+    dealt = [page_id for form in range(2) for page_id in _ids(plan, form) if plan.pages[page_id].kind == "question"]
+    asked = {item_id for page_id in dealt for item_id in card.pages[page_id].item_ids}
+    assert asked == {response.item_id for response in examination.responses}
     for response in examination.responses:
         person = int(response.subject.removeprefix("human:trial/p")) - 1
         assert response.text == own[response.condition, person, response.item_id]
     assert {reply.seconds for exchange in read_exchanges(examination.root) if (reply := exchange.reply)} == {1.5}
 
 
+def taken_by_an_oracle(items: ItemSet, design: StudyDesign, folder: Path) -> Examination:
+    """The imported answers of one person to a new study, all of them right."""
+    card = build_study([items], design, folder / "study", name="trial")
+    plan, stand_in = read_plan(folder / "study"), make_stand_in(card, "fake:oracle", 1, folder / "own")
+    (examination,) = import_study(folder / "study", [Submission("p01", entered(plan, stand_in, 0))], folder / "people")
+    return examination
+
+
 def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
     """The tasks of its suite come from the item set."""
-    rows = [
-        {"id": n, "image": image_text(n), "question": "Is it dark?", "A": "yes", "B": "no", "answer": "AB"[n % 2]}
-        for n in range(4)
-    ]
+    question = {"question": "Is it dark?", "A": "yes", "B": "no"}
+    rows = [{"id": n, "image": image_text(n), "answer": "AB"[n % 2], **question} for n in range(4)]
     items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
     design = StudyDesign(texts=Texts(title="Seeing", consent="You may stop."), blocks=(BlockDesign(name="b"),))
-    card = build_study([items], design, tmp_path / "study", name="trial")
-    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
-    taken = [Submission("p01", entered(plan, stand_in, 0))]
-    (examination,) = import_study(tmp_path / "study", taken, tmp_path / "people")
+    examination = taken_by_an_oracle(items, design, tmp_path)
     assert {response.item_id for response in examination.responses} == {item.item_id for item in items.items}
     assert set(examination.results()["value"]) == {1.0}
     assert stat.S_IMODE((tmp_path / "study" / "study.json").stat().st_mode) == 0o600
@@ -138,11 +135,7 @@ def test_answers_to_a_table_of_one_s_own_are_imported(tmp_path: Path) -> None:
 
 def test_answers_are_compared_with_the_keys(sets_folder: Path, tmp_path: Path) -> None:
     """Of the design `check-keys`: all agree but one that is another option."""
-    items = small_set("combo", sets_folder)
-    card = build_study([items], read_design("check-keys"), tmp_path / "study", name="trial")
-    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 1, tmp_path / "own")
-    taken = [Submission("p01", entered(plan, stand_in, 0))]
-    (examination,) = import_study(tmp_path / "study", taken, tmp_path / "people")
+    examination = taken_by_an_oracle(small_set("combo", sets_folder), read_design("check-keys"), tmp_path)
     checks = key_checks(examination)
     assert {check.item.item_id for check in checks} == {response.item_id for response in examination.responses}
     assert all(check.agrees for check in checks)
@@ -155,11 +148,10 @@ def test_answers_are_compared_with_the_keys(sets_folder: Path, tmp_path: Path) -
     assert Path(line.rpartition("; ")[2]).is_file()
 
 
-def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: Path) -> None:
-    card = small_study("combo", sets_folder, tmp_path / "study")
-    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:oracle", 2, tmp_path / "own")
-    rows = [Submission("p01", entered(plan, stand_in, 0)), Submission("p02", entered(plan, stand_in, 1, pages=3))]
-    (examination,) = import_study(tmp_path / "study", rows, tmp_path / "people")
+def test_unfinished_people_are_partial_not_missing(filled: FilledStudy, tmp_path: Path) -> None:
+    plan, (first, second, *_) = filled.plan, filled.forms
+    rows = [Submission("p01", first), Submission("p02", second[: 2 + 3])]
+    (examination,) = import_study(filled.root, rows, tmp_path / "people")
     answered = pd.Series([response.subject for response in examination.responses]).value_counts().to_dict()
     questions, questions_before = _questions(plan, 0), _questions(plan, 1, 3)
     assert questions >= 6
@@ -176,8 +168,7 @@ def test_unfinished_people_are_partial_not_missing(sets_folder: Path, tmp_path: 
     remarks = person_table(load_run(examination.root))["remark"].tolist()
     assert remarks == ["", f"partial: {questions_before} of {_questions(plan, 1)} items in all"]
     # A participant who continues later is imported again: earlier answers stay, the rest is added.
-    finished = [rows[0], Submission("p02", entered(plan, stand_in, 1))]
-    (examination,) = import_study(tmp_path / "study", finished, tmp_path / "people")
+    (examination,) = import_study(filled.root, [rows[0], Submission("p02", second)], tmp_path / "people")
     assert len(examination.responses) == questions + _questions(plan, 1)
 
 
@@ -251,9 +242,7 @@ def test_a_practice_page_knows_what_is_near_enough(sets_folder: Path, tmp_path: 
         ("choices", ("a", "c"), "A, C", ("A, C", "C, A")),
     ],
 )
-def test_practice_accepts_every_right_text(
-    kind: AnswerKind, answer: Any, recorded: str, further: tuple[str, ...]
-) -> None:
+def test_practice_accepts_every_right_text(kind: AnswerKind, answer: Any, recorded: str, further: Any) -> None:
     keys = (("A", "a"), ("B", "b"), ("C", "c")) if kind == "choices" else ()
     view = View(item_id="i", stimulus_id="i", task="t", question="?", query=(), reply=ReplySpec(kind, keys))
     assert as_recorded(view, answer) == recorded
@@ -465,7 +454,7 @@ def test_hostile_texts_are_harmless_in_tables_and_on_the_terminal(filled: Filled
         assert not [column for column in table.columns if "extra" in column]
     (refused,) = read_refused(tmp_path / "people")
     assert not {"\n", "\x1b"} & set(str(refused))
-    assert len(str(refused)) < 300
+    assert len(str(refused)) < 500
 
 
 def test_the_names_of_suites_lead_out_of_no_folder(filled: FilledStudy, tmp_path: Path) -> None:
@@ -663,7 +652,8 @@ def test_names_that_are_not_plain_words_get_an_alias() -> None:
     names = ("p01", "../../etc", "p01")
     rows = [again(RecordRow(sequence=0, record=start), 0, time=NOON + timedelta(seconds=n)) for n in range(3)]
     participants = as_participants((name, [row]) for name, row in zip(names, rows, strict=True))
-    assert [(person.alias, person.name) for person in participants] == list(zip(("p01", "p02", "p03"), names))
+    assert [person.alias for person in participants] == ["p01", "p02", "p03"]
+    assert [person.name for person in participants] == list(names)
 
 
 @pytest.mark.slow

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +23,12 @@ from snellen.web import store
 from snellen.web.admission import FormProgress
 from snellen.web.limits import Rate, VisitorLimits
 from snellen.web.plan import RecordRow
-from snellen.web.server import app_of, open_service
+from snellen.web.server import open_service
 from snellen.web.site import StudySite
 from snellen.web.store import read_results
 from tests.helpers.studies import CONSENT, rows_of_form, write_study
 from tests.helpers.study_load import server_process
+from tests.helpers.study_visitor import limited, refused, visitors_of
 
 PATIENCE = 60
 """Seconds for what happens within about one on an idle machine."""
@@ -49,27 +48,13 @@ class Clock:
 
 
 def test_a_rate_by_hand() -> None:
-    """Three at once, then two a second: half a second each."""
-    clock = Clock()
-    rate = Rate(3, 2.0, clock)
-    assert [rate.allows("a") for _ in range(5)] == [True, True, True, False, False]
-    assert rate.allows("b"), "another key has its own"
-    clock.now += 0.4
-    assert not rate.allows("a")
-    clock.now += 0.2
-    assert [rate.allows("a"), rate.allows("a")] == [True, False]
-    clock.now += 100
-    assert [rate.allows("a") for _ in range(4)] == [True, True, True, False]
-
-
-def test_a_rate_of_sizes_by_hand() -> None:
     """Ten bytes at once, then two a second."""
     clock = Clock()
     rate = Rate(10, 2.0, clock)
     assert [rate.allows("a", 6), rate.allows("a", 6), rate.allows("a", 4)] == [True, False, True]
+    assert [rate.allows("b", 11), rate.allows("b", 10)] == [False, True], "another sender has its own"
     clock.now += 3
     assert [rate.allows("a", 7), rate.allows("a", 6)] == [False, True]
-    assert not rate.allows("b", 11), "more than ever"
 
 
 @given(st.integers(1, 5), st.sampled_from([0.5, 1.0, 4.0]), st.lists(st.sampled_from([0, 0, 0.25, 1, 3]), max_size=40))
@@ -98,103 +83,67 @@ def test_keys_without_recent_events_are_forgotten() -> None:
 # Participants
 
 
-@contextmanager
-def served(root: Path, site: StudySite | None = None, **limits: Any) -> Iterator[tuple[TestClient, str]]:
-    """A client of a study with these limits, and the path of its link."""
-    write_study(root)
-    service = open_service(root, site, VisitorLimits(**limits))
-    with TestClient(app_of(service), base_url="http://localhost") as client:
-        yield client, f"/s/{service.links[0].token}/"
-
-
-def opened(client: TestClient, link: str, **body: Any) -> Any:
-    return client.post(f"{link}api/open", json={"parameters": {}} | body)
-
-
-def sent(client: TestClient, link: str, row: RecordRow, secret: str) -> Any:
-    return client.post(f"{link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret})
-
-
-def refused(response: Any, status: int, words: str) -> None:
-    assert (response.status_code, words in response.json()["detail"]) == (status, True), response.text
-
-
 def test_a_study_has_a_number_of_participants(tmp_path: Path) -> None:
-    with served(tmp_path, participants=2) as (client, link):
-        first, second = (opened(client, link).json() for _ in range(2))
+    with limited(tmp_path, participants=2) as visitor:
+        first, second = (visitor.open().json() for _ in range(2))
         for _ in range(2):
-            refused(opened(client, link), 403, "has all its participants")
-        again = opened(client, link, secret=first["secret"])
+            refused(visitor.open(), 403, "has all its participants")
+        again = visitor.open(secret=first["secret"])
         assert again.json()["participant"] == "p01", "whoever began goes on"
         assert second["participant"] == "p02"
-    with served(tmp_path, participants=3) as (client, link):
-        assert opened(client, link).json()["participant"] == "p03", "nobody who was refused took a number"
-        refused(opened(client, link), 403, "has all its participants")
+    with limited(tmp_path, participants=3) as visitor:
+        assert visitor.open().json()["participant"] == "p03", "nobody who was refused took a number"
+        refused(visitor.open(), 403, "has all its participants")
 
 
 def test_reviewers_are_not_counted(tmp_path: Path) -> None:
     write_study(tmp_path, ("anna", "ben"))
-    service = open_service(tmp_path, limits=VisitorLimits(participants=1, begins=1))
-    with TestClient(app_of(service)) as client:
-        assert [
-            client.post(f"/r/{link.token}/api/open", json={"parameters": {}}).json()["participant"]
-            for link in service.links
-        ] == ["anna", "ben"]
+    with visitors_of(open_service(tmp_path, limits=VisitorLimits(participants=1, begins=1)), tmp_path) as visitors:
+        assert [visitor.open().json()["participant"] for visitor in visitors] == ["anna", "ben"]
 
 
 def test_an_address_adds_few_participants_a_minute(tmp_path: Path) -> None:
-    with served(tmp_path, begins=2) as (client, link):
-        first = opened(client, link).json()
-        assert opened(client, link).status_code == 200
-        refused(opened(client, link), 429, "wait a minute")
-        assert opened(client, link, secret=first["secret"]).status_code == 200
+    """Whatever a visitor says without a proxy; those who began return."""
+    with limited(tmp_path, StudySite(), begins=2) as visitor:
+        secret = visitor.open().json()["secret"]
+        visitor.client.headers["X-Forwarded-For"] = "192.0.2.1"
+        assert visitor.open().status_code == 200
+        visitor.client.headers["X-Forwarded-For"] = "192.0.2.2"
+        refused(visitor.open(), 429, "wait a minute")
+        assert visitor.open(secret=secret).status_code == 200
 
 
 def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path) -> None:
     site = StudySite(public_url="http://localhost")
-    with served(tmp_path, site, begins=1) as (client, link):
-        client = TestClient(client.app, base_url="http://localhost", client=("127.0.0.1", 1))
+    with limited(tmp_path, site, begins=1) as visitor:
+        client = TestClient(visitor.client.app, base_url="http://localhost", client=("127.0.0.1", 1))
 
-        def begin(forwarded: str) -> int:
-            client.headers["X-Forwarded-For"] = forwarded
-            status: int = opened(client, link).status_code
-            return status
+        def begin(*forwarded: str) -> int:
+            headers = httpx.Headers([("X-Forwarded-For", address) for address in forwarded])
+            return client.post(f"{visitor.link}api/open", json={"parameters": {}}, headers=headers).status_code
 
         assert [begin("192.0.2.1"), begin("192.0.2.1")] == [200, 429]
         assert begin("192.0.2.1, 192.0.2.2") == 200
         assert begin("192.0.2.3, 192.0.2.2") == 429, "what a visitor wrote before is not believed"
-        headers = [("X-Forwarded-For", "192.0.2.4"), ("X-Forwarded-For", "192.0.2.2")]
-        again = client.post(f"{link}api/open", json={"parameters": {}}, headers=httpx.Headers(headers))
-        assert again.status_code == 429, "a second header of the proxy counts, not the first one"
+        assert begin("192.0.2.4", "192.0.2.2") == 429, "a second header of the proxy counts, not the first one"
         assert [begin("2001:db8::1"), begin("2001:db8::2"), begin("2001:db8:0:1::1")] == [200, 429, 200], "by network"
         assert [begin("unknown"), begin("")] == [200, 200], "only the total counts"
 
 
 def test_a_proxy_on_another_machine_is_not_believed() -> None:
     site = StudySite("0.0.0.0", public_url="https://study.example")
-    assert [site.visitor(peer, "192.0.2.1") for peer in ("127.0.0.1", "::1", "192.0.2.9")] == [
-        "192.0.2.1",
-        "192.0.2.1",
-        "",
-    ]
-
-
-def test_without_a_proxy_the_header_of_proxies_is_not_believed(tmp_path: Path) -> None:
-    with served(tmp_path, StudySite(), begins=1) as (client, link):
-        client.headers["X-Forwarded-For"] = "192.0.2.1"
-        assert opened(client, link).status_code == 200
-        client.headers["X-Forwarded-For"] = "192.0.2.2"
-        refused(opened(client, link), 429, "wait a minute")
+    addresses = [site.visitor(peer, "192.0.2.1") for peer in ("127.0.0.1", "::1", "192.0.2.9")]
+    assert addresses == ["192.0.2.1", "192.0.2.1", ""]
 
 
 def test_a_participant_sends_few_requests_a_second(tmp_path: Path) -> None:
-    with served(tmp_path, requests=3, requests_per_second=0.001) as (client, link):
-        secret = opened(client, link).json()["secret"]
+    with limited(tmp_path, requests=3, requests_per_second=0.001) as visitor:
+        secret = visitor.open().json()["secret"]
         plan = open_rows(tmp_path)
-        assert [sent(client, link, row, secret).status_code for row in plan[:2]] == [200, 200]
-        refused(sent(client, link, plan[2], secret), 429, "wait a moment")
-        refused(opened(client, link, secret=secret), 429, "wait a moment")
-        assert opened(client, link).json()["participant"] == "p02", "others go on"
+        assert [visitor.send(row, secret).status_code for row in plan[:2]] == [200, 200]
+        refused(visitor.send(plan[2], secret), 429, "wait a moment")
+        refused(visitor.open(secret=secret), 429, "wait a moment")
+        assert visitor.open().json()["participant"] == "p02", "others go on"
         assert dict(read_results(tmp_path)) == {"p01": plan[:2]}
 
 
@@ -204,13 +153,13 @@ def open_rows(root: Path) -> list[RecordRow]:
 
 def test_of_a_participant_so_many_bytes_are_stored(tmp_path: Path) -> None:
     rows = open_rows(tmp_path)
-    with served(tmp_path, stored_bytes=700) as (client, link):
-        secret = opened(client, link).json()["secret"]
-        outcomes = [sent(client, link, row, secret) for row in rows]
+    with limited(tmp_path, stored_bytes=700) as visitor:
+        secret = visitor.open().json()["secret"]
+        outcomes = [visitor.send(row, secret) for row in rows]
         taken = [row for row, response in zip(rows, outcomes, strict=True) if response.status_code == 200]
         assert 2 <= len(taken) < len(rows)
         refused(outcomes[len(taken)], 413, "No more is stored")
-        assert sent(client, link, rows[0], secret).status_code == 200, "what is stored is acknowledged again"
+        assert visitor.send(rows[0], secret).status_code == 200, "what is stored is acknowledged again"
         stored = dict(read_results(tmp_path))["p01"]
     assert stored == taken
     assert sum(len(row.record.model_dump_json()) for row in stored) <= 750
@@ -219,14 +168,14 @@ def test_of_a_participant_so_many_bytes_are_stored(tmp_path: Path) -> None:
 def test_what_is_stored_is_returned_a_few_times_and_others_go_on(tmp_path: Path) -> None:
     rows = open_rows(tmp_path)
     stored = sum(len(json.dumps(row.plain()["record"], ensure_ascii=False, sort_keys=True)) for row in rows)
-    with served(tmp_path, returned_bytes=2.5 * stored, returned_bytes_per_second=0.001) as (client, link):
-        secret = opened(client, link).json()["secret"]
-        assert {sent(client, link, row, secret).status_code for row in rows} == {200}
+    with limited(tmp_path, returned_bytes=2.5 * stored, returned_bytes_per_second=0.001) as visitor:
+        secret = visitor.open().json()["secret"]
+        assert {visitor.send(row, secret).status_code for row in rows} == {200}
         for _ in range(2):
-            assert len(opened(client, link, secret=secret).json()["records"]) == len(rows)
-        refused(opened(client, link, secret=secret), 429, "too often")
-        assert sent(client, link, rows[-1], secret).status_code == 200, "answers are still kept"
-        assert opened(client, link).json()["participant"] == "p02"
+            assert len(visitor.open(secret=secret).json()["records"]) == len(rows)
+        refused(visitor.open(secret=secret), 429, "too often")
+        assert visitor.send(rows[-1], secret).status_code == 200, "answers are still kept"
+        assert visitor.open().json()["participant"] == "p02"
 
 
 def test_what_is_stored_is_not_read_again_at_each_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -239,33 +188,32 @@ def test_what_is_stored_is_not_read_again_at_each_request(tmp_path: Path, monkey
 
     monkeypatch.setattr(store, "progress_of", count)
     rows = open_rows(tmp_path)
-    with served(tmp_path) as (client, link):
-        secret = opened(client, link).json()["secret"]
-        assert [sent(client, link, row, secret).status_code for row in rows for _ in range(2)] == [200] * 2 * len(rows)
-        assert len(opened(client, link, secret=secret).json()["records"]) == len(rows)
+    with limited(tmp_path) as visitor:
+        secret = visitor.open().json()["secret"]
+        assert [visitor.send(row, secret).status_code for row in rows for _ in range(2)] == [200] * 2 * len(rows)
+        assert len(visitor.open(secret=secret).json()["records"]) == len(rows)
     assert reads == [0]
 
 
 # Hosts
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"])
-def test_names_of_this_machine_are_accepted(tmp_path: Path, host: str) -> None:
-    with served(tmp_path, StudySite()) as (client, link):
-        assert client.get(link, headers={"Host": host}).status_code == 200
-        response = client.post(f"{link}api/open", json={}, headers={"Host": host, "Origin": f"http://{host}"})
-        assert response.status_code == 200
-
-
-@pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "evil.example:8000", "192.0.2.1", "", "::1"]
-)
-def test_other_names_are_refused(tmp_path: Path, host: str) -> None:
-    """As a page of evil.example sends them whose name was made to mean this machine."""
-    with served(tmp_path, StudySite()) as (client, link):
-        refused(client.get(link, headers={"Host": host}), 421, "own link")
-        headers = {"Host": host, "Origin": f"http://{host}"}
-        refused(client.post(f"{link}api/open", json={}, headers=headers), 421, "own link")
+def test_the_server_answers_to_its_own_names_only(tmp_path: Path) -> None:
+    """Not to a page of evil.example whose name was made to mean this machine."""
+    own = "localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:1", "[::1]:8000", "[::1]"
+    others = "evil.example", "localhost.evil.example", "evil.example:8000", "192.0.2.1", "", "::1"
+    with limited(tmp_path, StudySite()) as visitor:
+        for host in (*own, *others):
+            headers = {"Host": host, "Origin": f"http://{host}"}
+            responses = [
+                visitor.client.get(visitor.link, headers={"Host": host}),
+                visitor.client.post(f"{visitor.link}api/open", json={}, headers=headers),
+            ]
+            for response in responses:
+                assert (response.status_code == 200) is (host in own), host
+                assert "strict-transport-security" not in response.headers, "not of this machine"
+            if host in others:
+                refused(responses[0], 421, "own link")
 
 
 def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
@@ -273,24 +221,11 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
     assert site.hosts == {"study.example", "localhost", "127.0.0.1", "[::1]"}
     assert StudySite("192.0.2.1", public_url="https://study.example").hosts == {"study.example", "192.0.2.1"}
     write_study(tmp_path, texts=CONSENT)
-    service = open_service(tmp_path, site)
-    with TestClient(app_of(service)) as client:
-        link = f"/s/{service.links[0].token}/"
-        good = client.get(link, headers={"Host": "study.example:443"})
+    with visitors_of(open_service(tmp_path, site), tmp_path) as (visitor,):
+        good = visitor.client.get(visitor.link, headers={"Host": "study.example:443"})
         assert good.status_code == 200
         assert good.headers["strict-transport-security"] == "max-age=31536000"
-        refused(client.get(link, headers={"Host": "evil.example"}), 421, "own link")
-
-
-def test_texts_name_their_encoding(tmp_path: Path) -> None:
-    with served(tmp_path) as (client, link):
-        for path in ("", "index.html", "plan.js", "page/study.js", "vendor/jspsych/css/jspsych.css"):
-            assert client.get(link + path).headers["content-type"].endswith("; charset=utf-8")
-
-
-def test_tls_is_not_demanded_for_this_machine(tmp_path: Path) -> None:
-    with served(tmp_path, StudySite()) as (client, link):
-        assert "strict-transport-security" not in client.get(link).headers
+        refused(visitor.client.get(visitor.link, headers={"Host": "evil.example"}), 421, "own link")
 
 
 # Sites

@@ -29,7 +29,6 @@ from tests.helpers.study_tab import (
     tab,
     wait_for,
     wait_for_end,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -341,7 +340,8 @@ def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: 
     )
     word = word.model_copy(update={"accepted": {"word": ("halt",)}})
     colour = practice_of("colour", [255, 0, 0]).model_copy(update={"tolerance": 15.0})
-    index = write_bundle(tmp_path, plan("text", "word", "colour", "choice", changes=(text, word, colour)))
+    changes = (text, word, colour, practice_of("integer", "4"))
+    index = write_bundle(tmp_path, plan("text", "word", "colour", "integer", "choice", changes=changes))
     with tab(browser) as opened:
         begin(opened, index.as_uri())
 
@@ -349,7 +349,9 @@ def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: 
             wait_for(opened, page_id)
             opened.fill(f"[data-field={field}]", answer)
             opened.click("#next")
-            label = opened.inner_text("#continue")
+            label, feedback = opened.inner_text("#continue"), opened.inner_text(".feedback")
+            if page_id == "integer":
+                assert ("The right answer: 4" in feedback) is (label == "Continue"), "shown after the last attempt"
             opened.click("#continue")
             return label
 
@@ -358,24 +360,13 @@ def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: 
         assert attempt("word", "answer", "“Halt”") == "Continue"
         assert attempt("colour", "picker", "#00ff00") == "Try again"
         assert attempt("colour", "picker", "#f50a00") == "Continue"
+        assert [attempt("integer", "answer", "5") for _ in range(3)] == ["Try again", "Try again", "Continue"]
         wait_for(opened, "choice")
         records = {record.page_id: record for record in pages_of(stored(opened))}
-    assert {name: record.attempts for name, record in records.items()} == {"text": 3, "word": 1, "colour": 2}
-    assert all(record.passed for record in records.values())
-
-
-def test_after_three_wrong_answers_the_right_one_is_shown_and_it_goes_on(browser: Browser, tmp_path: Path) -> None:
-    index = write_bundle(tmp_path, plan("integer", "choice", changes=(practice_of("integer", "4"),)))
-    with tab(browser) as opened:
-        begin(opened, index.as_uri())
-        for label in ("Try again", "Try again", "Continue"):
-            write(opened, "integer", "5")
-            assert opened.inner_text("#continue") == label
-            assert ("The right answer: 4" in opened.inner_text(".feedback")) is (label == "Continue")
-            opened.click("#continue")
-        wait_for(opened, "choice")
-        (record,) = pages_of(stored(opened))
-    assert (record.answers, record.attempts, record.passed) == ({"integer": "5"}, 3, False)
+    attempts = {"text": 3, "word": 1, "colour": 2, "integer": 3}
+    assert {name: record.attempts for name, record in records.items()} == attempts
+    assert {name for name, record in records.items() if not record.passed} == {"integer"}
+    assert records["integer"].answers == {"integer": "5"}
 
 
 def test_the_page_measures_texts_and_colours_as_the_metrics_do(browser: Browser, tmp_path: Path) -> None:
@@ -426,9 +417,12 @@ def test_a_key_pressed_twice_ends_one_screen_only(browser: Browser, tmp_path: Pa
         assert answers_of(stored(opened)) == {"integer": None, "tiles": "2", "choice": "B"}
 
 
-def test_an_example_of_a_box_asks_for_no_dragging_and_pages_say_what_enlarges(browser: Browser, tmp_path: Path) -> None:
-    example = practice_of("box", [10, 20, 300, 220]).model_copy(update={"kind": "example"})
-    index = write_bundle(tmp_path, plan("box", "choice", "sets", changes=(example,)))
+def test_an_example_has_its_answer_and_asks_nothing_and_pages_say_what_enlarges(
+    browser: Browser, tmp_path: Path
+) -> None:
+    examples = practice_of("box", [10, 20, 300, 220]), practice_of("integer", "4")
+    changes = tuple(page.model_copy(update={"kind": "example"}) for page in examples)
+    index = write_bundle(tmp_path, plan("box", "integer", "choice", "sets", changes=changes))
     with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
         begin(opened, index.as_uri())
         opened.wait_for_selector("#continue")
@@ -438,25 +432,17 @@ def test_an_example_of_a_box_asks_for_no_dragging_and_pages_say_what_enlarges(br
         assert opened.locator(".box:not(.right)").is_hidden()
         assert "enlarge" not in opened.inner_text("#study")
         opened.click("#continue")
-        wait_for(opened, "choice")
-        assert "Press an image to enlarge it." in opened.inner_text("#study")
-        width = opened.locator(".image img").evaluate("image => image.clientWidth")
-        opened.click(".image")
-        assert opened.locator("#zoom img").evaluate("image => image.clientWidth") > 1.05 * width
-
-
-def test_an_example_is_shown_with_its_answer_and_asks_nothing(browser: Browser, tmp_path: Path) -> None:
-    example = practice_of("integer", "4").model_copy(update={"kind": "example"})
-    index = write_bundle(tmp_path, plan("integer", "choice", changes=(example,)))
-    with tab(browser) as opened:
-        begin(opened, index.as_uri())
-        opened.wait_for_selector("#continue")
-        assert "The right answer: 4" in (opened.locator(".feedback").text_content() or "")
-        assert "Not right" not in (opened.locator(".feedback").text_content() or "")
+        opened.wait_for_selector("[data-page-id=integer] .feedback")
+        assert "The right answer: 4" in opened.inner_text(".feedback")
+        assert "Not right" not in opened.inner_text(".feedback")
         assert opened.locator("#next").count() == 0
         opened.click("#continue")
         wait_for(opened, "choice")
         assert answers_of(stored(opened))["integer"] is None
+        assert "Press an image to enlarge it." in opened.inner_text("#study")
+        width = opened.locator(".image img").evaluate("image => image.clientWidth")
+        opened.click(".image")
+        assert opened.locator("#zoom img").evaluate("image => image.clientWidth") > 1.05 * width
 
 
 def test_when_the_time_is_up_the_current_answer_counts(browser: Browser, tmp_path: Path) -> None:
