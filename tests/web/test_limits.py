@@ -26,6 +26,7 @@ from snellen.web.plan import RecordRow
 from snellen.web.server import open_service
 from snellen.web.site import StudySite
 from snellen.web.store import read_results
+from tests.helpers.refusals import assert_refused
 from tests.helpers.studies import CONSENT, rows_of_form, write_study
 from tests.helpers.study_load import server_process
 from tests.helpers.study_visitor import limited, refused, visitors_of
@@ -261,14 +262,9 @@ def test_a_study_is_served(tmp_path: Path, options: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("options", "words"), BAD, ids=lambda part: str(part)[:60])
-def test_a_study_is_not_served_without_tls_beyond_this_machine(
-    tmp_path: Path, options: dict[str, Any], words: str
-) -> None:
+def test_a_study_is_not_served_to_others_without_a_proxy(tmp_path: Path, options: dict[str, Any], words: str) -> None:
     write_study(tmp_path, texts=CONSENT)
-    with pytest.raises(SnellenError) as refusal:
-        open_service(tmp_path, StudySite(**options))
-    assert words in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert_refused(lambda: open_service(tmp_path, StudySite(**options)), words)
     assert not (tmp_path / "results.sqlite").exists()
 
 
@@ -276,8 +272,7 @@ def test_a_study_is_not_served_without_tls_beyond_this_machine(
 def test_options_that_were_removed_say_what_to_do_instead(tmp_path: Path, option: str) -> None:
     outcome = CliRunner().invoke(app, ["study", "serve", str(tmp_path), option, "9"])
     assert isinstance(outcome.exception, SnellenError)
-    assert "was removed" in str(outcome.exception)
-    assert "--public-url https://" in str(outcome.exception)
+    assert "was removed; put a web server in front" in str(outcome.exception)
 
 
 def test_links_show_the_address_that_participants_use() -> None:
@@ -292,11 +287,8 @@ def test_beyond_this_machine_the_page_of_consent_is_complete(tmp_path: Path, lac
     with pytest.raises(SnellenError, match=f"the texts of the design lack {lacking};"):
         open_service(tmp_path, StudySite(public_url="https://study.example"))
     open_service(tmp_path, StudySite()).database.close()
-
-
-def test_reviews_need_no_page_of_consent(tmp_path: Path) -> None:
-    write_study(tmp_path, ("anna", "ben"))
-    open_service(tmp_path, StudySite(public_url="https://study.example")).database.close()
+    write_study(tmp_path / "review", ("anna", "ben"))
+    open_service(tmp_path / "review", StudySite(public_url="https://study.example")).database.close()  # needs none
 
 
 # A real server
@@ -321,11 +313,8 @@ def test_a_large_head_is_refused_and_no_log_has_the_link(tmp_path: Path) -> None
     with errors.open("w") as stream, server_process(tmp_path, errors=stream) as (process, link):
         head = f"GET {urlsplit(link).path} HTTP/1.1\r\nHost: localhost\r\n"
         assert exchange(link, f"{head}Connection: close\r\n\r\n").startswith(b"HTTP/1.1 200")
-        answer = exchange(link, f"{head}X-Much: {'x' * 2**22}")
-        assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+        assert exchange(link, f"{head}X-Much: {'x' * 2**22}")[:12] in (b"", b"HTTP/1.1 400")
         assert httpx.get(link, timeout=PATIENCE, trust_env=False).status_code == 200
         process.terminate()
         process.wait(PATIENCE)
-        assert process.stdout
-        assert process.stdout.read() == ""
     assert urlsplit(link).path.split("/")[2] not in errors.read_text()
