@@ -105,8 +105,8 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
     (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
     own = {(r.condition, r.repeat, r.item_id): r.text for r in stand_in.examinations[suite].responses}
     dealt = [page_id for form in range(2) for page_id in _ids(plan, form) if plan.pages[page_id].kind == "question"]
-    asked = {item_id for page_id in dealt for item_id in card.pages[page_id].item_ids}
-    assert asked == {response.item_id for response in examination.responses}
+    item_ids = {item_id for page_id in dealt for item_id in card.pages[page_id].item_ids}
+    assert item_ids == {response.item_id for response in examination.responses}
     for response in examination.responses:
         person = int(response.subject.removeprefix("human:trial/p")) - 1
         assert response.text == own[response.condition, person, response.item_id]
@@ -184,9 +184,9 @@ def _ids(plan: StudyPlan, form: int) -> list[str]:
 def test_a_check_that_was_not_reached_is_not_failed(filled: FilledStudy) -> None:
     plan, rows = filled.plan, filled.forms[0]
     (check,) = [page_id for page_id in _ids(plan, 0) if plan.pages[page_id].kind == "attention"]
-    place = 2 + _ids(plan, 0).index(check)
-    failed = again(rows[place], place, answers={check: "nothing offered"}, passed=False)
-    some = {"before": rows[:place], "wrong": [*rows[:place], failed], "right": rows}
+    row_number = 2 + _ids(plan, 0).index(check)
+    failed = again(rows[row_number], row_number, answers={check: "nothing offered"}, passed=False)
+    some = {"before": rows[:row_number], "wrong": [*rows[:row_number], failed], "right": rows}
     people = [Participant(name, name, tuple(rows_of)) for name, rows_of in some.items()]
     table = people_table(plan, read_study(filled.root), people).set_index("participant")
     columns = ["checks", "checks_passed", "checks_failed", "checks_not_reached", "practice_failed"]
@@ -561,10 +561,14 @@ def test_nobody_imports_or_removes_while_somebody_is_removed(filled: FilledStudy
 
 def test_a_page_whose_time_was_up_is_no_answer(filled: FilledStudy) -> None:
     plan, card, rows = filled.plan, read_study(filled.root), filled.forms[0]
-    place = 2 + next(n for n, page_id in enumerate(_ids(plan, 0)) if plan.pages[page_id].kind == "question")
-    record = rows[place].record
+    row_number = 2 + next(n for n, page_id in enumerate(_ids(plan, 0)) if plan.pages[page_id].kind == "question")
+    record = rows[row_number].record
     assert isinstance(record, PageAnswers)
-    late = [*rows[:place], again(rows[place], place, answers=dict.fromkeys(record.answers)), *rows[place + 1 :]]
+    late = [
+        *rows[:row_number],
+        again(rows[row_number], row_number, answers=dict.fromkeys(record.answers)),
+        *rows[row_number + 1 :],
+    ]
     (before, after) = (people_table(plan, card, as_participants([("p01", some)])).iloc[0] for some in (rows, late))
     assert (before.answered - after.answered, after.time_was_up, after.not_reached) == (1, 1, before.not_reached)
 
