@@ -184,9 +184,9 @@ def _ids(plan: StudyPlan, form: int) -> list[str]:
 def test_a_check_that_was_not_reached_is_not_failed(filled: FilledStudy) -> None:
     plan, rows = filled.plan, filled.forms[0]
     (check,) = [page_id for page_id in _ids(plan, 0) if plan.pages[page_id].kind == "attention"]
-    row_number = 2 + _ids(plan, 0).index(check)
-    failed = again(rows[row_number], row_number, answers={check: "nothing offered"}, passed=False)
-    some = {"before": rows[:row_number], "wrong": [*rows[:row_number], failed], "right": rows}
+    number = 2 + _ids(plan, 0).index(check)
+    failed = again(rows[number], number, answers={check: "nothing offered"}, passed=False)
+    some = {"before": rows[:number], "wrong": [*rows[:number], failed], "right": rows}
     people = [Participant(name, name, tuple(rows_of)) for name, rows_of in some.items()]
     table = people_table(plan, read_study(filled.root), people).set_index("participant")
     columns = ["checks", "checks_passed", "checks_failed", "checks_not_reached", "practice_failed"]
@@ -561,14 +561,10 @@ def test_nobody_imports_or_removes_while_somebody_is_removed(filled: FilledStudy
 
 def test_a_page_whose_time_was_up_is_no_answer(filled: FilledStudy) -> None:
     plan, card, rows = filled.plan, read_study(filled.root), filled.forms[0]
-    row_number = 2 + next(n for n, page_id in enumerate(_ids(plan, 0)) if plan.pages[page_id].kind == "question")
-    record = rows[row_number].record
+    number = 2 + next(n for n, page_id in enumerate(_ids(plan, 0)) if plan.pages[page_id].kind == "question")
+    record = rows[number].record
     assert isinstance(record, PageAnswers)
-    late = [
-        *rows[:row_number],
-        again(rows[row_number], row_number, answers=dict.fromkeys(record.answers)),
-        *rows[row_number + 1 :],
-    ]
+    late = [*rows[:number], again(rows[number], number, answers=dict.fromkeys(record.answers)), *rows[number + 1 :]]
     (before, after) = (people_table(plan, card, as_participants([("p01", some)])).iloc[0] for some in (rows, late))
     assert (before.answered - after.answered, after.time_was_up, after.not_reached) == (1, 1, before.not_reached)
 
