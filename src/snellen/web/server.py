@@ -347,10 +347,11 @@ def serve(
     except OSError as error:
         place = f"{site.host}:{site.port}"
         raise SnellenError(f"{place} cannot be served ({error.strerror}); choose another by --port") from error
-    base = site.base(listener.getsockname()[1])
+    port = listener.getsockname()[1]
+    base = site.base(port)
     for link in service.links:
         announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
     if not is_local(site.host):
-        announce(f"note: let only the proxy reach {site.host}:{site.port}; others would pass it by, unencrypted")
+        announce(f"note: let only the proxy reach {site.host}:{port}; others would pass it by, unencrypted")
     with suppress(KeyboardInterrupt, Interrupted):  # the ways to stop a server
         http_server(service).run(sockets=[listener])
