@@ -20,6 +20,18 @@ SITE = "http://study.test/"
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LIMIT = 60_000
 """Timeout for elements of the page in milliseconds."""
+JATOS = """
+const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
+const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
+window.jatos = {
+  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
+  studySessionData: kept.session,
+  appendResultData: async (text) => { kept.rows += text; keep(); },
+  setStudySessionData: async (session) => { kept.session = session; keep(); },
+  endStudyAjax: async () => { kept.ended += 1; keep(); },
+};
+"""
+"""The part of jatos.js that the page uses, from https://www.jatos.org/jatos.js-Reference.html."""
 
 
 @contextmanager
@@ -54,8 +66,26 @@ def serve(opened: Tab, folder: Path, api: Callable[[Route], None] | None = None)
 def begin(opened: Tab, address: str) -> None:
     """Open a study and continue to its first page."""
     opened.goto(address)
-    opened.click("#start")
-    opened.click("#continue")
+    press(opened, "#start", "#continue")
+
+
+def press(opened: Tab, *buttons: str) -> None:
+    """Press buttons one after the other, by their selectors."""
+    for button in buttons:
+        opened.click(button)
+
+
+def choose(opened: Tab, page_id: str, name: str) -> None:
+    """Answer a page with one question by a choice."""
+    wait_for(opened, page_id)
+    press(opened, f'[data-name="{name}"]', "#next")
+
+
+def write(opened: Tab, page_id: str, text: str) -> None:
+    """Answer a page with one question by a text."""
+    wait_for(opened, page_id)
+    opened.fill("[data-field=answer]", text)
+    opened.click("#next")
 
 
 def wait_for(opened: Tab, page_id: str) -> None:

@@ -25,7 +25,7 @@ from snellen.web.study import plan_hash, read_plan
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered, make_plan, rows_of_form, with_hash
 from tests.helpers.study_bundle import IMAGE, plan, write_bundle
-from tests.helpers.study_tab import PHONE, answers_of, pages_of, stored, tab, wait_for, wait_for_end
+from tests.helpers.study_tab import PHONE, answers_of, choose, pages_of, press, stored, tab, wait_for, wait_for_end
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -87,15 +87,13 @@ def test_calibration_comes_before_the_first_answer_and_in_no_other_study() -> No
 @pytest.mark.parametrize(
     ("calibrations", "distance"),
     [
-        ([], None),
-        ([calibration(card_px=None)], None),
-        ([calibration()], 57.3),
+        ([], None), ([calibration(card_px=None)], None), ([calibration()], 57.3),
         ([calibration(distance_cm=60), calibration(distance_cm=64)], 64),
         ([calibration(distance_cm=60), calibration(distance_cm=70)], None),
         ([calibration(card_px=320), calibration(card_px=160, pixel_ratio=2)], 57.3),
         ([calibration(), calibration(card_px=None)], None),
     ],
-)
+)  # fmt: skip
 def test_somebody_who_moved_has_no_known_distance(calibrations: list[Calibration], distance: float | None) -> None:
     rows = tuple(row(number, record) for number, record in enumerate(calibrations))
     known = Participant("p01", "p01", rows).calibration
@@ -178,18 +176,14 @@ def test_the_card_is_matched_by_keys_alone_and_what_is_missing_is_said(browser: 
         record = stored(opened)[1].record
         assert isinstance(record, Calibration)
         assert (record.card_px, record.pixel_ratio, record.distance_cm) == (323, 1, 57.3)
-        opened.click('[data-name="B"]')
-        opened.click("#next")
+        press(opened, '[data-name="B"]', "#next")
         wait_for(opened, "truth")
         opened.reload()  # they may sit elsewhere now
         opened.click("#start")
         opened.check("[data-field=no-card]")
         opened.fill("[data-field=distance]", "80")
-        opened.click("#calibrate")
-        opened.click("#continue")
-        wait_for(opened, "truth")
-        opened.click('[data-name="T"]')
-        opened.click("#next")
+        press(opened, "#calibrate", "#continue")
+        choose(opened, "truth", "T")
         wait_for_end(opened)
         rows = stored(opened)
     assert [entry.record.card_px for entry in rows if isinstance(entry.record, Calibration)] == [323, None]
@@ -226,8 +220,7 @@ def test_every_pixel_of_an_image_is_one_of_the_screen(browser: Browser, tmp_path
         to_screen(opened, index.as_uri())
         opened.fill("[data-field=card]", "324")
         opened.fill("[data-field=distance]", "60")
-        opened.click("#calibrate")
-        opened.click("#continue")
+        press(opened, "#calibrate", "#continue")
         wait_for(opened, "choice")
         frame = opened.locator(".stage img").bounding_box()
         assert frame
@@ -248,8 +241,7 @@ def test_an_image_wider_than_the_window_is_not_made_smaller(browser: Browser, tm
         to_screen(opened, index.as_uri())
         opened.check("[data-field=no-card]")
         opened.fill("[data-field=distance]", "60")
-        opened.click("#calibrate")
-        opened.click("#continue")
+        press(opened, "#calibrate", "#continue")
         wait_for(opened, "choice")
         assert opened.locator(".stage img").evaluate("image => image.clientWidth") == IMAGE.width
         assert "The window is too narrow for the image." in opened.inner_text(".parts")

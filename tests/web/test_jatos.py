@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fastapi.testclient import TestClient
 
 from snellen.core.errors import SnellenError
 from snellen.web import jatos
@@ -24,10 +23,10 @@ from snellen.web.admission import BadLine, ReadRow, Submission
 from snellen.web.importing import as_participants
 from snellen.web.jatos import line_of, parse_line, read_archive, read_folder, write_jzip
 from snellen.web.plan import RecordRow, Start, StudyPlan
-from snellen.web.server import app_of, open_service
 from snellen.web.store import read_results
 from snellen.web.study import read_plan
 from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_of_form, write_study
+from tests.helpers.study_visitor import served
 
 
 def as_text(rows: Sequence[RecordRow]) -> str:
@@ -45,14 +44,21 @@ def by_name(submissions: Iterable[Submission]) -> dict[str, list[ReadRow]]:
     return dict(pairs(submissions))
 
 
-def write_results(path: Path, texts: Mapping[tuple[int, int], str], **others: str) -> Path:
+def write_results(path: Path, texts: Mapping[tuple[int, int], str], metadata: str = "[]", **others: str) -> Path:
+    """An archive of results, by numbers of study result and component result."""
     with zipfile.ZipFile(path, "w") as archive:
         for (study_result, component_result), text in texts.items():
             archive.writestr(f"study_result_{study_result}/comp_result_{component_result}/data.txt", text)
-        archive.writestr("metadata.json", json.dumps({"apiVersion": "1.0.0", "data": []}))
+        archive.writestr("metadata.json", f'{{"apiVersion": "1.0.0", "data": {metadata}}}')
         for name, text in others.items():
             archive.writestr(name, text)
     return path
+
+
+def listed(*results: tuple[int, int]) -> str:
+    """The list of study results in `metadata.json`, each with one component result, by number and size of its data."""
+    numbered = [{"id": n, "componentResults": [{"id": n, "data": {"size": size}}]} for n, size in results]
+    return json.dumps([{"studyId": 1, "studyResults": numbered}])
 
 
 @pytest.fixture
@@ -61,15 +67,10 @@ def plan() -> StudyPlan:
 
 
 def test_all_transports_give_the_same_rows(tmp_path: Path) -> None:
-    plan = write_study(tmp_path)
-    rows = {name: rows_of_form(plan, name, form) for name, form in (("p01", 0), ("p02", 1))}
-    service = open_service(tmp_path)
-    with TestClient(app_of(service)) as client:
-        link = f"/s/{service.links[0].token}/api/"
+    with served(tmp_path) as (visitor,):
+        rows = {name: rows_of_form(visitor.plan, name, form) for name, form in (("p01", 0), ("p02", 1))}
         for name in rows:
-            secret = client.post(f"{link}open", json={"parameters": {}}).json()["secret"]
-            for row in rows[name]:
-                client.post(f"{link}records", json=row.plain(), headers={"X-Snellen-Secret": secret}).raise_for_status()
+            visitor.begin(rows[name])
     texts = {(7 + number, 70 + number): as_text(rows[name]) for number, name in enumerate(rows)}
     archive = write_results(tmp_path / "jatos.zip", texts)
     export = tmp_path / "jatos_results.txt"
@@ -158,12 +159,6 @@ def test_names_of_the_documentation_and_of_the_source_are_read(tmp_path: Path, p
     assert pairs(read_archive(path)) == [("jatos-9", rows["jatos-9"]), ("jatos-10", rows["jatos-10"])]
 
 
-def test_a_name_of_many_digits_is_no_result(tmp_path: Path, plan: StudyPlan) -> None:
-    members = {f"study_result_{'9' * 5000}/comp_result_1/data.txt": as_text(rows_of_form(plan, "p", 0))}
-    with pytest.raises(SnellenError, match="no result data"):
-        pairs(read_archive(write_results(tmp_path / "a.zip", {}, **members)))
-
-
 def test_no_flipped_bit_of_an_archive_loses_a_participant(tmp_path: Path, plan: StudyPlan) -> None:
     """Every damage to a packed archive is refused, or changes nothing that is read."""
     rows = {name: rows_of_form(plan, name, 0) for name in ("p", "q")}
@@ -194,23 +189,19 @@ def test_a_damaged_study_is_refused_in_a_line(tmp_path: Path, file: str, raw: by
     assert len(str(error.value)) < 300 + len(str(tmp_path))
 
 
-def test_rows_sent_twice_count_once(tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_rows_with_one_number_the_first_counts(
+    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Equal rows that were sent twice are not reported, other ones are."""
     rows = rows_of_form(plan, "p", 0)
     texts = {(1, 1): as_text([*rows[:3], rows[2], *rows[1:4]]), (1, 2): as_text(rows)}
     assert by_name(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
     assert not caplog.messages
-
-
-def test_the_first_of_two_rows_with_a_number_stays(
-    tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = rows_of_form(plan, "p", 0)
-    other = RecordRow(sequence=3, record=rows[4].record)
-    texts = {(1, 1): as_text([*rows[:4], other, *rows[4:]])}
-    assert by_name(read_archive(write_results(tmp_path / "a.zip", texts))) == {"p": rows}
-    assert caplog.messages == [
-        f"{tmp_path / 'a.zip'}: study_result_1: p: rows left out: 1 (other content under a number that was there)"
-    ]
+    texts = {(1, 1): as_text([*rows[:4], RecordRow(sequence=3, record=rows[4].record), *rows[4:]])}
+    path = write_results(tmp_path / "a.zip", texts)
+    assert by_name(read_archive(path)) == {"p": rows}
+    (message,) = caplog.messages
+    assert message == f"{path}: study_result_1: p: rows left out: 1 (other content under a number that was there)"
 
 
 def test_a_torn_last_line_is_left_out_and_counted(
@@ -262,15 +253,8 @@ def test_lines_are_compared_with_their_checksums(tmp_path: Path, plan: StudyPlan
 
 def test_results_that_an_archive_lists_and_lacks_are_named(tmp_path: Path, plan: StudyPlan) -> None:
     """As JATOS lists them: study results with component results, and the size of their data."""
-    results = [
-        {"id": number, "componentResults": [{"id": number, "data": {"size": size}}]}
-        for number, size in ((1, 512), (2, 300), (3, 0))
-    ]
-    metadata = json.dumps({"apiVersion": "1.0.0", "data": [{"studyId": 1, "studyResults": results}]})
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows_of_form(plan, "p", 0)))
-        archive.writestr("metadata.json", metadata)
+    metadata = listed((1, 512), (2, 300), (3, 0))
+    path = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, metadata)
     first, second = read_archive(path)
     assert first.name == "p"
     assert (second.name, second.source) == ("study_result_2", f"{path}: study_result_2")
@@ -296,10 +280,16 @@ def test_data_of_other_components_are_left_out_by_name(
     assert caplog.messages == [f"{tmp_path / 'a.zip'}: study_result_2: no rows of a Snellen study; left out"]
 
 
-@pytest.mark.parametrize("name", ["../evil.txt", "study_result_1/../../evil", "a\\b"])
-def test_names_that_leave_the_archive_are_refused(tmp_path: Path, plan: StudyPlan, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        *((name, "leaves the archive") for name in ("../evil.txt", "study_result_1/../../evil", "a\\b")),
+        ("study_result_01/comp-result_1/data.txt", "are the same result"),  # else the second would replace the first
+    ],
+)
+def test_other_names_in_an_archive_are_refused(tmp_path: Path, plan: StudyPlan, name: str, message: str) -> None:
     archive = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, **{name: "x"})
-    with pytest.raises(SnellenError, match="leaves the archive"):
+    with pytest.raises(SnellenError, match=message):
         pairs(read_archive(archive))
 
 
@@ -349,11 +339,8 @@ def test_a_listed_number_that_is_none_is_named(
     tmp_path: Path, plan: StudyPlan, number: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = rows_of_form(plan, "p", 0)
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows))
-        results = f'{{"id": {number}, "componentResults": [{{"data": {{"size": 1}}}}]}}'
-        archive.writestr("metadata.json", f'{{"data": [{{"studyResults": [{results}]}}]}}')
+    metadata = listed((12345, 1)).replace("12345", number)
+    path = write_results(tmp_path / "a.zip", {(1, 1): as_text(rows)}, metadata)
     assert by_name(read_archive(path)) == {"p": rows}
     assert caplog.messages == [f"{path}: metadata.json lists no results that can be compared"]
 
@@ -368,14 +355,6 @@ def test_one_result_is_of_one_person(tmp_path: Path, plan: StudyPlan, caplog: py
     assert caplog.messages == [f"{path}: study_result_1: rows of 2 people; one result is of one person"]
 
 
-def test_two_names_of_one_result_are_refused(tmp_path: Path, plan: StudyPlan) -> None:
-    """Else the second would replace the first."""
-    text = as_text(rows_of_form(plan, "p", 0))
-    path = write_results(tmp_path / "a.zip", {(1, 1): text}, **{"study_result_01/comp-result_1/data.txt": text})
-    with pytest.raises(SnellenError, match="are the same result"):
-        pairs(read_archive(path))
-
-
 def test_unreadable_lines_and_missing_results_are_counted_up_to_a_limit(
     tmp_path: Path, plan: StudyPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,11 +364,8 @@ def test_unreadable_lines_and_missing_results_are_counted_up_to_a_limit(
     assert len(submission.rows) == jatos.MAX_BAD_LINES + 2
     assert any("left out" in row.reason for row in submission.rows if isinstance(row, BadLine))
     monkeypatch.setattr(jatos, "MAX_BAD_LINES", 3)
-    path = tmp_path / "b.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("study_result_1/comp_result_1/data.txt", as_text(rows_of_form(plan, "p", 0)))
-        results = [{"id": n, "componentResults": [{"data": {"size": 1}}]} for n in range(1, 11)]
-        archive.writestr("metadata.json", json.dumps({"data": [{"studyResults": results}]}))
+    metadata = listed(*((n, 1) for n in range(1, 11)))
+    path = write_results(tmp_path / "b.zip", {(1, 1): as_text(rows_of_form(plan, "p", 0))}, metadata)
     submissions = list(read_archive(path))
     assert len(submissions) == 1 + 3 + 1
     (line,) = submissions[-1].rows
@@ -451,9 +427,9 @@ def test_files_that_are_not_archives_are_refused(tmp_path: Path, plan: StudyPlan
     path.write_bytes(b"PK\x03\x04 and nothing more \xff")
     with pytest.raises(SnellenError, match="not readable"):
         pairs(read_archive(path))
-    write_results(path, {})
-    with pytest.raises(SnellenError, match="no result data"):
-        pairs(read_archive(path))
+    for name in ("other.txt", f"study_result_{'9' * 5000}/comp_result_1/data.txt"):
+        with pytest.raises(SnellenError, match="no result data"):
+            pairs(read_archive(write_results(path, {}, **{name: "x"})))
     write_results(path, {(1, 1): as_text(rows_of_form(plan, "p", 0))})
     raw = bytearray(path.read_bytes())
     raw[100] ^= 0xFF

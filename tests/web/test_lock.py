@@ -53,14 +53,9 @@ def integrity(content: bytes) -> str:
 
 def write_lock(path: Path, content: bytes, **changes: str) -> Path:
     entries = {
-        "name": '"@org/part"',
-        "version": '"1.2.3"',
-        "integrity": f'"{integrity(content)}"',
-        "folder": '"part"',
-        "files": '["dist/a.js"]',
-        "licence": '"MIT"',
-        "licence_file": '"LICENSE"',
-    } | changes
+        "name": '"@org/part"', "version": '"1.2.3"', "integrity": f'"{integrity(content)}"', "folder": '"part"',
+        "files": '["dist/a.js"]', "licence": '"MIT"', "licence_file": '"LICENSE"',
+    } | changes  # fmt: skip
     path.write_text("[[package]]\n" + "".join(f"{name} = {text}\n" for name, text in entries.items() if text), "utf-8")
     return path
 
@@ -73,11 +68,8 @@ def test_only_the_named_files_are_kept_with_their_licence(tmp_path: Path) -> Non
     registry = Registry({"@org/part@1.2.3": tarball(PARTS)})
     path = write_lock(tmp_path / "web.lock", tarball(PARTS))
     fetch_web_parts(tmp_path / "vendor", path, registry.pack)
-    assert fetched(tmp_path / "vendor") == {
-        "part/dist/a.js": "let a",
-        "part/LICENSE": "as you like",
-        "web.lock": path.read_text(),
-    }
+    parts = {"part/dist/a.js": "let a", "part/LICENSE": "as you like", "web.lock": path.read_text()}
+    assert fetched(tmp_path / "vendor") == parts
     assert {entry.name for entry in tmp_path.iterdir()} == {"vendor", "web.lock"}
 
 
@@ -114,43 +106,34 @@ def refused(scratch: Path, content: bytes, error: str, **changes: str) -> None:
     assert set(scratch.iterdir()) == before
 
 
-def test_another_tarball_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball(PARTS), "differs from web.lock", integrity=f'"{integrity(b"another")}"')
+LINKED = tarball({"package/LICENSE": "x"}, links={"package/dist/a.js": "/etc/passwd"})
+REFUSED: dict[str, tuple[bytes, str, dict[str, str]]] = {
+    "another tarball": (tarball(PARTS), "differs from web.lock", {"integrity": f'"{integrity(b"another")}"'}),
+    "a weaker digest": (tarball(PARTS), "sha512", {"integrity": '"sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="'}),
+    "a missing file": (tarball({"package/LICENSE": "x"}), r"no file for part/dist/a\.js", {}),
+    "a missing licence": (tarball({"package/dist/a.js": "x"}), "no file for part/LICENSE", {}),
+    "no licence at all": (tarball(PARTS), "licence_file or licence_text", {"licence_file": ""}),
+    "a link in place of a file": (LINKED, r"no file for part/dist/a\.js", {}),
+    "a damaged tarball": (tarball(PARTS)[:60], "cannot be read", {}),
+}
 
 
-def test_a_weaker_digest_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball(PARTS), "sha512", integrity='"sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk="')
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_differs_from_the_lock_is_refused(tmp_path: Path, name: str) -> None:
+    content, error, changes = REFUSED[name]
+    refused(tmp_path, content, error, **changes)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball({"package/LICENSE": "x"}), r"no file for part/dist/a\.js")
+PATHS = "../a.js", "/etc/a.js", "dist/../../a.js", "dist\\\\..\\\\a.js", "C:/a.js", ""
+LEAVING = [
+    *(("files", path, f'["{path}"]') for path in PATHS),
+    *(("folder", "", f'"{folder}"') for folder in ("..", "/tmp", "a/../..", "")),
+]
 
 
-def test_a_missing_licence_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball({"package/dist/a.js": "x"}), "no file for part/LICENSE")
-
-
-def test_no_licence_at_all_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball(PARTS), "licence_file or licence_text", licence_file="")
-
-
-def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
-    content = tarball({"package/LICENSE": "x"}, links={"package/dist/a.js": "/etc/passwd"})
-    refused(tmp_path, content, r"no file for part/dist/a\.js")
-
-
-def test_a_damaged_tarball_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path, tarball(PARTS)[:60], "cannot be read")
-
-
-@pytest.mark.parametrize("path", ["../a.js", "/etc/a.js", "dist/../../a.js", "dist\\\\..\\\\a.js", "C:/a.js", ""])
-def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, path: str) -> None:
-    refused(tmp_path, tarball(PARTS | {f"package/{path}": "x"}), "leaves its folder", files=f'["{path}"]')
-
-
-@pytest.mark.parametrize("folder", ["..", "/tmp", "a/../..", ""])
-def test_a_folder_outside_is_refused(tmp_path: Path, folder: str) -> None:
-    refused(tmp_path, tarball(PARTS), "leaves its folder", folder=f'"{folder}"')
+@pytest.mark.parametrize(("field", "path", "text"), LEAVING)
+def test_a_path_that_leaves_the_folder_is_refused(tmp_path: Path, field: str, path: str, text: str) -> None:
+    refused(tmp_path, tarball(PARTS | {f"package/{path}": "x"}), "leaves its folder", **{field: text})
 
 
 def test_members_that_climb_are_never_written(tmp_path: Path) -> None:
@@ -190,12 +173,8 @@ def test_without_npm_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch
 
 def test_our_lock_names_the_parts_of_study_pages() -> None:
     paths = {path for package in read_lock() for path in package.paths}
-    assert {
-        "jspsych/dist/index.browser.min.js",
-        "jspsych/LICENSE",
-        "plugin-preload/dist/index.browser.min.js",
-        "plugin-preload/LICENSE",
-    } <= paths
+    folders = "jspsych", "plugin-preload"
+    assert {f"{folder}/{name}" for folder in folders for name in ("dist/index.browser.min.js", "LICENSE")} <= paths
 
 
 @pytest.mark.slow

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +19,10 @@ from tests.helpers.study_tab import (
     SITE,
     answers_of,
     begin,
+    choose,
     drag,
     pages_of,
+    press,
     rows_of_lines,
     serve,
     stored,
@@ -222,9 +223,7 @@ def test_a_box_is_adjusted_and_stays_in_the_image(browser: Browser, tmp_path: Pa
         opened.click("#next")
         wait_for_end(opened)
         box = answers_of(stored(opened))["box"]
-        opened.click("#another")
-        opened.click("#start")
-        opened.click("#continue")
+        press(opened, "#another", "#start", "#continue")
         wait_for(opened, "box")
         drag(opened, (300, 200, 900, 900))
         opened.click("#next")
@@ -258,8 +257,7 @@ def test_a_video_starts_with_the_clock(browser: Browser, tmp_path: Path) -> None
         )
         opened.locator("video").evaluate("video => video.play()")
         opened.locator("video").evaluate(ended)
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        press(opened, '[data-name="A"]', "#next")
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
     assert record.seconds >= 1
@@ -290,12 +288,10 @@ def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, 
         assert opened.locator(".tiles > *").evaluate_all(tiles) == [["cat", 1], ["dog", 1]]
         tops = opened.locator(".tiles img").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
         assert tops[0] == tops[1]
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        press(opened, '[data-name="A"]', "#next")
         wait_for(opened, "long")
         assert opened.locator(".tiles > *").evaluate_all(tiles) == [[long.text.strip(), 1], ["dog:", 1]]
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        press(opened, '[data-name="A"]', "#next")
         wait_for(opened, "mixed")
         assert opened.locator(".tiles").count() == 0
         order = "all => all.map((part) => part.tagName === 'IMG' ? 'image' : part.textContent.trim())"
@@ -304,71 +300,37 @@ def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, 
 
 
 @pytest.mark.slow
-def test_practice_shows_the_right_answer_after_three_wrong_ones(browser: Browser, tmp_path: Path) -> None:
-    def answer_wrongly(page_id: str, answer: Callable[[], object], tries: int = 3) -> None:
-        for attempt in range(tries):
-            wait_for(opened, page_id)
-            answer()
-            opened.click("#next")
-            opened.wait_for_selector("[data-right=false]")
-            if attempt < 2:
-                assert opened.locator(".box.right, .swatch + .swatch").count() == 0
-                assert "right answer" not in opened.locator(".feedback").text_content()  # type: ignore[operator]
-                opened.click("#continue")
-
-    practice = (
-        practice_of("integer", "4"),
-        practice_of("box", [10, 20, 300, 220]),
-        practice_of("box", [10, 20, 300, 220]).model_copy(update={"page_id": "other-box"}),
-        practice_of("colour", [255, 0, 0]),
-        practice_of("text", "OPEN"),
-    )
-    index = write_bundle(tmp_path, plan("practice", *(entry.page_id for entry in practice), changes=practice))
+def test_practice_shows_the_right_box_and_colour(browser: Browser, tmp_path: Path) -> None:
+    box, colour = practice_of("box", [10, 20, 300, 220]), practice_of("colour", [255, 0, 0])
+    other = box.model_copy(update={"page_id": "other-box"})
+    index = write_bundle(tmp_path, plan("box", "other-box", "colour", "choice", changes=(box, other, colour)))
     with tab(browser) as opened:
+
+        def answer(page_id: str, *corners: float, right: bool = False) -> None:
+            wait_for(opened, page_id)
+            drag(opened, corners)  # type: ignore[arg-type]
+            opened.click("#next")
+            opened.wait_for_selector(f"[data-right={str(right).lower()}]")
+
         begin(opened, index.as_uri())
-        wait_for(opened, "practice")
-        assert opened.locator(".right").count() == 0
-        opened.click('[data-name="B"]')
-        opened.click("#next")
-        opened.wait_for_selector("#continue")
-        assert opened.locator(".right").count() == 0
-        assert "Not right" in opened.locator(".feedback").text_content()  # type: ignore[operator]
-        assert opened.locator("#continue").text_content() == "Try again"
+        answer("box", 100, 100, 200, 200)
+        assert opened.locator(".box.right").count() == 0
         opened.click("#continue")
-        wait_for(opened, "practice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
-        opened.wait_for_selector("[data-right=true]")
-        opened.click("#continue")
-        wait_for(opened, "integer")
-        opened.fill("[data-field=answer]", "4")
-        opened.click("#next")
-        opened.wait_for_selector("[data-right=true]")
-        opened.click("#continue")
-        answer_wrongly("box", lambda: drag(opened, (100, 100, 200, 200)), tries=1)
-        wait_for(opened, "box")
-        drag(opened, (20, 25, 290, 215))
-        opened.click("#next")
-        opened.wait_for_selector("[data-right=true]")
-        opened.click("#continue")
-        answer_wrongly("other-box", lambda: drag(opened, (100, 100, 200, 200)))
+        answer("box", 20, 25, 290, 215, right=True)
+        for _ in range(3):
+            opened.click("#continue")
+            answer("other-box", 100, 100, 200, 200)
         right = opened.wait_for_selector(".box.right")
         assert right
         assert right.evaluate("box => [box.style.left, box.style.width]") == ["1.66667%", "48.3333%"]
         opened.click("#continue")
         wait_for(opened, "colour")
         opened.locator("[data-field=picker]").fill("#102030")
-        opened.click("#next")
-        opened.wait_for_selector("#continue")  # colours are not right or wrong
-        colours = opened.locator(".swatch").evaluate_all("all => all.map((one) => one.style.backgroundColor)")
-        assert colours == ["rgb(16, 32, 48)", "rgb(255, 0, 0)"]
-        opened.click("#continue")
-        answer_wrongly("text", lambda: opened.fill("[data-field=answer]", "SHUT"))
-        assert "OPEN" in opened.locator(".feedback").text_content()  # type: ignore[operator]
-        assert answers_of(stored(opened))["colour"] == [16, 32, 48]
-        attempts = {row.page_id: row.attempts for row in pages_of(stored(opened))}
-        assert attempts == {"practice": 2, "integer": 1, "box": 2, "other-box": 3, "colour": 1}
-        assert answers_of(stored(opened))["practice"] == "B", "the first answer is kept"
+        press(opened, "#next", "#continue")  # colours are not right or wrong
+        wait_for(opened, "choice")
+        rows = stored(opened)
+    assert answers_of(rows)["colour"] == [16, 32, 48]
+    assert {row.page_id: row.attempts for row in pages_of(rows)} == {"box": 2, "other-box": 3, "colour": 1}
 
 
 def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: Browser, tmp_path: Path) -> None:
@@ -378,7 +340,8 @@ def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: 
     )
     word = word.model_copy(update={"accepted": {"word": ("halt",)}})
     colour = practice_of("colour", [255, 0, 0]).model_copy(update={"tolerance": 15.0})
-    index = write_bundle(tmp_path, plan("text", "word", "colour", "choice", changes=(text, word, colour)))
+    changes = (text, word, colour, practice_of("integer", "4"))
+    index = write_bundle(tmp_path, plan("text", "word", "colour", "integer", "choice", changes=changes))
     with tab(browser) as opened:
         begin(opened, index.as_uri())
 
@@ -386,41 +349,24 @@ def test_practice_is_passed_by_right_answers_only_and_ends_after_three(browser: 
             wait_for(opened, page_id)
             opened.fill(f"[data-field={field}]", answer)
             opened.click("#next")
-            label = opened.inner_text("#continue")
+            label, feedback = opened.inner_text("#continue"), opened.inner_text(".feedback")
+            if page_id == "integer":
+                assert ("The right answer: 4" in feedback) is (label == "Continue"), "shown after the last attempt"
             opened.click("#continue")
             return label
 
-        assert [attempt("text", "answer", answer) for answer in ("SHUT", "ope", "open")] == [
-            "Try again",
-            "Try again",
-            "Continue",
-        ]
+        labels = [attempt("text", "answer", answer) for answer in ("SHUT", "ope", "open")]
+        assert labels == ["Try again", "Try again", "Continue"]
         assert attempt("word", "answer", "“Halt”") == "Continue"
         assert attempt("colour", "picker", "#00ff00") == "Try again"
         assert attempt("colour", "picker", "#f50a00") == "Continue"
+        assert [attempt("integer", "answer", "5") for _ in range(3)] == ["Try again", "Try again", "Continue"]
         wait_for(opened, "choice")
         records = {record.page_id: record for record in pages_of(stored(opened))}
-    assert {name: (record.attempts, record.passed) for name, record in records.items()} == {
-        "text": (3, True),
-        "word": (1, True),
-        "colour": (2, True),
-    }
-
-
-def test_after_three_wrong_answers_the_right_one_is_shown_and_it_goes_on(browser: Browser, tmp_path: Path) -> None:
-    index = write_bundle(tmp_path, plan("integer", "choice", changes=(practice_of("integer", "4"),)))
-    with tab(browser) as opened:
-        begin(opened, index.as_uri())
-        for label in ("Try again", "Try again", "Continue"):
-            wait_for(opened, "integer")
-            opened.fill("[data-field=answer]", "5")
-            opened.click("#next")
-            assert opened.inner_text("#continue") == label
-            assert ("The right answer: 4" in opened.inner_text(".feedback")) is (label == "Continue")
-            opened.click("#continue")
-        wait_for(opened, "choice")
-        (record,) = pages_of(stored(opened))
-    assert (record.answers, record.attempts, record.passed) == ({"integer": "5"}, 3, False)
+    attempts = {"text": 3, "word": 1, "colour": 2, "integer": 3}
+    assert {name: record.attempts for name, record in records.items()} == attempts
+    assert {name for name, record in records.items() if not record.passed} == {"integer"}
+    assert records["integer"].answers == {"integer": "5"}
 
 
 def test_the_page_measures_texts_and_colours_as_the_metrics_do(browser: Browser, tmp_path: Path) -> None:
@@ -471,9 +417,12 @@ def test_a_key_pressed_twice_ends_one_screen_only(browser: Browser, tmp_path: Pa
         assert answers_of(stored(opened)) == {"integer": None, "tiles": "2", "choice": "B"}
 
 
-def test_an_example_of_a_box_asks_for_no_dragging_and_pages_say_what_enlarges(browser: Browser, tmp_path: Path) -> None:
-    example = practice_of("box", [10, 20, 300, 220]).model_copy(update={"kind": "example"})
-    index = write_bundle(tmp_path, plan("box", "choice", "sets", changes=(example,)))
+def test_an_example_has_its_answer_and_asks_nothing_and_pages_say_what_enlarges(
+    browser: Browser, tmp_path: Path
+) -> None:
+    examples = practice_of("box", [10, 20, 300, 220]), practice_of("integer", "4")
+    changes = tuple(page.model_copy(update={"kind": "example"}) for page in examples)
+    index = write_bundle(tmp_path, plan("box", "integer", "choice", "sets", changes=changes))
     with tab(browser, viewport={"width": 1400, "height": 900}) as opened:
         begin(opened, index.as_uri())
         opened.wait_for_selector("#continue")
@@ -483,25 +432,17 @@ def test_an_example_of_a_box_asks_for_no_dragging_and_pages_say_what_enlarges(br
         assert opened.locator(".box:not(.right)").is_hidden()
         assert "enlarge" not in opened.inner_text("#study")
         opened.click("#continue")
-        wait_for(opened, "choice")
-        assert "Press an image to enlarge it." in opened.inner_text("#study")
-        width = opened.locator(".image img").evaluate("image => image.clientWidth")
-        opened.click(".image")
-        assert opened.locator("#zoom img").evaluate("image => image.clientWidth") > 1.05 * width
-
-
-def test_an_example_is_shown_with_its_answer_and_asks_nothing(browser: Browser, tmp_path: Path) -> None:
-    example = practice_of("integer", "4").model_copy(update={"kind": "example"})
-    index = write_bundle(tmp_path, plan("integer", "choice", changes=(example,)))
-    with tab(browser) as opened:
-        begin(opened, index.as_uri())
-        opened.wait_for_selector("#continue")
-        assert "The right answer: 4" in (opened.locator(".feedback").text_content() or "")
-        assert "Not right" not in (opened.locator(".feedback").text_content() or "")
+        opened.wait_for_selector("[data-page-id=integer] .feedback")
+        assert "The right answer: 4" in opened.inner_text(".feedback")
+        assert "Not right" not in opened.inner_text(".feedback")
         assert opened.locator("#next").count() == 0
         opened.click("#continue")
         wait_for(opened, "choice")
         assert answers_of(stored(opened))["integer"] is None
+        assert "Press an image to enlarge it." in opened.inner_text("#study")
+        width = opened.locator(".image img").evaluate("image => image.clientWidth")
+        opened.click(".image")
+        assert opened.locator("#zoom img").evaluate("image => image.clientWidth") > 1.05 * width
 
 
 def test_when_the_time_is_up_the_current_answer_counts(browser: Browser, tmp_path: Path) -> None:
@@ -537,8 +478,7 @@ def test_a_pause_covers_the_question_and_is_not_counted(browser: Browser, tmp_pa
         opened.clock.fast_forward(1000_000)
         opened.click("#resume")
         assert opened.locator("[aria-checked=true]").count() == 0
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        press(opened, '[data-name="A"]', "#next")
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
         assert size == {"x": 0, "y": 0, **opened.viewport_size}  # type: ignore[dict-item]
@@ -560,9 +500,7 @@ def test_the_clock_starts_when_all_images_are_painted(browser: Browser, tmp_path
         for route in waiting:
             route.fulfill(path=tmp_path / "media" / "scene.png")
         opened.route(f"{SITE}media/**", lambda route: route.fulfill(path=tmp_path / "media" / "scene.png"))
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        choose(opened, "choice", "A")
         wait_for_end(opened)
         (record,) = pages_of(stored(opened))
     assert record.seconds < 1000 <= record.loading
@@ -603,9 +541,7 @@ def test_consent_words_breaks_and_a_complaint_that_disappears(browser: Browser, 
         opened.click('[data-name="B"]')
         opened.wait_for_function("document.querySelector('.complaint').textContent === ''")
         opened.click("#next")
-        wait_for(opened, "truth")
-        opened.click('[data-name="F"]')
-        opened.click("#next")
+        choose(opened, "truth", "F")
         opened.wait_for_selector("[data-screen=block]")
         assert "2 of 3 pages are done" in opened.inner_text("#study")
         opened.click("#continue")

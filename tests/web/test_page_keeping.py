@@ -12,7 +12,21 @@ import pytest
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Texts
 from tests.helpers.study_bundle import plan, write_bundle
-from tests.helpers.study_tab import SITE, answers_of, begin, rows_of_lines, serve, stored, tab, wait_for, wait_for_end
+from tests.helpers.study_tab import (
+    JATOS,
+    SITE,
+    answers_of,
+    begin,
+    choose,
+    press,
+    rows_of_lines,
+    serve,
+    stored,
+    tab,
+    wait_for,
+    wait_for_end,
+    write,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route
@@ -26,9 +40,7 @@ def test_a_returning_participant_continues_after_the_last_answer(browser: Browse
         opened.wait_for_selector("#consent")
         assert opened.locator("#start").count() == 0  # no one continues without consent
         assert opened.locator("main p").all_text_contents()[:2] == ["May we?", "Really?"]
-        opened.click("#consent")
-        opened.click("#start")
-        opened.click("#continue")
+        press(opened, "#consent", "#start", "#continue")
         wait_for(opened, "choice")
         opened.click('[data-name="A"]')
         assert opened.locator("#place").text_content() == "Question 1 of 2"
@@ -41,8 +53,7 @@ def test_a_returning_participant_continues_after_the_last_answer(browser: Browse
         opened.fill("[data-field=answer]", "3")  # typed, not sent
         opened.reload()
         assert "1 of 2" in (opened.locator("main").text_content() or "")
-        opened.click("#start")
-        opened.click("#continue")
+        press(opened, "#start", "#continue")
         wait_for(opened, "integer")
         assert opened.input_value("[data-field=answer]") == ""
         opened.fill("[data-field=answer]", "4")
@@ -70,15 +81,12 @@ def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> N
         assert opened.evaluate(STORED) == []
         code = opened.inner_text("#own-code")
         assert f"Withdrawing your data: Write to a@b.c. Quote your code, {code}." in opened.inner_text("#study")
-        opened.click("#consent")
-        opened.click("#start")
+        press(opened, "#consent", "#start")
         rows = stored(opened)
         assert [row.record.type for row in rows] == ["start", "consent"]
         assert rows[0].plain()["record"]["code"] == code
         opened.click("#continue")
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        choose(opened, "choice", "A")
         wait_for_end(opened)
         assert opened.inner_text("#own-code") == code
     write_bundle(tmp_path / "served", plan("choice", texts=texts), "local")
@@ -96,7 +104,7 @@ def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> N
         opened.wait_for_selector("#start")
         assert opened.inner_text("#own-code") == server.rows[0]["record"]["code"]
     write_bundle(tmp_path / "jatos", plan("choice", texts=texts), "jatos")
-    (tmp_path / "jatos" / "jatos.js").write_text(JATOS, encoding="utf-8")
+    (tmp_path / "jatos" / "jatos.js").write_text(JATOS)
     with tab(browser) as opened:
         serve(opened, tmp_path / "jatos")
         opened.goto(SITE)
@@ -117,9 +125,7 @@ def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser,
         code = str(opened.inner_text("#own-code"))
         for button in ("#consent", "#start", "#continue"):
             opened.click(button)
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        choose(opened, "choice", "A")
         wait_for(opened, "integer")
         return code
 
@@ -161,11 +167,8 @@ def test_on_one_device_forms_are_taken_in_turn(browser: Browser, tmp_path: Path)
     with tab(browser) as opened:
         opened.goto(index.as_uri())
         for _ in range(5):
-            opened.click("#start")
-            opened.click("#continue")
-            wait_for(opened, "choice")
-            opened.click('[data-name="A"]')
-            opened.click("#next")
+            press(opened, "#start", "#continue")
+            choose(opened, "choice", "A")
             wait_for_end(opened)
             name = opened.evaluate("sessionStorage.getItem(Object.keys(sessionStorage)[0])")
             row = opened.evaluate(f"localStorage.getItem('snellen/{study.plan_hash}/rows/{name}')").splitlines()[0]
@@ -182,18 +185,13 @@ def test_a_second_window_loses_nothing(browser: Browser, tmp_path: Path) -> None
         wait_for(opened, "choice")
         other = opened.context.new_page()
         begin(other, f"{index.as_uri()}?participant=p07")
-        wait_for(other, "choice")
-        other.click('[data-name="C"]')
-        other.click("#next")
+        choose(other, "choice", "C")
         wait_for(other, "integer")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        press(opened, '[data-name="A"]', "#next")
         opened.wait_for_selector("#again:visible")
         assert "another window" in opened.locator("#message-text").text_content()  # type: ignore[operator]
         rows = stored(opened)
-        opened.click("#again")
-        opened.click("#start")
-        opened.click("#continue")
+        press(opened, "#again", "#start", "#continue")
         wait_for(opened, "integer")
     assert answers_of(rows) == {"choice": "C"}
     assert [row.sequence for row in rows] == [0, 1, 2]
@@ -228,15 +226,8 @@ class Server:
         body = json.loads(route.request.post_data or "{}")
         self.calls.append((path, body, route.request.headers.get("x-snellen-secret", "")))
         if path == "/api/open":
-            route.fulfill(
-                json={
-                    "participant": "p01",
-                    "secret": "s3",
-                    "form": 1,
-                    "records": self.rows,
-                    "completion": self.completion(),
-                }
-            )
+            opened = {"participant": "p01", "secret": "s3", "form": 1, "records": self.rows}
+            route.fulfill(json={**opened, "completion": self.completion()})
             return
         failure = self.failures.pop(0) if self.failures else ""
         if failure != "refuse" and body["sequence"] == len(self.rows):
@@ -267,8 +258,7 @@ def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -
         opened.wait_for_selector("#again:visible")
         assert "The disc is full." in opened.locator("#message-text").text_content()  # type: ignore[operator]
         assert opened.locator("[data-page-id=integer]").count() == 0
-        opened.click("#again")
-        opened.click("#again")
+        press(opened, "#again", "#again")
         wait_for(opened, "integer")
         server.failures = ["lose"]
         opened.fill("[data-field=answer]", "4")
@@ -289,63 +279,35 @@ def test_answers_reach_a_failing_server_once(browser: Browser, tmp_path: Path) -
 
 
 def test_a_personal_link_continues_on_another_device(browser: Browser, tmp_path: Path) -> None:
-    write_bundle(tmp_path, plan("choice", "integer"), "local")
-    server = Server()
-    with tab(browser) as opened:
-        serve(opened, tmp_path, server)
-        opened.goto(f"{SITE}#continue=s3")
-        opened.wait_for_selector("#start")
-        assert opened.evaluate("location.hash") == "", "the secret leaves the address bar"
-        assert server.calls[0][1] == {"parameters": {}, "secret": "s3"}
-        assert json.loads(opened.evaluate("Object.values(localStorage)[0]"))["secret"] == "s3"
-
-
-def test_the_consent_of_a_personal_link_shows_no_other_code(browser: Browser, tmp_path: Path) -> None:
-    """The code of the person is known when their rows have come."""
-    study_plan = plan("choice", "integer")
-    with_consent = study_plan.model_copy(
-        update={"texts": study_plan.texts.model_copy(update={"consent": "You may stop."})}
-    )
-    write_bundle(tmp_path, with_consent, "local")
+    """The code of the person is known when their rows have come: the page of consent shows no other."""
+    write_bundle(tmp_path, plan("choice", texts=Texts(title="A study", consent="May we?")), "local")
     for address, is_personal in ((f"{SITE}#continue=s3", True), (SITE, False)):
+        server = Server()
         with tab(browser) as opened:
-            serve(opened, tmp_path, Server())
+            serve(opened, tmp_path, server)
             opened.goto(address)
             opened.wait_for_selector("#consent")
             assert (opened.locator("#own-code").count() == 0) is is_personal
             assert ("Quote your code" in opened.inner_text("body")) is not is_personal
-
-
-JATOS = """
-const kept = JSON.parse(sessionStorage.getItem("jatos") ?? '{"rows": "", "session": {}, "ended": 0}');
-const keep = () => sessionStorage.setItem("jatos", JSON.stringify(kept));
-window.jatos = {
-  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 41, urlQueryParameters: { PROLIFIC_PID: "abc" },
-  studySessionData: kept.session,
-  appendResultData: async (text) => { kept.rows += text; keep(); },
-  setStudySessionData: async (session) => { kept.session = session; keep(); },
-  endStudyAjax: async () => { kept.ended += 1; keep(); },
-};
-"""
-"""The part of jatos.js that the page uses, from https://www.jatos.org/jatos.js-Reference.html."""
+            if is_personal:
+                opened.click("#consent")
+                opened.wait_for_selector("#own-code")  # the server has no consent of theirs: asked again, with it
+                assert opened.evaluate("location.hash") == "", "the secret leaves the address bar"
+                assert server.calls[0][1] == {"parameters": {}, "secret": "s3"}
+                assert json.loads(opened.evaluate("Object.values(localStorage)[0]"))["secret"] == "s3"
 
 
 def test_jatos_stores_rows_and_returns_them(browser: Browser, tmp_path: Path) -> None:
     write_bundle(tmp_path, plan("choice", "integer"), "jatos")
-    (tmp_path / "jatos.js").write_text(JATOS, encoding="utf-8")
+    (tmp_path / "jatos.js").write_text(JATOS)
     with tab(browser) as opened:
         serve(opened, tmp_path)
         begin(opened, SITE)
-        wait_for(opened, "choice")
-        opened.click('[data-name="A"]')
-        opened.click("#next")
+        choose(opened, "choice", "A")
         wait_for(opened, "integer")
         opened.reload()
-        opened.click("#start")
-        opened.click("#continue")
-        wait_for(opened, "integer")
-        opened.fill("[data-field=answer]", "4")
-        opened.click("#next")
+        press(opened, "#start", "#continue")
+        write(opened, "integer", "4")
         wait_for_end(opened)
         storage = json.loads(opened.evaluate("sessionStorage.getItem('jatos')"))
     rows = rows_of_lines(storage["rows"])

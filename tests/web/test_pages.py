@@ -37,10 +37,8 @@ def pages_of(suite_name: str, folder: Path, tmp_path: Path, condition: str = "va
     suite, items = SUITES.get(suite_name), small_set(suite_name, folder)
     (point,) = parse_conditions(suite.axes, condition)
     media = MediaFolder(tmp_path / "media", items.media)
-    by_ids = {
-        call.item_ids: list(call.prompt.parts)
-        for call in first_calls(items, suite, point, SubjectCard("chat:model"), media)
-    }
+    calls = first_calls(items, suite, point, SubjectCard("chat:model"), media)
+    by_ids = {call.item_ids: list(call.prompt.parts) for call in calls}
     pages = []
     for task in suite.tasks.values():
         if items.task(task.id) and not point.moves() - set(task.axes):
@@ -64,14 +62,8 @@ def test_a_page_depends_only_on_the_view_of_an_item(suite: str, sets_folder: Pat
     """Items with other answers, factors, measures, regions and provenance give the same page."""
     definition, items = SUITES.get(suite), small_set(suite, sets_folder)
     (point,) = parse_conditions(definition.axes, "vanilla")
-    hidden: dict[str, Any] = {
-        "factors": {},
-        "measures": {},
-        "requires": (),
-        "latent": {},
-        "provenance": {},
-        "answer": "elsewhere",
-    }
+    hidden: dict[str, Any] = {name: {} for name in ("factors", "measures", "latent", "provenance")}
+    hidden |= {"requires": (), "answer": "elsewhere"}
     media = MediaFolder(tmp_path / "media", items.media)
     for task in definition.tasks.values():
         for trial in page_trials(items, definition, task, point, media)[:6]:
@@ -150,12 +142,10 @@ def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() 
     assert json.loads(written(view, [10.0, 5.0, 30.0, 15.0])) == [0.2, 0.2, 0.6, 0.6]
 
 
-@given(
-    st.tuples(*[st.floats(0, 100, allow_nan=False) for _ in range(4)]),
-    st.floats(0.1, 4),
-    st.floats(-30, 30),
-    st.floats(1 / 640, 1),
-)
+COORDINATES = st.tuples(*[st.floats(0, 100, allow_nan=False) for _ in range(4)])
+
+
+@given(COORDINATES, st.floats(0.1, 4), st.floats(-30, 30), st.floats(1 / 640, 1))
 def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: float, shift: float, share: float) -> None:
     x1, x2 = sorted((box[0], box[2]))
     y1, y2 = sorted((box[1], box[3]))
@@ -210,9 +200,8 @@ def people_pages(
 
 
 def test_several_questions_on_a_page_are_for_models(sets_folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        SnellenError, match=r"pattern-perception under vanilla: asks .* add samples=1,questions=one to the condition"
-    ):
+    message = r"pattern-perception under vanilla: asks .* add samples=1,questions=one to the condition"
+    with pytest.raises(SnellenError, match=message):
         people_pages("combo", sets_folder, tmp_path)
 
 
@@ -225,9 +214,8 @@ def test_people_learn_a_category_from_its_name(
     """Every solved example has the name that is offered as a choice; captions come only where models have them."""
     for page in people_pages("vfm-bench", sets_folder, tmp_path, condition):
         names = {choice.text or choice.name for choice in page.questions[0].choices}
-        examples = [
-            part.text for part in page.parts if isinstance(part, TextPart) and part.text.startswith("Example of")
-        ]
+        texts = [part.text for part in page.parts if isinstance(part, TextPart)]
+        examples = [text for text in texts if text.startswith("Example of")]
         assert {text.removeprefix("Example of ").partition(":")[0] for text in examples} == names
         assert any(text.partition(":")[2] for text in examples) is captioned
 

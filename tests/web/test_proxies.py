@@ -141,9 +141,13 @@ def test_a_study_behind_a_proxy(tmp_path: Path, command: Command) -> None:
     site: dict[str, str | int] = {"port": setup.upstream, "public_url": f"https://{NAME}:{port}"}
     with server_process(study, {"begins": 2}, site) as (process, link), proxy(command, setup) as client:
         assert link.startswith(f"https://{NAME}:{port}/s/")
+        trust = ssl.create_default_context(cafile=setup.certificate)
+        plain = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+        with trust.wrap_socket(plain, server_hostname=NAME) as encrypted:
+            assert encrypted.version() == "TLSv1.3"
         path = urlsplit(link).path
         assert client.get(path).headers["strict-transport-security"]
-        body = {"parameters": {"lab": "north"}, "consented": True}
+        body = {"parameters": {}, "consented": True}
         participant = client.post(f"{path}api/open", json=body).json()
         headers = {"X-Snellen-Secret": participant["secret"]}
         rows = rows_of_form(plan, "p01", 0)
@@ -154,7 +158,8 @@ def test_a_study_behind_a_proxy(tmp_path: Path, command: Command) -> None:
         refusal = client.post(f"{path}api/open", json=body, headers={"X-Forwarded-For": "192.0.2.2"})
         assert refusal.status_code == 429, "the address is that of the visitor, whatever the visitor writes"
         assert client.post(f"{path}api/open", json=body, headers={"Origin": "https://evil.example"}).status_code == 403
-        large = client.post(f"{path}api/open", content=b" " * 70_000, headers={"Content-Type": "application/json"})
+        assert client.get(path, headers={"X-Much": "x" * 40_000}).status_code in (400, 431)
+        large = client.post(f"{path}api/open", content=b" " * 300_000, headers={"Content-Type": "application/json"})
         assert large.status_code == 413
         process.terminate()
         process.wait(timeout=PATIENCE)

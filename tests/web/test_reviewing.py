@@ -12,8 +12,11 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import read_panel, read_step_result
 from snellen.curation.review import DecisionCard, card_path, read_review
+from snellen.web.building import build_study
+from snellen.web.design import read_design
 from snellen.web.plan import PageAnswers, RecordRow
-from snellen.web.reviewing import agreement_of, decide_review, item_subset
+from snellen.web.reviewing import agreement_of, decide_review, item_subset, third_study
+from snellen.web.study import read_plan
 from tests.helpers.reviewers import decision_set, reviewed_by, words
 
 ANN = {"i0": ("keep", ""), "i1": ("keep", "sharp"), "i2": ("drop", "blurred"), "i3": ("drop", "")}
@@ -97,3 +100,23 @@ def test_one_reviewer_has_no_agreement(items: ItemSet, tmp_path: Path) -> None:
 def test_decisions_are_a_csv(run: Path, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=r"call it decisions\.csv"):
         decide_review([run], tmp_path / "decisions")
+
+
+def test_a_third_reviewer_gets_the_same_pages_of_disputed_items(items: ItemSet, run: Path, tmp_path: Path) -> None:
+    design = read_design("review")
+    build_study([items], design, tmp_path / "review")
+    card = third_study(read_panel([run]), [run], design, tmp_path / "third", "cem")
+    assert (card.design.kind, card.design.reviewers) == ("review", ("cem",))
+    plans = [read_plan(tmp_path / name) for name in ("review", "third")]
+    pages = [{page_id: page.model_dump() for page_id, page in plan.pages.items()} for plan in plans]
+    assert [page["questions"][0]["item_id"] for page in pages[1].values()] == ["i3"]
+    parts = [part for page in pages[1].values() for part in page["parts"]]
+    assert [part["text"] for part in parts] == ["Is 3 right?"], "the choices list the decisions"
+    assert pages[1].items() <= pages[0].items()
+    assert len(plans[1].forms) == 1
+
+
+def test_without_disputed_items_there_is_nothing_to_do(items: ItemSet, tmp_path: Path) -> None:
+    everything = reviewed_by(items, {"a": ANN, "b": ANN}, tmp_path / "alike")
+    with pytest.raises(SnellenError, match="every item has a decision"):
+        third_study(read_panel([everything]), [everything], read_design("review"), tmp_path / "fourth")

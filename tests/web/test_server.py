@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,60 +20,16 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES
 from snellen.web.plan import RecordRow, StudyPlan
-from snellen.web.server import app_of, make_app, open_service
+from snellen.web.server import app_of, open_service
 from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
 from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
-
-
-@dataclass(frozen=True)
-class Visitor:
-    """A visitor of one link of a served study."""
-
-    client: TestClient
-    root: Path
-    plan: StudyPlan
-    link: str
-
-    def open(self, **body: Any) -> Any:
-        return self.client.post(f"{self.link}api/open", json={"parameters": {}} | body)
-
-    def send(self, row: RecordRow, secret: str, **headers: str) -> Any:
-        return self.client.post(
-            f"{self.link}api/records", json=row.plain(), headers={"X-Snellen-Secret": secret} | headers
-        )
-
-    def begin(self, rows: Sequence[RecordRow]) -> str:
-        """Open the study, send these rows, and return the secret."""
-        secret: str = self.open().json()["secret"]
-        for row in rows:
-            assert self.send(row, secret).status_code == 200
-        return secret
-
-    def stored_rows(self) -> dict[str, list[RecordRow]]:
-        return dict(read_results(self.root))
-
-
-@contextmanager
-def served(root: Path, *reviewers: str, plan: StudyPlan | None = None) -> Iterator[list[Visitor]]:
-    plan = write_study(root, reviewers, plan)
-    service = open_service(root)
-    with TestClient(app_of(service)) as client:
-        links = [f"/{'r' if link.reviewer else 's'}/{link.token}/" for link in service.links]
-        yield [Visitor(client, root, plan, link) for link in links]
+from tests.helpers.study_visitor import Visitor, refused, served, visitors_of
 
 
 @pytest.fixture
 def visitor(tmp_path: Path) -> Iterator[Visitor]:
     with served(tmp_path) as visitors:
         yield visitors[0]
-
-
-def refused(response: Any, status: int) -> None:
-    """A status, and JSON with one plain sentence."""
-    assert response.status_code == status, response.text
-    assert set(response.json()) == {"detail"}
-    assert isinstance(response.json()["detail"], str)
-    assert response.json()["detail"].endswith(".")
 
 
 # Participants
@@ -119,14 +75,11 @@ def test_the_recorded_id_is_that_of_the_opening(visitor: Visitor) -> None:
 
 
 def test_the_completion_code_comes_after_the_last_page_only(tmp_path: Path) -> None:
-    write_study(tmp_path, completion_code="C1X9", completion_url="https://panel.example/done")
-    service = open_service(tmp_path)
-    with TestClient(app_of(service)) as client:
-        visitor = Visitor(client, tmp_path, service.plan, f"/s/{service.links[0].token}/")
+    with served(tmp_path, completion_code="C1X9", completion_url="https://panel.example/done") as (visitor,):
         for path in ("", "plan.json", "plan.js"):
-            assert "C1X9" not in (text := client.get(visitor.link + path).text)
+            assert "C1X9" not in (text := visitor.client.get(visitor.link + path).text)
             assert "panel.example" not in text
-        rows = rows_of_form(service.plan, "p01", 0)
+        rows = rows_of_form(visitor.plan, "p01", 0)
         secret = visitor.begin(rows[:-1])
         refused(visitor.send(RecordRow(sequence=len(rows), record=rows[-1].record), secret), 422)
         assert visitor.open(secret=secret).json()["completion"] == {"code": "", "url": ""}
@@ -134,7 +87,7 @@ def test_the_completion_code_comes_after_the_last_page_only(tmp_path: Path) -> N
         assert receipt["completion"] == {"code": "C1X9", "url": "https://panel.example/done"}
         assert visitor.open(secret=secret).json()["completion"]["code"] == "C1X9"
         other = visitor.open().json()
-        start = rows_of_form(service.plan, "p02", 1)[0]
+        start = rows_of_form(visitor.plan, "p02", 1)[0]
         assert visitor.send(start, other["secret"]).json()["completion"] == {"code": "", "url": ""}
 
 
@@ -191,12 +144,8 @@ def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
 
 
 def test_nobody_is_stored_before_consent(tmp_path: Path) -> None:
-    plan = write_study(tmp_path)
-    service = open_service(tmp_path)
-    texts = plan.texts.model_copy(update={"consent": "You may stop."})
-    service = replace(service, plan=plan.model_copy(update={"texts": texts}))
-    with TestClient(app_of(service)) as client:
-        visitor = Visitor(client, tmp_path, plan, f"/s/{service.links[0].token}/")
+    texts = make_plan().texts.model_copy(update={"consent": "You may stop."})
+    with served(tmp_path, plan=make_plan().model_copy(update={"texts": texts})) as (visitor,):
         refused(visitor.open(parameters={"PROLIFIC_PID": "abc"}), 403)
         with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
             assert connection.execute("SELECT count(*) FROM participants").fetchone() == (0,)
@@ -237,42 +186,18 @@ def test_everything_is_stored_across_a_restart(tmp_path: Path) -> None:
         assert len(later.open(secret=opened["secret"]).json()["records"]) == 3
         assert later.open().json()["participant"] == "p02"
         assert later.stored_rows() == {"p01": rows}
+        assert (tmp_path / "results.sqlite").stat().st_mode & 0o077 == 0, "it is private"
 
 
 # Rows
 
 
-def test_a_row_counts_once(visitor: Visitor) -> None:
-    rows = rows_of_form(visitor.plan, "p01", 0)[:3]
-    row = rows[2]
-    secret = visitor.begin(rows[:2])
-    assert [visitor.send(row, secret).status_code for _ in range(3)] == [200] * 3
-    other = row.plain()
-    other["record"]["answers"] = {"item-choice": "C"}
-    refused(visitor.send(RecordRow.model_validate(other), secret), 409)
-    assert visitor.stored_rows() == {"p01": rows}
-
-
 BAD_ANSWERS: list[tuple[str, Any]] = [
-    ("choice", "D"),
-    ("choice", 1),
-    ("choice", None),
-    ("true_false", "A"),
-    ("true_false", ["T"]),
-    ("integer", "three"),
-    ("integer", [3]),
-    ("integer", "nan"),
-    ("number", "inf"),
-    ("number", "1" * 2000),
-    ("box", [1, 2, 3]),
-    ("box", "1,2,3,4"),
-    ("colour", [0, 0, 256]),
-    ("colour", [0, -1, 0]),
-    ("colour", [0, 0, 0, 0]),
-    ("text", 5),
-    ("text", "x" * 20_001),
-    ("description", ["a"]),
-]
+    ("choice", "D"), ("choice", 1), ("choice", None), ("true_false", "A"), ("true_false", ["T"]),
+    ("integer", "three"), ("integer", [3]), ("integer", "nan"), ("number", "inf"), ("number", "1" * 2000),
+    ("box", [1, 2, 3]), ("box", "1,2,3,4"), ("colour", [0, 0, 256]), ("colour", [0, -1, 0]),
+    ("colour", [0, 0, 0, 0]), ("text", 5), ("text", "x" * 20_001), ("description", ["a"]),
+]  # fmt: skip
 GOOD_ANSWERS: list[tuple[str, Any]] = [("choice", "A"), ("integer", -4), ("number", "1e3"), ("text", "")]
 
 
@@ -288,8 +213,7 @@ def test_an_answer_of_another_kind_is_refused(visitor: Visitor, kind: str, answe
     row = answers_row(visitor.plan, kind, answers={f"item-{kind}": answer})
     rows = rows_of_form(visitor.plan, "p01", 0)[: row["sequence"]]
     secret = visitor.begin(rows)
-    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
-    refused(response, 422)
+    refused(visitor.send_json(row, secret), 422)
     assert visitor.stored_rows() == {"p01": rows}
 
 
@@ -303,40 +227,20 @@ def test_an_answer_of_its_kind_is_stored(visitor: Visitor, kind: str, answer: An
 
 
 BAD_FIELDS: list[dict[str, Any]] = [
-    {"page_id": "q-none"},
-    {"position": 1},
-    {"position": -8},
-    {"position": 10**30},
-    {"answers": {"item-text": "a"}},
-    {"answers": {"item-choice": "A", "item-text": "a"}},
-    {"answers": {}},
-    {"attempts": 2},
-    {"attempts": 0},
-    {"passed": False},
-    {"seconds": 1e9},
-    {"time": "2026-11-22T10:00:00"},
-    {"time": "0001-01-01T00:00:00Z"},
-    {"reasons": {"item-text": "a"}},
-    {"reasons": {"item-choice": "x" * 20_001}},
-    {"seconds": -1},
-    {"seconds": float("nan")},
-    {"loading": float("inf")},
-    {"hidden": "long"},
-    {"time": "soon"},
-    {"extra": 1},
-    {"type": "judgement"},
-    {"answers": {"item-choice": "\ud800"}},
-]
+    {"page_id": "q-none"}, {"position": 1}, {"position": -8}, {"position": 10**30}, {"answers": {"item-text": "a"}},
+    {"answers": {"item-choice": "A", "item-text": "a"}}, {"answers": {}}, {"attempts": 2}, {"attempts": 0},
+    {"passed": False}, {"seconds": 1e9}, {"time": "2026-11-22T10:00:00"}, {"time": "0001-01-01T00:00:00Z"},
+    {"reasons": {"item-text": "a"}}, {"reasons": {"item-choice": "x" * 20_001}}, {"seconds": -1},
+    {"seconds": float("nan")}, {"loading": float("inf")}, {"hidden": "long"}, {"time": "soon"}, {"extra": 1},
+    {"type": "judgement"}, {"answers": {"item-choice": "\ud800"}},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("fields", BAD_FIELDS, ids=lambda fields: str(fields)[:40].encode("ascii", "replace").decode())
 def test_a_row_that_the_form_cannot_produce_is_refused(visitor: Visitor, fields: dict[str, Any]) -> None:
     rows = rows_of_form(visitor.plan, "p01", 0)[:2]
     secret = visitor.begin(rows)
-    headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
-    row = answers_row(visitor.plan, "choice", **fields)
-    response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
-    refused(response, 422)
+    refused(visitor.send_json(answers_row(visitor.plan, "choice", **fields), secret), 422)
     assert visitor.stored_rows() == {"p01": rows}
     assert visitor.send(RecordRow.model_validate(answers_row(visitor.plan, "choice")), secret).status_code == 200
 
@@ -351,11 +255,21 @@ def test_a_page_is_loaded_only_so_often(visitor: Visitor, monkeypatch: pytest.Mo
     assert visitor.send(first, secret).status_code == 200, "questions can still be answered"
 
 
-def test_a_start_holds_only_so_much(visitor: Visitor) -> None:
+BAD_STARTS: list[dict[str, Any]] = [
+    {"participant": "other"}, {"form": 1}, {"plan_hash": "other"},
+    {"screen": {f"{number:0900}": 1.0 for number in range(20)}},  # too large
+    *({"code": code} for code in ("p01", "k7wd;=cmd|/C calc!A0;", "K7WD-9q2m", "a-b-c", "abcdefghijk-lmnopqrst")),
+]  # fmt: skip
+"""A name as code would be ambiguous, and other text would stand in people.csv."""
+
+
+@pytest.mark.parametrize("fields", BAD_STARTS, ids=lambda fields: str(fields)[:40])
+def test_a_start_is_one_that_the_page_makes(visitor: Visitor, fields: dict[str, Any]) -> None:
     secret = visitor.open().json()["secret"]
     start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
-    start["record"]["screen"] = {f"{number:0900}": 1.0 for number in range(20)}
-    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
+    refused(visitor.send_json({**start, "record": start["record"] | fields}, secret), 422)
+    start["record"]["code"] = "k7wd-9q2m"
+    assert visitor.send_json(start, secret).status_code == 200
 
 
 def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
@@ -378,14 +292,10 @@ def test_rows_come_in_the_order_of_the_form(tmp_path: Path) -> None:
 HALF = "smile \ud83d"
 """The text sent by a page for half of an emoji."""
 HALVES: list[tuple[int, dict[str, Any]]] = [
-    (0, {"agent": HALF}),
-    (0, {"parameters": {"lab": HALF}}),
-    (0, {"parameters": {HALF: "north"}}),
-    (0, {HALF: 1}),
-    (2, {"reasons": {"item-choice": HALF}}),
-    (2, {"answers": {HALF: "A"}}),
+    (0, {"agent": HALF}), (0, {"parameters": {"lab": HALF}}), (0, {"parameters": {HALF: "north"}}), (0, {HALF: 1}),
+    (2, {"reasons": {"item-choice": HALF}}), (2, {"answers": {HALF: "A"}}),
     (2 + list(ANSWERS).index("text"), {"answers": {"item-text": HALF}}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "fields"), HALVES, ids=range(len(HALVES)))
@@ -395,11 +305,8 @@ def test_half_a_character_is_refused_and_the_study_continues(
     secret = visitor.open().json()["secret"]
     row = rows_of_form(visitor.plan, "p01", 0)[number].plain()
     row["record"] |= fields
-    headers = {"X-Snellen-Secret": secret, "Content-Type": "application/json"}
-    response = visitor.client.post(f"{visitor.link}api/records", content=json.dumps(row), headers=headers)
-    refused(response, 422)
-    assert "half a character" in response.json()["detail"]
-    opening = json.dumps({"parameters": {"lab": HALF}})
+    refused(visitor.send_json(row, secret), 422, "half a character")
+    opening, headers = json.dumps({"parameters": {"lab": HALF}}), {"Content-Type": "application/json"}
     refused(visitor.client.post(f"{visitor.link}api/open", content=opening, headers=headers), 422)
     assert visitor.open().json()["participant"] == "p02"
     assert visitor.send(rows_of_form(visitor.plan, "p01", 0)[0], secret).status_code == 200
@@ -411,7 +318,7 @@ def test_a_request_that_fails_ends_nothing(
     secret = visitor.open().json()["secret"]
     first, second = rows_of_form(visitor.plan, "p01", 0)[:2]
 
-    def keep_half(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
+    def keep_half(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> int:
         keep_row(connection, slot, record_row)
         raise KeyError("form")
 
@@ -455,17 +362,7 @@ def test_jobs_committed_together_fail_separately(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sequence", [-1, 10_000, 1.5, "one", None, 10**40])
 def test_sequence_numbers_have_bounds(visitor: Visitor, sequence: Any) -> None:
     secret = visitor.open().json()["secret"]
-    row = answers_row(visitor.plan, "choice") | {"sequence": sequence}
-    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
-    refused(response, 422)
-
-
-@pytest.mark.parametrize("field", ["participant", "form", "plan_hash"])
-def test_a_start_row_of_another_study_is_refused(visitor: Visitor, field: str) -> None:
-    secret = visitor.open().json()["secret"]
-    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
-    start["record"][field] = 1 if field == "form" else "other"
-    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
+    refused(visitor.send_json(answers_row(visitor.plan, "choice") | {"sequence": sequence}, secret), 422)
 
 
 def test_a_timeout_is_an_answer_only_if_time_is_limited(tmp_path: Path) -> None:
@@ -483,17 +380,15 @@ def test_a_body_under_no_link_is_not_read(visitor: Visitor) -> None:
     """Parsing it would take the time of others."""
     row = answers_row(visitor.plan, "choice", answers={"a": "x" * 300_000})
     for link in ("/s/nobody/", visitor.link.replace("/s/", "/r/"), "/s//"):
-        response = visitor.client.post(f"{link}api/records", json=row, headers={"X-Snellen-Secret": "x"})
-        refused(response, 404)
-    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": "x"})
-    refused(response, 413)
+        refused(replace(visitor, link=link).send_json(row, "x"), 404)
+    refused(visitor.send_json(row, "x"), 413)
 
 
 @pytest.mark.parametrize("answers", [{"a": [{}] * 5000}, {"a": {}}, {str(n): "x" for n in range(1001)}])
 def test_many_entries_are_refused_before_each_is_checked(visitor: Visitor, answers: Any) -> None:
     secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
     row = answers_row(visitor.plan, "choice", answers=answers)
-    response = visitor.client.post(f"{visitor.link}api/records", json=row, headers={"X-Snellen-Secret": secret})
+    response = visitor.send_json(row, secret)
     refused(response, 422)
     assert len(response.text) < 300
 
@@ -506,19 +401,7 @@ def test_many_fields_are_refused_at_once(visitor: Visitor) -> None:
     for path, body in (("open", {"consented": True, **fields}), ("records", fields), ("records", row)):
         headers = {"X-Snellen-Secret": secret}
         response = visitor.client.post(f"{visitor.link}api/{path}", json=body, headers=headers)
-        refused(response, 422)
-        assert "more than 50 fields" in response.text
-
-
-@pytest.mark.parametrize("code", ["p01", "k7wd;=cmd|/C calc!A0;", "K7WD-9q2m", "a-b-c", "abcdefghijk-lmnopqrst"])
-def test_a_code_is_one_that_the_page_makes(visitor: Visitor, code: str) -> None:
-    """A name as code would be ambiguous, and other text would stand in people.csv."""
-    secret = visitor.open().json()["secret"]
-    start = rows_of_form(visitor.plan, "p01", 0)[0].plain()
-    start["record"]["code"] = code
-    refused(visitor.send(RecordRow.model_validate(start), secret), 422)
-    start["record"]["code"] = "k7wd-9q2m"
-    assert visitor.send(RecordRow.model_validate(start), secret).status_code == 200
+        refused(response, 422, "more than 50 fields")
 
 
 @settings(max_examples=15)
@@ -554,6 +437,8 @@ def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
     assert get("index.html").text == get("").text
     assert get("plan.json").json() == json.loads(visitor.plan.model_dump_json())
     assert get("plan.js").headers["content-type"].startswith("text/javascript")
+    for path in ("", "index.html", "plan.js", "page/study.js", "vendor/jspsych/css/jspsych.css"):
+        assert get(path).headers["content-type"].endswith("; charset=utf-8")
     assert get("page/study.js").text == "'use strict';"
     assert get("vendor/jspsych/css/jspsych.css").headers["content-type"].startswith("text/css")
     assert get("vendor/jspsych/LICENSE").headers["content-type"].startswith("text/plain")
@@ -568,40 +453,13 @@ def test_the_bundle_s_files_are_served(visitor: Visitor) -> None:
 
 
 ELSEWHERE = [
-    "study.json",
-    "results.sqlite",
-    "../study.json",
-    "bundle/plan.json",
-    "media/../../study.json",
-    "media/../../results.sqlite",
-    "%2e%2e/study.json",
-    "..%2fstudy.json",
-    "%2e%2e%2fstudy.json",
-    "%252e%252e%252fstudy.json",
-    "media/..%5c..%5cstudy.json",
-    "media/%00/study.json",
-    "%c0%ae%c0%ae/study.json",
-    "/etc/passwd",
-    "//etc/passwd",
-    "%2fetc%2fpasswd",
-    "file:///etc/passwd",
-    "page/",
-    "page",
-    "media/",
-    "page/link.js",
-    "page/.hidden.js",
-    "page/notes.txt",
-    "vendor/out/study.json",
-    "PLAN.JSON",
-    "plan.json/",
-    "plan.json%20",
-    "./plan.json%00.png",
-    "secret.js",
-    "api/open",
-    "api/results",
-    "docs",
-    "openapi.json",
-]
+    "study.json", "results.sqlite", "../study.json", "bundle/plan.json", "media/../../study.json",
+    "media/../../results.sqlite", "%2e%2e/study.json", "..%2fstudy.json", "%2e%2e%2fstudy.json",
+    "%252e%252e%252fstudy.json", "media/..%5c..%5cstudy.json", "media/%00/study.json", "%c0%ae%c0%ae/study.json",
+    "/etc/passwd", "//etc/passwd", "%2fetc%2fpasswd", "file:///etc/passwd", "page/", "page", "media/",
+    "page/link.js", "page/.hidden.js", "page/notes.txt", "vendor/out/study.json", "PLAN.JSON", "plan.json/",
+    "plan.json%20", "./plan.json%00.png", "secret.js", "api/open", "api/results", "docs", "openapi.json",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", ELSEWHERE)
@@ -629,10 +487,9 @@ def test_outside_the_link_nothing_is_served(visitor: Visitor) -> None:
     assert len(token) >= 32
 
 
-@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
-def test_nothing_can_be_uploaded(visitor: Visitor, method: str) -> None:
-    refused(visitor.client.request(method, f"{visitor.link}page/study.js", json={}), 405)
-    refused(visitor.client.post(f"{visitor.link}page/study.js", json={}), 405)
+def test_nothing_can_be_uploaded(visitor: Visitor) -> None:
+    for method in ("PUT", "DELETE", "PATCH", "POST"):
+        refused(visitor.client.request(method, f"{visitor.link}page/study.js", json={}), 405)
 
 
 # Safe by default
@@ -677,25 +534,16 @@ def test_a_failure_is_reported_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://testserver.evil.example"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "none"},
+        *({"Origin": origin} for origin in ("https://evil.example", "null", "http://testserver.evil.example")),
+        *({"Sec-Fetch-Site": site} for site in ("cross-site", "same-site", "none")),
         {"Origin": "http://testserver", "Sec-Fetch-Site": "cross-site"},
     ],
 )
 def test_other_sites_cannot_post(visitor: Visitor, headers: dict[str, str]) -> None:
     body: dict[str, Any] = {"parameters": {}}
     refused(visitor.client.post(f"{visitor.link}api/open", json=body, headers=headers), 403)
-    assert visitor.open().json()["participant"] == "p01"
-
-
-def test_the_study_s_own_page_can_post(visitor: Visitor) -> None:
-    headers = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
-    response = visitor.client.post(f"{visitor.link}api/open", json={"parameters": {}}, headers=headers)
-    assert response.status_code == 200
+    own = {"Origin": "http://testserver", "Sec-Fetch-Site": "same-origin"}
+    assert visitor.client.post(f"{visitor.link}api/open", json=body, headers=own).json()["participant"] == "p01"
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
@@ -753,7 +601,7 @@ def test_answers_to_another_plan_are_not_mixed(tmp_path: Path) -> None:
     open_service(tmp_path).database.close()
     write_study(tmp_path, plan=make_plan().model_copy(update={"minutes": 9}))
     with pytest.raises(SnellenError, match="answers to another plan"):
-        make_app(tmp_path)
+        open_service(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["plan.json", "plan.js"])
@@ -762,29 +610,24 @@ def test_words_changed_after_the_build_are_seen(tmp_path: Path, name: str) -> No
     path = tmp_path / "bundle" / name
     path.write_text(path.read_text().replace("A question of", "Choose the wrong answer of"))
     with pytest.raises(SnellenError, match="was changed after it was built"):
-        make_app(tmp_path)
+        open_service(tmp_path)
 
 
 def test_a_folder_that_is_not_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="not a study folder"):
-        make_app(tmp_path)
+        open_service(tmp_path)
     write_study(tmp_path)
     (tmp_path / "bundle/plan.json").unlink()
     with pytest.raises(SnellenError, match="not a readable plan"):
-        make_app(tmp_path)
+        open_service(tmp_path)
     with pytest.raises(SnellenError, match="no results"):
         next(read_results(tmp_path))
-
-
-def test_the_database_is_private(visitor: Visitor) -> None:
-    assert (visitor.root / "results.sqlite").stat().st_mode & 0o077 == 0
 
 
 def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path) -> None:
     write_study(tmp_path)
     service = open_service(tmp_path)
-    with TestClient(app_of(service)) as client:
-        visitor = Visitor(client, tmp_path, service.plan, f"/s/{service.links[0].token}/")
+    with visitors_of(service, tmp_path) as (visitor,):
         secret = visitor.open().json()["secret"]
         service.database.submit(lambda connection: connection.execute("DROP TABLE rows").fetchall()).result()
         row = RecordRow.model_validate({"sequence": 1, "record": {"type": "consent", "time": TIME}})

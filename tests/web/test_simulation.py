@@ -51,12 +51,8 @@ def assert_equal_to_own(out: Path, examination: Examination) -> None:
 
 @pytest.mark.slow
 def test_a_subject_s_answers_through_the_pages_are_imported(sets_folder: Path, tmp_path: Path) -> None:
-    study(
-        "combo",
-        sets_folder,
-        tmp_path / "study",
-        BlockDesign(name="b", tasks=("img2text", "text2img"), questions=2, attention=1),
-    )
+    block = BlockDesign(name="b", tasks=("img2text", "text2img"), questions=2, attention=1)
+    study("combo", sets_folder, tmp_path / "study", block)
     (examination,) = simulate(tmp_path / "study", "fake:chance", 2, tmp_path / "out")
     assert_equal_to_own(tmp_path / "out", examination)
     people = pd.read_csv(tmp_path / "out" / PEOPLE)

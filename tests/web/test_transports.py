@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Sequence
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,22 +25,12 @@ from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import BUNDLE, StudyCard, read_plan
 from tests.helpers.replies import assert_same_replies
 from tests.helpers.sets import small_set
+from tests.helpers.study_tab import JATOS, SITE, serve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(find_chromium() is None, reason=MISSING)]
-
-JATOS = """
-window.kept = { rows: "", session: {} };
-window.jatos = {
-  onLoad: (ready) => setTimeout(ready, 10), studyResultId: 0, urlQueryParameters: {}, studySessionData: {},
-  appendResultData: async (text) => { kept.rows += text; },
-  setStudySessionData: async (session) => { kept.session = session; },
-  endStudyAjax: async () => {},
-};
-"""
-"""The part of jatos.js that the page uses (https://www.jatos.org/jatos.js-Reference.html)."""
 
 
 def study_of_all_kinds(folder: Path, root: Path) -> StudyCard:
@@ -62,30 +49,9 @@ def review_of_captions(folder: Path, root: Path) -> StudyCard:
     source = small_set("combo", folder)
     copy_media(items, source.media, MediaFolder(root / "queue" / "media"))
     queue: ItemSet = write_itemset(root / "queue", items, source="trial", recipe={"seed": 0})
-    design = StudyDesign(
-        kind="review",
-        texts=Texts(title="Review"),
-        blocks=(BlockDesign(name="review", reason=True),),
-        reviewers=("ann",),
-    )
+    block = BlockDesign(name="review", reason=True)
+    design = StudyDesign(kind="review", texts=Texts(title="Review"), blocks=(block,), reviewers=("ann",))
     return build_study([queue], design, root, name="desk")
-
-
-@contextmanager
-def served_files(folder: Path) -> Iterator[str]:
-    """A folder on a plain server, like JATOS for a study's assets."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, format: str, *arguments: Any) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(folder)))
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/index.html"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def by_server(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> Sequence[Path]:
@@ -110,10 +76,10 @@ def by_jatos(root: Path, browser: Browser, stand_in: StandIn, scratch: Path) -> 
         archive.extractall(scratch / "assets")
     (page,) = (scratch / "assets").rglob("index.html")
     (page.parent / "jatos.js").write_text(JATOS)
-    with served_files(page.parent) as address:
-        tab = context_of(browser).new_page()
-        walk(tab, address, read_plan(root), stand_in, 0)
-        rows = tab.evaluate("kept.rows")
+    tab = context_of(browser).new_page()
+    serve(tab, page.parent)
+    walk(tab, SITE, read_plan(root), stand_in, 0)
+    rows = json.loads(tab.evaluate("sessionStorage.getItem('jatos')"))["rows"]
     with zipfile.ZipFile(scratch / "results.zip", "w") as archive:
         archive.writestr("study_result_1/comp-result_1/data.txt", rows)
     return [scratch / "results.zip"]

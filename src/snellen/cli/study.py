@@ -67,24 +67,30 @@ def presets(
 def serve(
     study: Study,
     host: Annotated[
-        str, typer.Option(help="Address to listen on. Access from other machines needs TLS.")
+        str, typer.Option(help="Address to listen on. Others reach the study through a TLS proxy.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 picks a free one.")] = 8000,
     public_url: Annotated[
-        str, typer.Option(help="Address in links instead of http://HOST:PORT: https://… of a TLS proxy.")
+        str, typer.Option(help="Address of the TLS proxy in front of the study (https://…), for its links.")
     ] = "",
-    certificate: Annotated[Path | None, typer.Option(help="Certificate (PEM), for TLS without a proxy.")] = None,
-    key: Annotated[Path | None, typer.Option(help="Key of the certificate (PEM).")] = None,
     max_participants: Annotated[int, typer.Option(min=1, help="Greatest number of participants.")] = 1000,
-    max_connections: Annotated[int, typer.Option(min=2, help="Greatest number of open connections.")] = 400,
+    certificate: Annotated[str, typer.Option(hidden=True)] = "",
+    key: Annotated[str, typer.Option(hidden=True)] = "",
+    max_connections: Annotated[int, typer.Option(hidden=True)] = 0,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
+    from snellen.core.errors import SnellenError
     from snellen.web.limits import VisitorLimits
     from snellen.web.server import serve as do
     from snellen.web.site import StudySite
 
-    limits = VisitorLimits(connections=max_connections, participants=max_participants)
-    do(study, StudySite(host, port, public_url, certificate, key), lambda line: print(line, flush=True), limits)
+    if former := "--certificate" if certificate or key else "--max-connections" if max_connections else "":
+        raise SnellenError(
+            f"{former}: was removed; put a web server in front, which does TLS and limits connections, and give its "
+            "address by --public-url https://… (docs/serving.md has files for Caddy and nginx)"
+        )
+    limits = VisitorLimits(participants=max_participants)
+    do(study, StudySite(host, port, public_url), lambda line: print(line, flush=True), limits)
 
 
 @app.command()
@@ -109,9 +115,8 @@ def export(
         import shutil
 
         from snellen.core.storage import files
-        from snellen.web.bundle import INDEX, bundle_files
         from snellen.web.page import index_page
-        from snellen.web.study import BUNDLE, read_plan
+        from snellen.web.study import BUNDLE, INDEX, bundle_files, read_plan
 
         plan = read_plan(study)
         if out.exists():
@@ -151,7 +156,7 @@ def import_(
     exit code is then 1, unless --skip or --skip-bad accept it.
     """
     from snellen.web.importing import PEOPLE, REFUSED, import_study, people_by_form, read_refused, read_results_of
-    from snellen.web.key_checks import agreement_lines, key_checks
+    from snellen.web.reviewing import agreement_lines, key_checks
     from snellen.web.study import read_study
 
     submissions = read_results_of(study, result_files or [])

@@ -37,7 +37,7 @@ YEARS = range(2000, 2100)
 
 @dataclass(frozen=True)
 class FormProgress:
-    """A participant's rows so far: number, answered pages, the code, and which other kinds of records are there."""
+    """A participant's rows so far: number, answered pages, the code, which other kinds of records are there, bytes."""
 
     rows: int = 0
     pages: int = 0
@@ -46,9 +46,10 @@ class FormProgress:
     finished: bool = False
     code: str = ""
     calibrated: bool = False
+    stored_bytes: int = 0
 
     def after(self, record_row: RecordRow) -> FormProgress:
-        """The progress with an accepted row."""
+        """The progress with an accepted row; its bytes are not counted here."""
         record = record_row.record
         return FormProgress(
             record_row.sequence + 1,
@@ -226,8 +227,8 @@ class Refused:
 
     def __str__(self) -> str:
         """One line."""
-        person = short_reason(self.person, 80)
-        return f"{person} ({self.source}), {self.row}: {self.reason}" if self.row else f"{person}: {self.reason}"
+        person, source = short_reason(self.person, 80), short_reason(self.source, 300)
+        return f"{person} ({source}), {self.row}: {self.reason}" if self.row else f"{person}: {self.reason}"
 
 
 def admit(submission: Submission, plan: StudyPlan, *, leave_out: bool) -> tuple[list[RecordRow], list[Refused]]:

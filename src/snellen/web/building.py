@@ -110,12 +110,7 @@ def build_study(
 
 
 def _block(
-    design: BlockDesign,
-    by_suite: Mapping[str, ItemSet],
-    collected: _Pages,
-    folder: Path,
-    seed: int,
-    for_people: bool,
+    design: BlockDesign, by_suite: Mapping[str, ItemSet], collected: _Pages, folder: Path, seed: int, for_people: bool
 ) -> Iterator[BlockPages]:
     if not (name := design.items or (next(iter(by_suite)) if len(by_suite) == 1 else "")):
         raise SnellenError(f"block {design.name!r}: name the suite of its items (items: SUITE)")

@@ -78,8 +78,7 @@ def _sample(design: BlockDesign, task: str, page_groups: Sequence[Sequence[str]]
     if count > len(page_groups):
         raise SnellenError(
             f"block {design.name!r}: {count} questions of {task} are needed, but there are only {len(page_groups)}; "
-            f"build a "
-            "larger item set, or ask for fewer"
+            "build a larger item set, or ask for fewer"
         )
     if design.assignment == "sample":
         places: np.ndarray = stream("study sample", seed, design.name, task, form).permutation(len(page_groups))[:count]

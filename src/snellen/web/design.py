@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from snellen.analysis.authenticity import AuthenticityRule
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.storage.user_yaml import parse_yaml
-from snellen.web.plan import Texts
+from snellen.web.plan import Frozen, Texts
 
 PRESETS = "presets"
 CONSENT_FIELDS = "who", "contact", "approval", "storage", "withdrawal"
 """Fields of `Texts` without which a page of consent is incomplete."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class BlockDesign(_Frozen):
+class BlockDesign(Frozen):
     """A block of pages: its items, their conditions and their distribution over participants.
 
     `items` is the suite of one of the item sets; without `tasks`, all are used. Each of the `conditions` is a separate
@@ -38,7 +33,7 @@ class BlockDesign(_Frozen):
     `seconds` is the time limit per page. `authenticity` makes the block a check of participants, with items that people
     pass and models fail; its verdict is a column and excludes no one. `checks_keys` makes it a check of the keys: each
     question has a page of its own, of tasks with fewer questions all are asked, and the import prints how often answers
-    agree with the keys (`web.key_checks`).
+    agree with the keys (`web.reviewing`).
     """
 
     name: str
@@ -59,7 +54,7 @@ class BlockDesign(_Frozen):
     checks_keys: bool = False
 
 
-class StudyDesign(_Frozen):
+class StudyDesign(Frozen):
     """A study. `forms` is the number of prepared orders and samples; participant n takes form n modulo this number.
 
     `wording`: questions as for people, without the form of a reply, or the prompts of models, word for word.
@@ -96,11 +91,8 @@ class StudyDesign(_Frozen):
 
 def preset_names() -> list[str]:
     """Names of the packaged designs."""
-    return sorted(path.name.removesuffix(".yaml") for path in _presets() if path.name.endswith(".yaml"))
-
-
-def _presets() -> Iterator[Any]:
-    return files(__package__).joinpath(PRESETS).iterdir()
+    names = (path.name for path in files(__package__).joinpath(PRESETS).iterdir())
+    return sorted(name.removesuffix(".yaml") for name in names if name.endswith(".yaml"))
 
 
 def preset_text(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Set
 from functools import partial
 from urllib.parse import urlsplit
@@ -10,7 +9,6 @@ from urllib.parse import urlsplit
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from snellen.web.limits import Connections
 from snellen.web.site import host_name
 from snellen.web.store import Refusal
 
@@ -18,8 +16,6 @@ MAX_BODY_BYTES = 256 * 2**10
 """Four texts of the greatest length with three bytes a character (`admission.MAX_TEXT`)."""
 MAX_NESTED = 3000
 """Lists and objects in a body; parsing many is slow. A hundred answers with four boxes each have a third of these."""
-BODY_SECONDS = 12.0
-"""Time limit for receiving the body of a request."""
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "media-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -41,27 +37,18 @@ def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -
 
 
 class Guard:
-    """Refuses requests under other names, from other sites, and those too large, too slow or not JSON; adds headers.
+    """Refuses requests under other names, from other sites, and those too large or not JSON; adds headers.
 
-    Without `hosts` any name is accepted. `connections` learn when a complete request begins to be answered, and when
-    that ends. `refuse_strangers` raises Refusal for the path of a request under no link of the study, whose body is not
-    read.
+    Without `hosts` any name is accepted. `refuse_strangers` raises Refusal for the path of a request under no link of
+    the study, whose body is not read.
     """
 
     def __init__(
-        self,
-        app: ASGIApp,
-        headers: Mapping[str, str],
-        hosts: Set[str],
-        connections: Connections,
-        head_bytes: int,
-        refuse_strangers: Callable[[str], None],
+        self, app: ASGIApp, headers: Mapping[str, str], hosts: Set[str], refuse_strangers: Callable[[str], None]
     ) -> None:
         self._app = app
         self._headers = headers
         self._hosts = hosts
-        self._connections = connections
-        self._head_bytes = head_bytes
         self._refuse_strangers = refuse_strangers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,31 +56,25 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        await self._answer(scope, receive, partial(_send_with_headers, self._headers, send))
-
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client = tuple(scope["client"] or ("", 0))
-        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
+        send = partial(_send_with_headers, self._headers, send)
         try:
-            words = scope["path"], scope["query_string"], *(word for header in scope["headers"] for word in header)
-            if sum(map(len, words)) > self._head_bytes:
-                raise Refusal(431, f"The head of the request is larger than {self._head_bytes} bytes.")
-            if self._hosts and host_name(headers.get("host", "")) not in self._hosts:
-                raise Refusal(421, "The study is not served under this name; open it by its own link.")
-            if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-                _refuse_other_sites(headers)
-                self._refuse_strangers(scope["path"])
-            self._connections.renew(client)  # the head is complete, and the body has its own time
-            body = await asyncio.wait_for(_read_body(receive), BODY_SECONDS)
-            if body.count(b"[") + body.count(b"{") > MAX_NESTED:
-                raise Refusal(422, f"The request has more than {MAX_NESTED} lists and objects.")
-        except TimeoutError:
-            await sentence(408, "The request did not come in time.")(scope, receive, send)
+            body = await self._checked_body(scope, receive)
         except Refusal as refusal:
             await sentence(refusal.status, refusal.sentence)(scope, receive, send)
         else:
-            with self._connections.request(client):
-                await self._app(scope, _Replay(body, receive), send)
+            await self._app(scope, _replayed(body, receive), send)
+
+    async def _checked_body(self, scope: Scope, receive: Receive) -> bytes:
+        headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
+        if self._hosts and host_name(headers.get("host", "")) not in self._hosts:
+            raise Refusal(421, "The study is not served under this name; open it by its own link.")
+        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
+            _refuse_other_sites(headers)
+            self._refuse_strangers(scope["path"])
+        body = await _read_body(receive)
+        if body.count(b"[") + body.count(b"{") > MAX_NESTED:
+            raise Refusal(422, f"The request has more than {MAX_NESTED} lists and objects.")
+        return body
 
 
 async def _send_with_headers(headers: Mapping[str, str], send: Send, message: Message) -> None:
@@ -131,15 +112,11 @@ async def _read_body(receive: Receive) -> bytes:
     return body
 
 
-class _Replay:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """Returns a body that was read already, then further messages."""
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    def __init__(self, body: bytes, receive: Receive) -> None:
-        self._body: bytes | None = body
-        self._receive = receive
+    async def receive_again() -> Message:
+        return messages.pop() if messages else await receive()
 
-    async def __call__(self) -> Message:
-        if self._body is None:
-            return await self._receive()
-        body, self._body = self._body, None
-        return {"type": "http.request", "body": body, "more_body": False}
+    return receive_again

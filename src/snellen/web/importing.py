@@ -87,11 +87,6 @@ class Participant:
         return pages
 
     @property
-    def consented(self) -> bool:
-        """True if consent was given."""
-        return any(isinstance(row.record, Consent) for row in self.rows)
-
-    @property
     def calibration(self) -> Calibration | None:
         """Their last calibration; None without a card, or if they returned to another screen or distance (by 10 %)."""
         records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
@@ -219,12 +214,7 @@ class Person(Base):
 
 
 def import_study(
-    root: Path,
-    submissions: Iterable[Submission],
-    out: Path,
-    *,
-    skip: Collection[str] = (),
-    skip_bad: bool = False,
+    root: Path, submissions: Iterable[Submission], out: Path, *, skip: Collection[str] = (), skip_bad: bool = False
 ) -> list[Examination]:
     """Write one run per suite under `out`, with `people.csv` and the records, of these people and all imported before.
 
@@ -310,11 +300,7 @@ def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: Authenti
 
 
 def _arms(
-    card: StudyCard,
-    plan: StudyPlan,
-    suite: str,
-    participants: Sequence[Participant],
-    sources: Mapping[str, PageSource],
+    card: StudyCard, plan: StudyPlan, suite: str, participants: Sequence[Participant], sources: Mapping[str, PageSource]
 ) -> Iterator[Arm]:
     """People's arms, one per condition; the card has the number of items of the form. `sources` are of questions."""
     axes = SUITES.get(suite).axes
@@ -324,7 +310,9 @@ def _arms(
             if page_id in sources:
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
-        size = sum(len(sources[page_id].item_ids) for page_id in _form(plan, participant) if page_id in sources)
+        size = sum(
+            len(sources[page_id].item_ids) for page_id in form_pages(plan, participant.start.form) if page_id in sources
+        )
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= _calibrated(participant)
         subject_card = SubjectCard(name, settings=settings, attributes=attributes)
@@ -340,11 +328,6 @@ def _calibrated(participant: Participant) -> dict[str, str]:
     if (calibration := participant.calibration) is None:
         return {}
     return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
-
-
-def _form(plan: StudyPlan, participant: Participant) -> list[str]:
-    """The pages of a participant's form, in order."""
-    return list(form_pages(plan, participant.start.form))
 
 
 def _import_runs(
@@ -363,19 +346,15 @@ def _import_runs(
         if plan.pages[page_id].kind == "question" and (source.block in rules) is are_checked
     }
     examinations = []
-    for suite in card.itemsets:
-        sources = {page_id: source for page_id, source in questions.items() if source.suite == suite}
-        if arms := list(_arms(card, plan, suite, participants, sources)):
-            examinations.append(_import_run(card, suite, arms, out / suite))
+    for name in card.itemsets:
+        sources = {page_id: source for page_id, source in questions.items() if source.suite == name}
+        if arms := list(_arms(card, plan, name, participants, sources)):
+            items = open_itemset(card, name)
+            suite, folder = suite_of(items), out / name
+            responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
+            rescore(folder, items, suite, "strict")
+            examinations.append(Examination(folder, suite, items, responses))
     return examinations
-
-
-def _import_run(card: StudyCard, suite_name: str, arms: Sequence[Arm], folder: Path) -> Examination:
-    items = open_itemset(card, suite_name)
-    suite = suite_of(items)
-    responses = ask(folder, Plan(items, suite, arms, SEED, versions=versions()))
-    rescore(folder, items, suite, "strict")
-    return Examination(folder, suite, items, responses)
 
 
 # Who took part
@@ -393,7 +372,7 @@ def people_table(
     for participant in participants:
         aliases_of.setdefault(participant.start.parameters.get(PROLIFIC, ""), []).append(participant.alias)
     for participant in participants:
-        kinds = {page_id: plan.pages[page_id].kind for page_id in _form(plan, participant)}
+        kinds = {page_id: plan.pages[page_id].kind for page_id in form_pages(plan, participant.start.form)}
         questions, checks = (
             [page_id for page_id, kind in kinds.items() if kind == wanted] for wanted in ("question", "attention")
         )
@@ -415,7 +394,7 @@ def people_table(
                 "started": participant.start.time.isoformat(),
                 "ended": participant.end.time.isoformat() if participant.end else "",
                 "stopped": any(isinstance(row.record, Stop) for row in participant.rows),
-                "consent": participant.consented,
+                "consent": any(isinstance(row.record, Consent) for row in participant.rows),
                 "questions": len(questions),
                 "answered": len(answered),
                 "time_was_up": len(reached) - len(answered),

@@ -31,10 +31,9 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
 from snellen.web.admission import BadLine, Submission, start_digest
-from snellen.web.bundle import INDEX, bundle_files
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
-from snellen.web.study import BUNDLE, read_plan, read_study
+from snellen.web.study import BUNDLE, INDEX, bundle_files, read_plan, read_study
 
 JAS_VERSION = "3"
 WORKERS = ("GeneralMultiple", "GeneralSingle", "Jatos", "PersonalMultiple", "PersonalSingle")

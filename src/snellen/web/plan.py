@@ -23,11 +23,13 @@ the time was up.
 """
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
+    """A part of a plan, a record or a design."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TextPart(_Frozen):
+class TextPart(Frozen):
     """A text on a page: for people the question (`is_question`), or a label of the media after it (`is_label`).
 
     Pages with the wording of models do not say which. Short texts next to media are labels there, unless some are long.
@@ -38,7 +40,7 @@ class TextPart(_Frozen):
     is_label: bool = False
 
 
-class MediaPart(_Frozen):
+class MediaPart(Frozen):
     """An image or a video on a page: `path` from the bundle's folder, pixels, seconds (0 for an image)."""
 
     path: str
@@ -48,7 +50,7 @@ class MediaPart(_Frozen):
     seconds: float = 0.0
 
 
-class Choice(_Frozen):
+class Choice(Frozen):
     """One choice: the `name` that is recorded, and the text and media shown."""
 
     name: str
@@ -56,7 +58,7 @@ class Choice(_Frozen):
     media: tuple[MediaPart, ...] = ()
 
 
-class Question(_Frozen):
+class Question(Frozen):
     """One question of a page. `text` distinguishes several questions of one page.
 
     `image` is the number (from 0) of the medium among the page's parts on which a box is drawn. With `reason` a line of
@@ -74,7 +76,7 @@ class Question(_Frozen):
 PageKind: TypeAlias = Literal["question", "example", "practice", "attention"]
 
 
-class Page(_Frozen):
+class Page(Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
     An `example` is shown with its right answer; `practice` is repeated until no answer is wrong, three times at most.
@@ -92,14 +94,14 @@ class Page(_Frozen):
     seconds: float | None = None
 
 
-class Term(_Frozen):
+class Term(Frozen):
     """A word of the questions, with an image that shows what it means."""
 
     word: str
     image: MediaPart
 
 
-class PageBlock(_Frozen):
+class PageBlock(Frozen):
     """Pages in the order of one form, after a `text` of instructions and the `terms` of its questions."""
 
     name: str
@@ -109,7 +111,7 @@ class PageBlock(_Frozen):
     page_ids: tuple[str, ...]
 
 
-class Texts(_Frozen):
+class Texts(Frozen):
     """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
 
     `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for
@@ -130,7 +132,7 @@ class Texts(_Frozen):
     completion_url: str = ""
 
 
-class StudyPlan(_Frozen):
+class StudyPlan(Frozen):
     """`plan.json`. Participant number n (from 0) takes form n modulo the number of forms.
 
     `minutes` is the estimated duration of the longest form, 0 if it is unknown. A break is offered after `break_every`
@@ -196,7 +198,7 @@ BOX_NUMBERS = 4
 """Numbers of the longest list that is an answer."""
 
 
-class Start(_Frozen):
+class Start(Frozen):
     """A participant started or returned, with address `parameters`, and the random `code` by which they withdraw."""
 
     type: Literal["start"]
@@ -210,7 +212,7 @@ class Start(_Frozen):
     agent: str = ""
 
 
-class Consent(_Frozen):
+class Consent(Frozen):
     """Consent was given."""
 
     type: Literal["consent"]
@@ -221,7 +223,7 @@ CARD_CM = 8.56
 """Width of a bank card (ISO/IEC 7810, ID-1: 85.60 mm x 53.98 mm) in centimetres."""
 
 
-class Calibration(_Frozen):
+class Calibration(Frozen):
     """The size of pixels on the screen, and the distance of the eyes from it in centimetres.
 
     `card_px` is the width of a bank card in CSS pixels; None for a person without a card. `pixel_ratio` is the number
@@ -240,7 +242,7 @@ class Calibration(_Frozen):
         return None if self.card_px is None else self.card_px * self.pixel_ratio / CARD_CM
 
 
-class PageAnswers(_Frozen):
+class PageAnswers(Frozen):
     """All answers of one page. `position` is its number in the form, from 0.
 
     `seconds` are from the first painted frame that showed everything to the press of the button, `loading` before that.
@@ -261,14 +263,14 @@ class PageAnswers(_Frozen):
     time: datetime
 
 
-class Stop(_Frozen):
+class Stop(Frozen):
     """The participant stopped for good."""
 
     type: Literal["stop"]
     time: datetime
 
 
-class End(_Frozen):
+class End(Frozen):
     """The last page was answered."""
 
     type: Literal["end"]
@@ -280,7 +282,7 @@ StudyRecord: TypeAlias = Annotated[
 ]
 
 
-class RecordRow(_Frozen):
+class RecordRow(Frozen):
     """A record with its `sequence` number among a participant's records, from 0, as sent, stored and read back."""
 
     _texts = model_validator(mode="before")(refuse_broken_text)

@@ -1,6 +1,8 @@
-"""Reviews: agreement of people, their decisions, and a study for a third reviewer on disputed items.
+"""Reviews: agreement of people, their decisions, a study for a third reviewer; and answers compared with keys.
 
-An imported review is an ordinary run of `human:REVIEW/ALIAS`; nothing here runs while people answer.
+An imported review is an ordinary run of `human:REVIEW/ALIAS`; nothing here runs while people answer. The design
+`check-keys` asks people who did not see the keys of a set. Choices, statements and counts agree if they equal the key;
+what people cannot give exactly by eye has the tolerance of the task's protocol `strict` (`Protocol.confirms`).
 """
 
 from __future__ import annotations
@@ -8,14 +10,16 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item
 from snellen.core.plain_text import no_formula
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
@@ -25,13 +29,20 @@ from snellen.curation.panel import Panel
 from snellen.curation.results import read_panel, run_folder
 from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
 from snellen.curation.steps import copy_media
+from snellen.reports.words import answer_words, foreign
+from snellen.runs.score import read_one
 from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
+from snellen.scoring.protocols import correct
+from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import StudyDesign
 from snellen.web.importing import RECORDS
 from snellen.web.jatos import parse_line
 from snellen.web.plan import PageAnswers, RecordRow
 from snellen.web.study import StudyCard
+
+if TYPE_CHECKING:
+    from snellen.exam.examination import Examination
 
 COLUMNS = (*REVIEW_COLUMNS, "time")
 """Columns of every review, and the time of the last answer that supports the decision (UTC, ISO 8601)."""
@@ -154,3 +165,45 @@ def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:
     copy_media(part, items.media, MediaFolder(out / "media"))
     recipe = {"about": items.card.content_hash, "items": list(item_ids)}
     return write_itemset(out, part, source="third reviewer", recipe=recipe)
+
+
+# Keys
+
+
+@dataclass(frozen=True)
+class KeyCheck:
+    """A person's answer to an item, in the item's own terms, and whether it agrees with the key."""
+
+    item: Item
+    person: str
+    answer: Any
+    agrees: bool
+
+
+def key_checks(examination: Examination) -> list[KeyCheck]:
+    """The answers of people to items with a key; those that cannot be read are left out."""
+    checks = []
+    for response in examination.responses:
+        item = examination.items.by_id[response.item_id]
+        strict = examination.suite.tasks[response.task].protocols["strict"]
+        outcome, answer = read_one(item, response, strict)
+        if outcome == "answered" and strict.judge is None:
+            agrees = strict.confirms(item, answer, correct(item, answer) == 1.0)
+            checks.append(KeyCheck(item, response.subject, answer, agrees))
+    return checks
+
+
+def agreement_lines(checks: Sequence[KeyCheck], items: ItemSet) -> Iterator[str]:
+    """A line on each task and on all, with a 95 % interval by cluster, then one on each disagreement with its image."""
+    tasks = list(dict.fromkeys(check.item.task for check in checks))
+    for name in (*tasks, "all") if len(tasks) > 1 else tasks:
+        of_task = [check for check in checks if name in (check.item.task, "all")]
+        hits = np.array([check.agrees for check in of_task], float)
+        low, high = cluster_wilson(hits, [check.item.cluster_id for check in of_task])
+        interval = "" if math.isnan(low) else f" ({100 * hits.mean():.0f} % [{100 * low:.0f}, {100 * high:.0f}])"
+        yield f"{name}: {int(hits.sum())} of {len(hits)} answers agree with the key{interval}"
+    for check in checks:
+        if not check.agrees:
+            image = next((str(items.media.find(media)) for media in check.item.media()), "no image")
+            answer, key = (answer_words(check.item, answer) for answer in (check.answer, check.item.answer))
+            yield f"{foreign(check.item.item_id, 80)}: {check.person} answered {answer!r}, the key is {key!r}; {image}"

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import math
 import secrets
 import socket
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -24,31 +23,20 @@ import uvicorn
 from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.web import store
 from snellen.web.admission import FormProgress, row_problem
-from snellen.web.bundle import INDEX, MEDIA_TYPES, bundle_files
-from snellen.web.guard import HEADERS, HTTPS_ONLY, MAX_BODY_BYTES, Guard, sentence
-from snellen.web.http_protocol import StudyProtocol
-from snellen.web.limits import (
-    BACKLOG,
-    DEFAULT_LIMITS,
-    Brakes,
-    Connections,
-    Listener,
-    VisitorLimits,
-    allow_open_files,
-    limit_logs,
-)
+from snellen.web.guard import HEADERS, HTTPS_ONLY, Guard, sentence
+from snellen.web.limits import DEFAULT_LIMITS, Brakes, VisitorLimits
 from snellen.web.page import index_page
-from snellen.web.plan import RecordRow, Start, StudyPlan, refuse_broken_text
-from snellen.web.site import LOCAL, StudySite
+from snellen.web.plan import Frozen, RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.site import LOCAL, StudySite, is_local
 from snellen.web.store import Job, Link, Refusal, Store
-from snellen.web.study import BUNDLE, RESULTS, read_plan, read_study
+from snellen.web.study import BUNDLE, INDEX, MEDIA_TYPES, RESULTS, bundle_files, read_plan, read_study
 
 SECRET_HEADER = "X-Snellen-Secret"
 NO_PAGE = "There is no such page."
@@ -57,30 +45,23 @@ OPENINGS = 2
 """Participants whose rows are read at a time."""
 STOP_SECONDS = 2
 """Seconds that requests may take to end when the server is stopped."""
+IDLE_SECONDS = 15
+"""Seconds after which a connection without a request is closed; a proxy has to close it sooner."""
+MAX_HEAD_BYTES = 16 * 2**10
+MAX_CONNECTIONS = 400
+"""Open connections beyond which requests are refused (503), before the process has no more files to open."""
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"description": "The body is not JSON."},
-    403: {"description": "Sent by another site, a secret that is not of this link, or the study is full."},
-    404: {"description": "No such link."},
-    408: {"description": "The body did not come in time."},
-    409: {"description": "Another row is kept under this number."},
-    413: {"description": f"The body is larger than {MAX_BODY_BYTES} bytes, or too much is kept of the participant."},
-    415: {"description": "The body is not declared as JSON."},
-    421: {"description": "The study is not served under this name."},
-    422: {"description": "The body is not what is asked for here."},
-    429: {"description": "Too many requests; wait a moment."},
-    431: {"description": "The head of the request is too large."},
-    503: {"description": "The answer could not be kept; send it again."},
+    status: {"description": "One sentence."} for status in (400, 403, 404, 409, 413, 415, 421, 422, 429, 503)
 }
 
 Word: TypeAlias = Annotated[str, Field(max_length=200)]
 Secret: TypeAlias = Annotated[Word, Header(alias=SECRET_HEADER)]
 
 
-class Opening(BaseModel):
+class Opening(Frozen):
     """A participant begins (and has `consented`, if the study asks), or returns. The study's `parameters` are kept."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     _texts = model_validator(mode="before")(refuse_broken_text)
 
     parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
@@ -115,7 +96,7 @@ class Receipt(BaseModel):
 
 @dataclass(frozen=True)
 class StudyService:
-    """A served study: its plan, page, database, links, files by path, recorded parameters, completion code, and limits.
+    """A served study: its plan, page, database, links, files by path, recorded parameters, completion code, limits.
 
     Without a `site`, requests may call the server by any name.
     """
@@ -128,10 +109,9 @@ class StudyService:
     parameters: frozenset[str]
     completion: Completion
     site: StudySite | None
-    limits: VisitorLimits
     brakes: Brakes
-    connections: Connections
     openings: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(OPENINGS))
+    known_progress: dict[int, FormProgress] = field(default_factory=dict)
 
     def link(self, token: str, reviews: bool) -> Link:
         """The link with this token, also if it was renewed meanwhile. Raises Refusal (404) if there is none."""
@@ -184,35 +164,44 @@ class StudyService:
         number = reviewers.index(link.reviewer) if link.reviewer else 0
         with nullcontext() if link.reviewer else self.brakes.count_begin(connection, address):
             slot = store.take_slot(connection, link, opening.secret or "", kept, len(self.plan.forms), number)
-        self.brakes.count_request(connection, slot.number, address)
+        self.brakes.count_request(slot.number)
         if opening.secret and opening.participant not in (None, slot.name):
             raise Refusal(403, "The secret is that of another participant; open the link again.")
-        self.brakes.count_return(connection, slot.number, "" if link.reviewer else address)
-        completion = self._completion(store.progress_of(connection, slot.number))
+        progress = self._progress(connection, slot.number)
+        self.brakes.count_return(slot.number, progress.stored_bytes)
+        completion = self._completion(progress)
         opened = Opened(participant=slot.name, secret=slot.secret, form=slot.form, records=[], completion=completion)
         return slot.number, opened.model_dump_json(exclude={"records"})
 
-    async def keep(self, link: Link, secret: str, record_row: RecordRow, address: str = "") -> Receipt:
-        """Store a row of the participant with the secret, from a network address (empty if it is unknown)."""
-        completion = await self.run(partial(self._keep, link, secret, record_row, address))
-        return Receipt(sequence=record_row.sequence, completion=completion)
+    async def keep(self, link: Link, secret: str, record_row: RecordRow) -> Receipt:
+        """Store a row of the participant with the secret."""
+        job = partial(self._keep, link, secret, record_row)
+        return Receipt(sequence=record_row.sequence, completion=await self.run(job))
 
-    def _keep(
-        self, link: Link, secret: str, record_row: RecordRow, address: str, connection: sqlite3.Connection
-    ) -> Completion:
+    def _keep(self, link: Link, secret: str, record_row: RecordRow, connection: sqlite3.Connection) -> Completion:
         slot = store.slot_of(connection, link, secret)
-        self.brakes.count_request(connection, slot.number, "" if link.reviewer else address)
+        self.brakes.count_request(slot.number)
         if isinstance(record_row.record, Start):  # the parameters are those with which the study was opened
             start = record_row.record.model_copy(update={"parameters": store.parameters_of(connection, slot.number)})
             record_row = record_row.model_copy(update={"record": start})
-        progress = store.progress_of(connection, slot.number)
-        if not 0 <= record_row.sequence < progress.rows:  # a new row
-            if problem := row_problem(record_row, self.plan, slot.name, slot.form, progress):
-                raise Refusal(422, problem)
-            progress = progress.after(record_row)
-        store.keep_row(connection, slot, record_row)
-        self.brakes.check_size(connection, slot.number)
+        progress = self._progress(connection, slot.number)
+        is_new = not 0 <= record_row.sequence < progress.rows
+        if is_new and (problem := row_problem(record_row, self.plan, slot.name, slot.form, progress)):
+            raise Refusal(422, problem)
+        size = progress.stored_bytes + store.keep_row(connection, slot, record_row)
+        self.brakes.check_size(size)
+        if is_new:
+            progress = self.known_progress[slot.number] = replace(progress.after(record_row), stored_bytes=size)
         return self._completion(progress)
+
+    def _progress(self, connection: sqlite3.Connection, number: int) -> FormProgress:
+        """The progress of a participant; their rows are read only after a start of the server, or a rollback."""
+        query = "SELECT coalesce(max(sequence) + 1, 0) FROM rows WHERE participant = ?"
+        (rows,) = connection.execute(query, (number,)).fetchone()
+        progress = self.known_progress.get(number)
+        if progress is None or progress.rows != rows:
+            progress = self.known_progress[number] = store.progress_of(connection, number)
+        return progress
 
     def _completion(self, progress: FormProgress) -> Completion:
         """The code and link for those who answered all pages."""
@@ -232,23 +221,12 @@ def open_service(root: Path, site: StudySite | None = None, limits: VisitorLimit
     reviewers = card.design.reviewers if plan.kind == "review" else ()
     kept = database.submit(partial(store.links, reviewers=reviewers, open_to_all=plan.kind == "study")).result()
     texts, index, brakes = card.design.texts, index_page(plan.texts.title, "local"), Brakes(limits)
-    connections = Connections(limits, is_forwarded=site is not None and site.is_forwarded)
     completion = Completion(code=texts.completion_code, url=texts.completion_url)
-    return StudyService(
-        plan, index, database, tuple(kept), files, card.parameters, completion, site, limits, brakes, connections
-    )
-
-
-def make_app(root: Path, openapi: bool = False) -> FastAPI:
-    """The application of a study folder; `openapi` adds its description, for tests only.
-
-    Raises SnellenError if the folder is not a study.
-    """
-    return app_of(open_service(root), openapi)
+    return StudyService(plan, index, database, tuple(kept), files, card.parameters, completion, site, brakes)
 
 
 def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
-    """The application of an open study; it closes the database when it ends."""
+    """The application of an open study; it closes the database when it ends. `openapi` describes it, for tests."""
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -265,7 +243,7 @@ def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
     )
     headers = HEADERS | (HTTPS_ONLY if service.site and service.site.is_public else {})
     hosts = service.site.hosts if service.site else frozenset[str]()
-    app.add_middleware(Guard, headers, hosts, service.connections, service.limits.head_bytes, service.refuse_strangers)
+    app.add_middleware(Guard, headers, hosts, service.refuse_strangers)
     for prefix, reviews in (("s", False), ("r", True)):
         _add_routes(app, service, prefix, reviews)
     app.add_exception_handler(Refusal, _on_refusal)
@@ -284,10 +262,8 @@ def _add_routes(app: FastAPI, service: StudyService, prefix: str, reviews: bool)
         return Response(opened, media_type="application/json")
 
     @app.post(f"{start}/api/records", responses=REFUSALS)
-    async def keep_record(
-        token: str, record_row: RecordRow, secret: Annotated[Word, Header(alias=SECRET_HEADER)], request: Request
-    ) -> Receipt:
-        return await service.keep(service.link(token, reviews), secret, record_row, service.address(request))
+    async def keep_record(token: str, record_row: RecordRow, secret: Secret) -> Receipt:
+        return await service.keep(service.link(token, reviews), secret, record_row)
 
     @app.get(start, include_in_schema=False)
     async def redirect(token: str, request: Request) -> Response:
@@ -337,26 +313,19 @@ async def _on_failure(headers: Mapping[str, str], request: Request, error: Excep
 
 def http_server(service: StudyService) -> uvicorn.Server:
     """The server of an open study; it logs no requests, since their addresses contain the links."""
-    site, limits = service.site or LOCAL, service.limits
     config = uvicorn.Config(
         app_of(service),
-        loop="asyncio",  # others would not accept by `Listener`
-        http=StudyProtocol,  # others have no limit on heads
+        http="h11",  # the other one has no limit on heads
         ws="none",
         log_level="warning",
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        backlog=BACKLOG,
-        h11_max_incomplete_event_size=limits.head_bytes,
-        timeout_keep_alive=math.ceil(limits.silent_seconds),
-        callback_notify=service.connections.sweep,
-        timeout_notify=0,  # every second
+        h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
-        ssl_certfile=site.certificate,
-        ssl_keyfile=site.key,
     )
-    limit_logs()
     return uvicorn.Server(config)
 
 
@@ -372,15 +341,17 @@ def serve(
     must not be served at this site, or the port is taken.
     """
     service = open_service(root, site, limits)
-    allow_open_files(limits.connections)
     family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
     try:
-        listener = Listener(socket.create_server((site.host, site.port), family=family), service.connections)
+        listener = socket.create_server((site.host, site.port), family=family)
     except OSError as error:
         place = f"{site.host}:{site.port}"
         raise SnellenError(f"{place} cannot be served ({error.strerror}); choose another by --port") from error
-    base = site.base(listener.getsockname()[1])
+    port = listener.getsockname()[1]
+    base = site.base(port)
     for link in service.links:
         announce(f"{link.reviewer}: {link.address(base)}" if link.reviewer else link.address(base))
+    if not is_local(site.host):
+        announce(f"note: let only the proxy reach {site.host}:{port}; others would pass it by, unencrypted")
     with suppress(KeyboardInterrupt, Interrupted):  # the ways to stop a server
         http_server(service).run(sockets=[listener])

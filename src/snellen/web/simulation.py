@@ -6,6 +6,7 @@ exported table must equal the subject's own answers.
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 from collections.abc import Iterator, Mapping
@@ -126,7 +127,7 @@ def to_page(tab: Tab, page_id: str) -> None:
 def enter(tab: Tab, field: Locator, question: Question, page: Page, entry: Entry, *, phone: bool) -> None:
     """Enter one answer with the widget of its kind."""
     if question.kind in ("choice", "true_false"):
-        choice = field.locator(f"[data-name={_quoted(str(entry))}]")
+        choice = field.locator(f"[data-name={json.dumps(str(entry), ensure_ascii=False)}]")
         (choice.tap if phone else choice.click)()
     elif question.kind == "colour" and isinstance(entry, list):
         for name, channel in zip(("red", "green", "blue"), entry, strict=True):
@@ -135,11 +136,6 @@ def enter(tab: Tab, field: Locator, question: Question, page: Page, entry: Entry
         _draw(tab, page, entry)
     else:
         field.locator('[data-field="answer"]').fill(str(entry))
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _draw(tab: Tab, page: Page, box: list[float]) -> None:

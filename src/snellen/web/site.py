@@ -1,13 +1,11 @@
-"""Where a study is served: on this machine alone, or beyond it with TLS and a complete page of consent."""
+"""Where a study is served: on this machine alone, or beyond it behind a TLS proxy, with a complete page of consent."""
 
 from __future__ import annotations
 
 import re
-import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass
 from ipaddress import ip_address
-from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from snellen.core.errors import SnellenError
@@ -19,21 +17,11 @@ PAGE = "docs/serving.md"
 
 @dataclass(frozen=True)
 class StudySite:
-    """The address that listens, and the `public_url` by which participants reach it.
-
-    With a `certificate` and its `key` the server does TLS; otherwise a public URL is that of a proxy on its behalf.
-    """
+    """The address that listens, and the `public_url` of a proxy by which participants reach it."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     public_url: str = ""
-    certificate: Path | None = None
-    key: Path | None = None
-
-    @property
-    def is_forwarded(self) -> bool:
-        """True if requests come from a proxy."""
-        return bool(self.public_url) and not self.certificate
 
     @property
     def is_public(self) -> bool:
@@ -55,15 +43,14 @@ class StudySite:
 
     def base(self, port: int) -> str:
         """The address of the server, for the port that was taken."""
-        own = f"{'https' if self.certificate else 'http'}://{_bracketed(self.host)}:{port}"
-        return self.public_url.rstrip("/") or own
+        return self.public_url.rstrip("/") or f"http://{_bracketed(self.host)}:{port}"
 
     def visitor(self, peer: str, forwarded: str) -> str:
         """The address of a visitor, from that of the peer and the header X-Forwarded-For; empty if it is unknown.
 
         The header is believed only of a proxy on this machine, and of it only the last address, which the proxy added.
         """
-        if not self.is_forwarded:
+        if not self.public_url:
             return peer
         try:
             return str(ip_address(forwarded.rpartition(",")[2].strip())) if is_local(peer) else ""
@@ -76,20 +63,13 @@ class StudySite:
             raise SnellenError(problem)
 
     def _problems(self, design: StudyDesign) -> Iterator[str]:
-        url, pair = self._url, f"--certificate {self.certificate or 'FILE'} --key {self.key or 'FILE'}"
+        url = self._url
         if self.public_url and (url.scheme not in ("http", "https") or not url.hostname):
             yield f"--public-url {self.public_url}: no address of a site; give one like https://study.example"
-        if url.scheme == "http" and (self.certificate or not is_local(url.hostname or "")):
+        if url.scheme == "http" and not is_local(url.hostname or ""):
             yield f"--public-url {self.public_url}: answers would travel unencrypted; give an https:// address ({PAGE})"
-        if self.certificate or self.key:
-            try:
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.certificate or "", self.key or "")
-            except OSError as error:
-                yield f"{pair}: not usable ({error.strerror}); give a certificate and its key, both as PEM"
-        elif not is_local(self.host) and url.scheme != "https":
+        if not is_local(self.host) and url.scheme != "https":
             yield f"--host {self.host}: answers would travel unencrypted; give the --public-url of a TLS proxy ({PAGE})"
-        if self.host in ("0.0.0.0", "::") and not self.public_url:
-            yield f"--host {self.host}: this is no name for links; give that of the certificate by --public-url https://…"
         missing = [name for name in ("consent", *CONSENT_FIELDS) if not getattr(design.texts, name)]
         if missing and design.kind == "study" and self.is_public:
             lacks = f"the texts of the design lack {', '.join(missing)}"

@@ -300,14 +300,16 @@ def parameters_of(connection: sqlite3.Connection, number: int) -> dict[str, str]
 
 def progress_of(connection: sqlite3.Connection, number: int) -> FormProgress:
     """The progress of participant `number`."""
-    kinds = dict(connection.execute(
-        "SELECT json_extract(record, '$.type'), count(*) FROM rows WHERE participant = ? GROUP BY 1", (number,)
-    ).fetchall())  # fmt: skip
+    counts = "count(*), sum(length(CAST(record AS BLOB)))"
+    query = f"SELECT json_extract(record, '$.type'), {counts} FROM rows WHERE participant = ? GROUP BY 1"
+    by_kind = connection.execute(query, (number,)).fetchall()
+    kinds, size = {kind: count for kind, count, _ in by_kind}, sum(size for *_, size in by_kind)
     query = "SELECT json_extract(record, '$.code') FROM rows WHERE participant = ? AND sequence = 0"
     first = connection.execute(query, (number,)).fetchone()
     consented, stopped, finished, calibrated = (name in kinds for name in ("consent", "stop", "end", "calibration"))
     code = str(first[0] or "") if first else ""
-    return FormProgress(sum(kinds.values()), kinds.get("answers", 0), consented, stopped, finished, code, calibrated)
+    rows, pages = sum(kinds.values()), kinds.get("answers", 0)
+    return FormProgress(rows, pages, consented, stopped, finished, code, calibrated, size)
 
 
 def addresses(root: Path, base: str, participant: str = "", *, renew: bool = False) -> list[str]:
@@ -342,15 +344,20 @@ def _row(sequence: int, record: str) -> RecordRow:
     return RecordRow.model_validate({"sequence": sequence, "record": json.loads(record)})
 
 
-def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> None:
-    """Store a row; the same row again changes nothing. Raises Refusal (409) if another has its number."""
+def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> int:
+    """Store a row, and return its bytes; the same row again changes nothing (0).
+
+    Raises Refusal (409) if another has its number.
+    """
     record = json.dumps(record_row.plain()["record"], ensure_ascii=False, sort_keys=True)
     query = "SELECT record FROM rows WHERE participant = ? AND sequence = ?"
     kept = connection.execute(query, (slot.number, record_row.sequence)).fetchone()
     if kept is None:
         connection.execute("INSERT INTO rows VALUES (?, ?, ?)", (slot.number, record_row.sequence, record))
-    elif kept[0] != record:
+        return len(record.encode())
+    if kept[0] != record:
         raise Refusal(409, f"Row {record_row.sequence} is kept with other content; reload the page.")
+    return 0
 
 
 @dataclass(frozen=True)

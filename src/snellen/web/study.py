@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -15,49 +16,57 @@ from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, fault_of, read_card_file
 from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
 from snellen.web.design import StudyDesign
-from snellen.web.plan import Entry, StudyPlan
+from snellen.web.plan import Entry, Frozen, StudyPlan
 
 STUDY, BUNDLE, PLAN, SCRIPT, RESULTS = "study.json", "bundle", "plan.json", "plan.js", "results.sqlite"
-
-
+INDEX = "index.html"
+"""The page itself, which is made for each transport and so not among these files."""
+FOLDERS = ("media", "page", "vendor")
+LICENCE = "LICENSE"
+MEDIA_TYPES = {
+    "": "text/plain; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".jpg": "image/jpeg",
+    ".js": "text/javascript; charset=utf-8",
+    ".json": "application/json",
+    ".mp4": "video/mp4",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webm": "video/webm",
+    ".webp": "image/webp",
+    ".woff2": "font/woff2",
+}
+"""Media types by suffix; licences have none."""
 FORGOTTEN = "forgotten.json"
 """Digests of the starts and codes of people who were removed, so that no other file brings them back."""
 LOCK = ".people.lock"
 """Held by whoever imports or removes people."""
-
-
 PROLIFIC = "PROLIFIC_PID"
 PARAMETERS = (PROLIFIC, "STUDY_ID", "SESSION_ID")
 """Address parameters that are recorded, in addition to those of the design."""
-
-
 SuiteName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,80}$")]
 """The name of a suite, which is also that of a folder of imported results: it leads out of none."""
 
 
-class ItemSetPlace(BaseModel):
+class ItemSetPlace(Frozen):
     """An item set of a study: its path when the study was built, and the hash it must still have."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     path: str
     content_hash: str
 
 
-class PageSource(BaseModel):
+class PageSource(Frozen):
     """The source of a page: its block, the suite of its item set, the condition as written, and its items.
 
     `answers` are those of attention pages, whose text contains the right answer.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     block: str
     suite: str = ""
     task: str = ""
     condition: str = "vanilla"
     item_ids: tuple[str, ...] = ()
-    answers: dict[str, Entry] = {}
+    answers: dict[str, Entry] = Field(default_factory=dict)
 
 
 class StudyCard(Card):
@@ -140,3 +149,24 @@ def write_card(root: Path, card: StudyCard) -> None:
 def as_script(plan_json: str) -> str:
     """`plan.json` as the script `plan.js`, since a page opened from a file cannot fetch."""
     return f"window.snellenPlan = {plan_json};\n"
+
+
+def bundle_files(bundle: Path) -> dict[str, Path]:
+    """The public files of a bundle by path: the plan, and files of the media, page and vendor folders.
+
+    Only file types that pages use and licences, without links and hidden files.
+    """
+    names = {name: bundle / name for name in (PLAN, SCRIPT)}
+    for folder in FOLDERS:
+        for root, folders, file_names in os.walk(bundle / folder, followlinks=False):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            paths = [Path(root) / name for name in file_names if not name.startswith(".")]
+            names |= {path.relative_to(bundle).as_posix(): path for path in paths}
+    return {
+        name: path
+        for name, path in names.items()
+        if path.is_file()
+        and path.suffix in MEDIA_TYPES
+        and (path.suffix or path.name == LICENCE)
+        and path.resolve() == bundle.resolve() / name
+    }

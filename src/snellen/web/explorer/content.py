@@ -196,17 +196,9 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
     cells = []
     for row in lines_of(rows):
         metric = metric_in(run.suite, row)
-        text = amount(row.value, metric, row.n)
-        cells.append(
-            [
-                numbers[row.arm],
-                text,
-                span(row.low, row.high, metric, row.n),
-                colour(row.grade, row.state),
-                int(row.n),
-                words(row.grade, row.state),
-            ]
-        )
+        texts = amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+        grade = row.grade, row.state
+        cells.append([numbers[row.arm], *texts, colour(*grade), int(row.n), words(*grade)])
     return cells
 
 

@@ -17,7 +17,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.reports.writing import EXPLORER, Companion
 from snellen.web.explorer.content import explorer_content
-from snellen.web.explorer.specs import score_by_measure
 from snellen.web.lock import present_parts, read_lock
 
 if TYPE_CHECKING:
@@ -30,6 +29,8 @@ SCRIPTS = ("vega/build/vega.min.js", "vega-lite/build/vega-lite.min.js", "datata
 INTERPRETER = "vega-interpreter/build/vega-interpreter.js"
 INTERPRETER_HEAD = "import { ascending, isString, DisallowedObjectProperties } from 'vega-util';"
 INTERPRETER_END = "export { expression as expressionInterpreter };"
+Z = 1.959964
+"""Standard errors in half a 95 % interval."""
 
 
 def explorer_writer() -> tuple[Companion | None, str]:
@@ -63,13 +64,13 @@ def render_explorer(content: dict[str, Any], parts: Path) -> str:
 
 def _licences(parts: Path) -> list[tuple[str, str]]:
     """For each package in the page its name, version and licence, and the licence's text."""
-    packages = [package for package in read_lock() if package.pages == "explorer"]
     return [
         (
             f"{package.name} {package.version} ({package.licence})",
             (parts / package.folder / "LICENSE").read_text("utf-8"),
         )
-        for package in packages
+        for package in read_lock()
+        if package.pages == "explorer"
     ]
 
 
@@ -113,3 +114,51 @@ def _template() -> Template:
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template("explore.html.j2")
+
+
+def score_by_measure() -> dict[str, Any]:
+    """Mean score by a measure of the items, in at most ten bins, with one line per subject.
+
+    Rows have `subject`, `measure` and `score`. Whiskers are Wilson's 95 % intervals of scores from 0 to 1, with items
+    taken as independent: an illustration, not a test.
+    """
+    spread = f"({Z * Z} / datum.items)"
+    root = f"sqrt(max(0, datum.score * (1 - datum.score)) / datum.items + {spread} / (4 * datum.items))"
+    whisker = f"{Z} * {root}"
+    x = {"field": "middle", "type": "quantitative", "title": "measure", "scale": {"zero": False}}
+    colour = {"field": "subject", "type": "nominal", "title": None, "legend": {"orient": "top", "columns": 1}}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
+        "data": {"name": "answers"},
+        "width": 600,
+        "height": 300,
+        "transform": [
+            {"bin": {"maxbins": 10}, "field": "measure", "as": ["from", "to"]},
+            {"calculate": "(datum.from + datum.to) / 2", "as": "middle"},
+            {
+                "aggregate": [{"op": "mean", "field": "score", "as": "score"}, {"op": "count", "as": "items"}],
+                "groupby": ["subject", "middle"],
+            },
+            {"calculate": f"(datum.score + {spread} / 2 - {whisker}) / (1 + {spread})", "as": "low"},
+            {"calculate": f"(datum.score + {spread} / 2 + {whisker}) / (1 + {spread})", "as": "high"},
+        ],
+        "encoding": {"x": x, "color": colour},
+        "layer": [
+            {
+                "mark": {"type": "rule", "opacity": 0.5},
+                "encoding": {"y": {"field": "low", "type": "quantitative"}, "y2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "line", "point": {"size": 60}},
+                "encoding": {
+                    "y": {"field": "score", "type": "quantitative", "title": "mean score"},
+                    "tooltip": [
+                        {"field": "subject"},
+                        {"field": "middle", "title": "measure"},
+                        {"field": "score", "format": ".2f"},
+                        {"field": "items"},
+                    ],
+                },
+            },
+        ],
+    }
