@@ -1,6 +1,9 @@
 """Snellen: an eye exam for vision-language models, vision encoders and people.
 
     snellen.examine(subject, "combo")    ask a subject: a name, a callable from texts and images to text, or a list
+    snellen.run(subjects, "items")       the same with all options of `snellen run`
+    snellen.open("run")                  open a run or an item set
+    snellen.judge("run", subject)        let a subject judge descriptions
     snellen.encoder(function, "mine")    a subject made of a function from images to vectors
     snellen.build("combo", "items")      build an item set
     snellen.sight(subject)               what of an image reaches a subject
@@ -21,8 +24,11 @@ if typing.TYPE_CHECKING:
     from snellen.exam.checkpoints import exam_callback as exam_callback
     from snellen.exam.compare import compare as compare
     from snellen.exam.examination import Examination as Examination
+    from snellen.exam.examination import open as open
     from snellen.exam.examine import aexamine as aexamine
     from snellen.exam.examine import examine as examine
+    from snellen.exam.examine import run as run
+    from snellen.exam.judge import judge as judge
     from snellen.exam.sight import sight as sight
     from snellen.subjects.encoders.from_function import encoder as encoder
 
@@ -30,7 +36,7 @@ if typing.TYPE_CHECKING:
 
 __all__ = [
     "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
-    "exam_callback", "examine", "sight",
+    "exam_callback", "examine", "judge", "open", "run", "sight",
 ]  # fmt: skip
 
 
@@ -46,6 +52,9 @@ _lazy_name = lazy_names(
         "checkpoint_exam": "snellen.exam.checkpoints",
         "exam_callback": "snellen.exam.checkpoints",
         "examine": "snellen.exam.examine",
+        "judge": "snellen.exam.judge",
+        "open": "snellen.exam.examination",
+        "run": "snellen.exam.examine",
         "sight": "snellen.exam.sight",
     },
 )

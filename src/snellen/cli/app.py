@@ -175,9 +175,6 @@ def list_(
 def build(
     suite: Annotated[str, typer.Argument(help="SUITE or SUITE/TASK.")],
     options: BuildOptions,
-    how: Annotated[
-        str, typer.Option("--from", help="generated (the default), curated, released, or another recipe of the suite.")
-    ] = "",
     sealed: Annotated[
         Path | None, typer.Option(help="Build from a seal (snellen seal), which determines recipe, options and seed.")
     ] = None,
@@ -194,7 +191,7 @@ def build(
 
     options = replace(options, workers=cores(workers), show_progress=not as_json)
     with executing(executor, (), workers):
-        do(suite, how, out, options, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed)
+        do(suite, out, options, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed)
 
 
 @app.command()
@@ -260,7 +257,6 @@ def run(
     subject: Subjects,
     options: RunOptions,
     decide: FormerDecide = "",
-    out: Annotated[str | None, typer.Option(help="Run folder or URL. An existing run is resumed.")] = None,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
@@ -270,8 +266,8 @@ def run(
     from snellen.remote import is_url
 
     options = replace(options, until_decided=is_until_decided(decide) or options.until_decided)
-    with executing(executor, [Path(out)] if out and not is_url(out) else ()):
-        do(itemset, subject, out, options, as_json)
+    with executing(executor, [Path(options.out)] if options.out and not is_url(options.out) else ()):
+        do(itemset, subject, options, as_json)
 
 
 @app.command()

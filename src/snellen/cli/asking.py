@@ -45,7 +45,7 @@ def name_services(subjects: Sequence[str]) -> bool:
     return True
 
 
-def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, options: RunOptions, as_json: bool) -> None:
+def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
     is_named = name_services(subjects)
     from snellen.exam.session import AskingOptions, sessions
@@ -55,10 +55,12 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
     hooks = {"show_progress": not as_json, "announce": None if as_json else announce}
     asking = AskingOptions(**{**vars(options), **hooks})
     with ExitStack() as stack:
-        roots = {name: stack.enter_context(record_folder(url)) for name, url in _addresses(itemsets, out).items()}
+        roots = {
+            name: stack.enter_context(record_folder(url)) for name, url in _addresses(itemsets, options.out).items()
+        }
         if suites and not is_named:
             print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
-        summaries, stop = _ask(sessions(itemsets, subjects, asking, roots), as_json)
+        summaries, stop = _ask(sessions(itemsets, subjects, asking, [roots.get(name) for name in itemsets]), as_json)
         digests = _digests(summaries) if stop is None else {}
     if as_json:
         for summary_of_run in summaries:
@@ -75,14 +77,14 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], out: str | None, optio
     finish(summaries)
 
 
-def _addresses(itemsets: Sequence[str], out: str | None) -> dict[str, str]:
+def _addresses(itemsets: Sequence[str], out: str | Path | None) -> dict[str, str]:
     """The run folder of each set that --out gives: itself, or a folder in it per suite if there are several sets."""
     from snellen.runs.generated_sets import suite_of_items
 
     if not out:
         return {}
-    several = len(itemsets) > 1
-    addresses = {name: f"{out.rstrip('/')}/{suite_of_items(name).name}" if several else out for name in itemsets}
+    folder, several = str(out).rstrip("/"), len(itemsets) > 1
+    addresses = {name: f"{folder}/{suite_of_items(name).name}" if several else folder for name in itemsets}
     if len(set(addresses.values())) < len(addresses):
         raise SnellenError(
             f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"

@@ -23,7 +23,7 @@ from snellen.suites import SUITES
 
 
 def build(
-    suite_and_task: str, how: str, out: str | None, options: BuildOptions, *, plan: bool, as_json: bool, verbose: bool,
+    suite_and_task: str, out: str | None, options: BuildOptions, *, plan: bool, as_json: bool, verbose: bool,
     sealed: Path | None,
 ) -> None:  # fmt: skip
     """Build a set, or print the plan. `sealed` is the file of a seal, which determines most options."""
@@ -31,8 +31,8 @@ def build(
     suite = SUITES.get(name)
     seal = read_seal(sealed) if sealed is not None else None
     if seal is not None:
-        _refuse_options(seal, suite_and_task, how, options)
-        how = seal.recipe
+        _refuse_options(seal, suite_and_task, options)
+    how = seal.recipe if seal is not None else options.recipe
     if not how and "generated" not in suite.recipes:
         raise SnellenError(f"--from is required: {', '.join(suite.recipes)}")
     how = how or "generated"
@@ -60,11 +60,11 @@ def build(
         print(f"Next: snellen run {summary['itemset']} --subject NAME --out run (names: snellen list subjects)")
 
 
-def _refuse_options(seal: Seal, suite: str, how: str, options: BuildOptions) -> None:
+def _refuse_options(seal: Seal, suite: str, options: BuildOptions) -> None:
     """Raise SnellenError for an option that a seal determines, or a suite or recipe that it is not of."""
-    if suite != seal.suite or how not in ("", seal.recipe):
+    if suite != seal.suite or options.recipe not in ("", seal.recipe):
         raise SnellenError(f"--sealed: the seal is of {seal.suite} --from {seal.recipe}")
-    usual = BuildOptions()
+    usual = BuildOptions(recipe=options.recipe)
     changed = [name for name in flags_of(BuildOptions) if getattr(options, name) != getattr(usual, name)]
     if changed:
         names = ", ".join(name.replace("_", "-") for name in changed)

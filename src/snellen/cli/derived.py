@@ -114,6 +114,7 @@ def read_size(name: str, written: str) -> tuple[int, int]:
 
 
 READERS: Mapping[Any, Callable[[str, Any], Any]] = {
+    str | Path | None: lambda name, written: written,
     Mapping[str, Path]: named_paths, tuple[int, int] | None: read_size, Balance | None: read_balance,
 }  # fmt: skip
 """How the values of fields are read that are not written as themselves."""

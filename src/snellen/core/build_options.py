@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -41,10 +41,11 @@ class BuildOptions:
     """
 
     out: Path = Path()
+    recipe: str = option("", "generated (the default), curated, released, or another recipe of the suite.", "from")
     seed: int = option(0, "Random seed.")
     n: int | None = option(None, "Test items per task (training items are added).")
     full: bool = option(False, "Use the paper's size.")
-    tasks: tuple[str, ...] = ()
+    tasks: Sequence[str] = ()
     sources: Mapping[str, Path] = option({}, "NAME=PATH of a local dataset.", "source")
     inputs: Mapping[str, Path] = option({}, "NAME=RUN or NAME=FILE required by the recipe.", "input")
     workers: int = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import wraps
@@ -11,7 +12,6 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 P = ParamSpec("P")
 A = TypeVar("A")
 B = TypeVar("B")
-C = TypeVar("C")
 Options = TypeVar("Options")
 R = TypeVar("R")
 
@@ -46,30 +46,31 @@ def flags_of(options_type: type) -> dict[str, Flag]:
     return {each.name: each.metadata["flag"] for each in fields(options_type) if "flag" in each.metadata}
 
 
-def taking(
-    make_options: Callable[P, Options],
-) -> Callable[[Callable[[A, B, C, Options], R]], Callable[Concatenate[A, B, C, P], R]]:
-    """Give a function of three values and options the fields of the options as keywords.
+def taking(make: Callable[P, Options]) -> Callable[[Callable[[A, B, Options], R]], Callable[Concatenate[A, B, P], R]]:
+    """Give a function of two values and options the fields of the options as arguments, also in its docstring.
 
     >>> @dataclass(frozen=True, kw_only=True)
-    ... class Place:
-    ...     limit: int = 3
-    >>> @taking(Place)
-    ... def last(first: int, second: int, third: int, options: Place) -> int:
-    ...     return [first, second, third][options.limit - 1]
-    >>> last(7, 8, 9, limit=2)
-    8
+    ... class Scale:
+    ...     factor: int = 1
+    >>> @taking(Scale)
+    ... def scaled_sum(first: int, second: int, options: Scale) -> int:
+    ...     return options.factor * (first + second)
+    >>> scaled_sum(7, 8, factor=2)
+    30
     """
 
-    def decorate(function: Callable[[A, B, C, Options], R]) -> Callable[Concatenate[A, B, C, P], R]:
+    def decorate(function: Callable[[A, B, Options], R]) -> Callable[Concatenate[A, B, P], R]:
         @wraps(function)
-        def call(a: A, b: B, c: C, /, *args: P.args, **keywords: P.kwargs) -> R:
-            return function(a, b, c, make_options(*args, **keywords))
+        def call(first: A, second: B, /, *values: P.args, **named_values: P.kwargs) -> R:
+            return function(first, second, make(*values, **named_values))
 
-        own = [*inspect.signature(function).parameters.values()][:3]
-        call.__signature__ = inspect.signature(function).replace(  # type: ignore[attr-defined]
-            parameters=[*own, *inspect.signature(make_options).parameters.values()]
-        )
+        signature = inspect.signature(function)
+        own = dict([*signature.parameters.items()][:2])
+        derived = [each for name, each in inspect.signature(make).parameters.items() if name not in own]
+        call.__signature__ = signature.replace(parameters=[*own.values(), *derived])  # type: ignore[attr-defined]
+        if isinstance(make, type):
+            lines = [f"{name}: {flag.help}" for name, flag in flags_of(make).items() if name not in own]
+            call.__doc__ = re.sub(r"options: .*", "\n        ".join(lines), function.__doc__ or "", count=1)
         return call
 
     return decorate

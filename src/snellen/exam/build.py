@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from snellen.compute import cores
 from snellen.core.build_options import BuildOptions
-from snellen.core.errors import SnellenError
+from snellen.core.options import taking
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.items import build as build_items
+from snellen.exam.items import check_options, find_recipe
 from snellen.suites import SUITES
 
 
-def build(
-    suite: str,
-    out: str | Path,
-    *,
-    recipe: str = "generated",
-    n: int | None = None,
-    seed: int = 0,
-    tasks: Sequence[str] = (),
-    renderer: str = "mitsuba",
-    quality: str = "good",
-    size: tuple[int, int] | None = None,
-    show_progress: bool = True,
-    **options: Any,
-) -> ItemSet:
+@dataclass(frozen=True)
+class CallOptions(BuildOptions):
+    """Options of a build from Python, with all cores."""
+
+    workers: int = field(default_factory=cores)
+
+
+@taking(CallOptions)
+def build(suite: str, out: str | Path, options: CallOptions) -> ItemSet:
     """Build an item set, as `snellen build` does.
 
     Args:
         suite: Name of a suite, e.g. `combo`.
         out: Folder of the new set.
-        recipe: `generated` (rendered here), `curated`, `released`, or another recipe of the suite.
-        n: Test items per task; training items are added. Default: the size of a checkup.
-        seed: Random seed.
+        options: Those of `snellen build`.
         tasks: Names of tasks. Default: all.
-        renderer: `mitsuba`, or `toy` (flat shading, needs no renderer).
-        quality: Rendering quality of mitsuba: `fast`, `good` or `reference`.
-        size: Width and height of generated images in pixels. Default: 640 by 480.
+        workers: Number of processes. Default: one per core.
+        quick: Whether to make a small set of small images.
+        instalment_tasks: Tasks of later instalments. Default: all.
+        test_only: Whether to leave out training items, where a recipe can.
         show_progress: Whether to show progress on standard error.
-        options: Further fields of `snellen.core.build_options.BuildOptions`, such as `sources`.
 
     Returns:
         The set. In a notebook it shows its first items with their images.
@@ -49,12 +42,9 @@ def build(
     Raises:
         SnellenError: For unknown names, an existing folder, or missing packages.
 
+    >>> build("combo", "items", n=12, tasks=("img2text",), renderer="toy")  # doctest: +SKIP
+
     """
-    try:
-        build_options = BuildOptions(
-            Path(out), n=n, seed=seed, tasks=tuple(tasks), renderer=renderer, quality=quality, size=size,
-            show_progress=show_progress, **{"workers": cores(), **options},
-        )  # fmt: skip
-    except TypeError as error:
-        raise SnellenError(f"build: {error}; see snellen.core.build_options.BuildOptions") from error
-    return build_items(SUITES.get(suite), recipe, build_options)
+    recipe = options.recipe or "generated"
+    check_options(find_recipe(SUITES.get(suite), recipe), options, f"{suite} --from {recipe}")
+    return build_items(SUITES.get(suite), recipe, replace(options, out=Path(out), tasks=tuple(options.tasks)))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from snellen.analysis.coverage import gaps
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import RunCard, own_responses, read_run_card
+from snellen.core.storage.runfolder import RunCard, is_run, own_responses, read_run_card
 from snellen.core.suite import Suite
-from snellen.remote import address_of, published
+from snellen.remote import address_of, fetched, published
 from snellen.runs.failures import summarize_failures
-from snellen.runs.gate import open_run_items
+from snellen.runs.gate import open_items, open_run_items
 from snellen.runs.score import own_scores, score_paths
 from snellen.runs.unread import with_judged_reading
 
@@ -170,3 +170,22 @@ def open_examination(root: Path) -> Examination:
     """Open a run folder, finished or stopped. Raises SnellenError if it has no tables."""
     _, items, suite = open_run_items(root)
     return Examination(root, suite, items, own_responses(root, items))
+
+
+def open(path: str | Path) -> Examination | ItemSet:
+    """Open a run or an item set, with all checks.
+
+    Args:
+        path: Folder or URL.
+
+    Returns:
+        A run as an `Examination`, a set as an `ItemSet`.
+
+    Raises:
+        SnellenError: If there is neither, or it is damaged.
+
+    >>> open("runs/first").grades()  # doctest: +SKIP
+
+    """
+    root = fetched(path)
+    return open_examination(root) if is_run(root) else open_items(root)

@@ -15,14 +15,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.options import taking
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.exam.examination import Examination
 from snellen.exam.session import AskingOptions, check, sessions
 from snellen.remote import address_of, record_folder
-from snellen.runs.options import MAX_ITEMS
+from snellen.runs.options import MAX_ITEMS, RunOptions
 
 if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction
+
+
+@taking(RunOptions)
+def run(
+    subjects: str | Subject | Sequence[str | AnswerFunction | Subject],
+    itemset: str | Path | ItemSet,
+    options: RunOptions,
+) -> Examination:
+    """Ask subjects about an item set, as `snellen run` does, and score the replies.
+
+    Args:
+        subjects: A name, a callable from parts (texts and images) to text, a subject, or a list of these.
+        itemset: A suite, a folder or URL with an item set, or an item set.
+        options: Those of `snellen run`.
+        show_progress: Whether to show progress on standard error.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        SnellenError: For unknown names, missing keys, or two subjects of one name.
+
+    >>> run(["fake:chance"], "combo", limit=2).grades()  # doctest: +SKIP
+
+    """
+    given = list(subjects) if isinstance(subjects, list | tuple) else [subjects]
+    try:
+        return _examine(given, itemset, options.out, AskingOptions(**vars(options)))[0]
+    except SnellenError as error:
+        raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
 
 
 def examine(
@@ -84,7 +116,7 @@ def examine(
 
 
 def _examine(
-    given: Sequence[Any], itemset: str | Path, out: str | Path | None, options: AskingOptions
+    given: Sequence[Any], itemset: str | Path | ItemSet, out: str | Path | None, options: AskingOptions
 ) -> tuple[Examination, bool]:
     """The examination, and whether some subject is code, which may have changed since an earlier one."""
     from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
@@ -93,7 +125,7 @@ def _examine(
     subjects = [wrap(entry) if _is_callable(entry) else as_it_is_now(entry) for entry in given]
     from_code = any(_is_callable(entry) or is_function_encoder(entry) for entry in given)
     with nullcontext() if out is None else record_folder(out) as folder:
-        (session,) = sessions([itemset], subjects, options, {} if folder is None else {itemset: folder})
+        (session,) = sessions([itemset], subjects, options, [folder])
         check([session])
         if from_code and folder is None:
             session = replace(session, itemset=session.items, folder=unused_folder(session.root))

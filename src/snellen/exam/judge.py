@@ -11,6 +11,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
+from snellen.exam.examination import Examination
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.remote import address_of
@@ -32,14 +33,34 @@ class Judged:
 
 
 def judge(
-    root: Path, by: str | Subject, *, unread: bool = False, protocol: str = "strict", show_progress: bool = True
+    examination: str | Path | Examination,
+    by: str | Subject,
+    *,
+    unread: bool = False,
+    protocol: str = "strict",
+    show_progress: bool = True,
 ) -> Judged:
     """Let a subject judge the responses that a run's tasks leave to a judge, then score every scored protocol again.
 
-    `protocol` is the one whose judge is asked; it is scored in any case. With `unread`, the subject instead reads
-    replies that the parser could not read, and `judged-reading` is scored. Nothing is judged twice. Raises SnellenError
-    if there is nothing to judge.
+    Nothing is judged twice.
+
+    Args:
+        examination: A run, or its folder.
+        by: The judge: a name such as `chat:openai/gpt-4o`, or a subject.
+        unread: Whether the judge instead reads replies that the parser could not read, for `judged-reading`.
+        protocol: The protocol whose judge is asked; it is scored in any case.
+        show_progress: Whether to show progress on standard error.
+
+    Returns:
+        The numbers of texts, of missing verdicts and of unreadable ones.
+
+    Raises:
+        SnellenError: If there is nothing to judge.
+
+    >>> judge("runs/first", "chat:openai/gpt-4o", protocol="manual")  # doctest: +SKIP
+
     """
+    root = examination.root if isinstance(examination, Examination) else Path(examination)
     _, items, suite = open_run_items(root)
     protocol, responses = JUDGED_READING if unread else protocol, read_responses(root)
     judged_items = judgement_items(responses, items, suite, protocol)

@@ -10,20 +10,20 @@ from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemS
 from snellen.core.storage.runfolder import default_folder
 from snellen.core.subject import Subject
 from snellen.exam.examination import Examination
-from snellen.exam.session import AskingOptions, Session
+from snellen.exam.session import AskingOptions, Session, names_of
 from snellen.suites import suite_of
 
 
 @taking(AskingOptions)
-def run(items: ItemSet, subjects: Sequence[str | Subject], root: Path, options: AskingOptions) -> Examination:
-    """Ask subjects about items, resuming the run in `root`, and score `strict` (`Session.examine`)."""
-    return Session(items, tuple(subjects), options, root).examine()
+def run(items: ItemSet, subjects: Sequence[str | Subject], options: AskingOptions) -> Examination:
+    """Ask subjects about items, resuming the run in `out`, and score `strict` (`Session.examine`)."""
+    folder = None if options.out is None else Path(options.out)
+    return Session(items, tuple(subjects), options, folder, names_of(subjects)).examine()
 
 
 def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
     """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
-    names = [subject if isinstance(subject, str) else subject.card.name for subject in subjects]
-    return default_folder(items.card, names, conditions)
+    return default_folder(items.card, names_of(subjects), conditions)
 
 
 def blind_subject(

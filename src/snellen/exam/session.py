@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
@@ -229,19 +229,24 @@ class Session:
 
 
 def sessions(
-    itemsets: Sequence[str | Path],
+    itemsets: Sequence[str | Path | ItemSet],
     subjects: Sequence[str | Subject],
     options: AskingOptions,
-    folders: Mapping[Any, Path],
+    folders: Sequence[Path | None],
 ) -> list[Session]:
-    """A session per item set. `folders` are the given run folders.
+    """A session per item set, with the given run folder of each.
 
     Raises SnellenError for an unknown subject or setting, and for a missing key or package.
     """
     made = tuple(make_subjects(subjects))
-    names = tuple(subject if isinstance(subject, str) else subject.card.name for subject in subjects)
     options = replace(options, preflight=options.preflight or Preflight(options.keep_going))
-    return [Session(itemset, made, options, folders.get(itemset), names) for itemset in itemsets]
+    names = names_of(subjects)
+    return [Session(itemset, made, options, folder, names) for itemset, folder in zip(itemsets, folders, strict=True)]
+
+
+def names_of(subjects: Sequence[str | Subject]) -> tuple[str, ...]:
+    """The names by which subjects were given, or those of their cards."""
+    return tuple(subject if isinstance(subject, str) else subject.card.name for subject in subjects)
 
 
 def check(sessions: Sequence[Session]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ MAX_ITEMS = 240
 """The most items asked of a task until it is decided, if no other number is given."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class RunOptions:
     """How subjects are asked. `inputs` are annotation tables that some conditions use, by name."""
 
+    out: str | Path | None = option(None, "Run folder or URL. An existing run is resumed.", decides=False)
+    _: KW_ONLY
     conditions: Sequence[str] = option(
         ("vanilla",), "Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.", "condition"
     )

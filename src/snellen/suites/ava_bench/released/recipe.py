@@ -72,7 +72,7 @@ def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
     """The tasks that have files; without a base the requested tasks."""
     _check_names(options)
     if base is None:
-        return options.tasks or released_tasks()
+        return tuple(options.tasks) or released_tasks()
     return tuple(dict.fromkeys(shelf.task for shelf in _shelves(options, base)))
 
 
