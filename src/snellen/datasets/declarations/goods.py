@@ -3,8 +3,7 @@
 from snellen.datasets.dataset import Dataset, DatasetCard
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
-from snellen.datasets.formats.class_folders import ClassFolders
-from snellen.datasets.formats.class_shards import ClassShards
+from snellen.datasets.formats.class_folders import ClassFolders, ClassShards
 from snellen.datasets.formats.exposures import Exposures
 from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 from snellen.datasets.formats.mvtec import MvtecLayout
