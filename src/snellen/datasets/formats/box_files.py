@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -158,7 +158,7 @@ class TextBoxes:
             yield Note("odd", "image without annotation", name_below(path, root))
 
 
-def box_of(cells: list[str]) -> Box | None:
+def box_of(cells: Iterable[str]) -> Box | None:
     """The box from four numbers, or None."""
     try:
         x1, y1, x2, y2 = (float(cell) for cell in cells)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from snellen.core.condition import Condition, Value
+from snellen.core.condition import Condition
 from snellen.core.item import AnswerKind, Item, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.media import MediaFolder
-from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, read_suite_card
 from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import plain
@@ -41,11 +39,7 @@ explain them; ratings on a scale are decisions too.
 """
 
 
-def _answered(item: Item, prediction: Any) -> float:
-    return 1.0
-
-
-ANSWERED = Metric("answered", _answered, chance=lambda item: 1.0)
+ANSWERED = Metric("answered", lambda item, prediction: 1.0, chance=lambda item: 1.0)
 """Share of readable answers, 0 to 1; no answer is right or wrong."""
 
 
@@ -82,10 +76,6 @@ def _with_examples(condition: Condition) -> Method:
     return OneByOne(plain)
 
 
-def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    return {}
-
-
 TASKS = {
     name: Task(
         id=name,
@@ -98,4 +88,4 @@ TASKS = {
     for name, kind in ANSWER_KINDS.items()
 }
 CARD = read_suite_card(__name__)
-SUITE = Suite(CARD, (), TASKS, {}, _resolve)
+SUITE = Suite(CARD, (), TASKS, {})

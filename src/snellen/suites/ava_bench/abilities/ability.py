@@ -36,6 +36,11 @@ def no_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
     return Levels()
 
 
+def level_of_answer(factor: str) -> Callable[[str, Any, Sequence[str]], Levels]:
+    """The answer as the level of a factor."""
+    return lambda question, answer, options: Levels({factor: answer})
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedForm:
     """An ability in the released files: its folder, and the factors and measures of its items.

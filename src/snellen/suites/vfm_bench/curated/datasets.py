@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from snellen.suites.vfm_bench.items import Level
+
 Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical", "Own"]
 """Spelled as in the release of VFM Bench; `Own` stands for the user's images."""
-Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
-"""Level of the visual concept that distinguishes the classes (Table 6)."""
 
 IN_BOTH = "Table 7 also counts some of its objects as E-commerce, without naming them; here all are Manufacture."
 NOT_IN_TABLE_7 = "In Table 5 but not in Table 7: the level is that of the datasets with the same layout."
