@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import cast
 
 from snellen.core.hashing import digest
@@ -33,7 +32,7 @@ PLURAL_ALREADY = ("FSC-147",)
 """Datasets whose labels are plurals."""
 NUMBERED = ("Kylberg",)
 """Datasets whose labels end in the number of a sample."""
-STAND_INS: Mapping[str, str] = MappingProxyType({"iNaturalist-2017": "iNaturalist-2021"})
+STAND_INS: Mapping[str, str] = {"iNaturalist-2017": "iNaturalist-2021"}
 """Datasets that use the categories of another with the same labels."""
 
 
