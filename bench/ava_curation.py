@@ -47,7 +47,7 @@ CATEGORIES, TOPICS, A_TOPIC = 1203, 10, 12
 def make(root: Path, images: int, things: int) -> Path:
     """Annotations spread as those of LVIS; the categories of localization are among the common ones."""
     rng = stream("bench.curation")
-    chosen = list(read_choices().category_names("LVIS"))
+    chosen = list(read_choices().categories("LVIS"))
     names = [f"kind_{n}" for n in range(CATEGORIES - len(chosen))]
     for n, name in enumerate(chosen):
         names.insert(5 * n, name)

@@ -30,7 +30,6 @@ RECIPE = ReleasedRecipe(
     find_root=lambda path: path if (path / "questions.jsonl").is_file() else None,
     choose_tasks=choose_tasks,
     count_items=lambda options, root: {"naming": 3 if options.n is None else options.n},
-    extra_parameters=lambda options: {"seed": options.seed},
     digest=lambda options, root: {"questions": "abc"},
     read=lambda options, root: ReleasedItems(()),
 )

@@ -254,7 +254,7 @@ class Suite:
     axes: tuple[Axis, ...]
     tasks: Mapping[str, Task]
     recipes: Mapping[str, Recipe]
-    resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]]
+    resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]] = lambda condition, card: {}
     published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()

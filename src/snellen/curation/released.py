@@ -56,9 +56,9 @@ class ReleasedRecipe:
     find_root: Callable[[Path], Path | None]
     choose_tasks: Callable[[BuildOptions, Path | None], Sequence[str]]
     count_items: Callable[[BuildOptions, Path | None], Mapping[str, int]]
-    extra_parameters: Callable[[BuildOptions], Mapping[str, Any]]
     digest: Callable[[BuildOptions, Path], Mapping[str, str]]
     read: Callable[[BuildOptions, Path], ReleasedItems]
+    extra_parameters: Callable[[BuildOptions], Mapping[str, Any]] = lambda options: {"seed": options.seed}
     settings: Settings = field(default_factory=dict)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:

@@ -101,18 +101,19 @@ class _Threshold(NamedTuple):
     name: str
     part: str | int | None
 
-    def read(self, rules: Any) -> float:
-        threshold = getattr(rules, self.name)
+    def number(self, value: Any) -> float:
+        """The number of a value of the rule."""
         if isinstance(self.part, str):
-            return float(getattr(threshold, self.part))
-        return float(threshold if self.part is None else threshold[self.part])
+            return float(getattr(value, self.part))
+        return float(value if self.part is None else value[self.part])
+
+    def read(self, rules: Any) -> float:
+        return self.number(getattr(rules, self.name))
 
     def write(self, rules: T, number: float) -> T:
         threshold = getattr(rules, self.name)
-        old = self.read(rules)
-        whole = isinstance(threshold, int) or isinstance(self.part, str)
-        value = int(number) if whole else number
-        if number == old:
+        value = int(number) if self.is_whole(rules) else number
+        if number == self.read(rules):
             return rules
         if isinstance(self.part, str):
             return replace(rules, **{self.name: replace(threshold, **{self.part: value})})  # type: ignore[type-var]
@@ -154,13 +155,8 @@ def _thresholds(rules: Any) -> dict[_Threshold, float]:
         else:
             parts = list(range(len(loosest))) if isinstance(loosest, tuple) else [None]
         for threshold in (_Threshold(rule.name, part) for part in parts):
-            number = (
-                loosest
-                if threshold.part is None
-                else (getattr(loosest, threshold.part) if isinstance(threshold.part, str) else loosest[threshold.part])
-            )
-            if number != threshold.read(rules):
-                thresholds[threshold] = float(number)
+            if (number := threshold.number(loosest)) != threshold.read(rules):
+                thresholds[threshold] = number
     return thresholds
 
 

@@ -102,13 +102,16 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step(Stage, Generic[S, R]):
-    """A stage whose items are of the suite `curation-steps`.
-
-    `make_items` makes them from their subject matter (pairs of images, an item set …); `read` interprets the answers.
-    """
+class ItemStep(Stage, Generic[S]):
+    """A stage whose items are of the suite `curation-steps`, made from their subject matter (images, an item set …)."""
 
     make_items: Callable[[S], Sequence[Item]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step(ItemStep[S], Generic[S, R]):
+    """A step whose answers are interpreted by `read`."""
+
     read: Callable[[S, StepResult], R]
 
     def read_result(self, options: BuildOptions, target: str) -> StepResult:
@@ -185,7 +188,7 @@ def read_about(stage: Stage, options: BuildOptions) -> ItemSet:
     return items
 
 
-def write_step(step: Step[ItemSet, Any], about: ItemSet, out: Path, notes: Sequence[str] = ()) -> ItemSet:
+def write_step(step: ItemStep[ItemSet], about: ItemSet, out: Path, notes: Sequence[str] = ()) -> ItemSet:
     """Write the items of a step about a finished set, with the images they show."""
     items = step.make_items(about)
     copy_media(items, about.media, MediaFolder(out / "media"))

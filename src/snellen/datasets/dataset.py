@@ -9,30 +9,30 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.evidence import Evidence, Verification
-from snellen.datasets.inventory import Inventory, Note, NoteCounter
+from snellen.datasets.inventory import Inventory, MissingFiles, Note, NoteCounter
 from snellen.datasets.sample import Mask, RawSample, Sample
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DatasetCard:
     """Facts about a dataset, known without reading its files.
 
     `layout` describes the files expected in its folder. `objects` and `labels` are those that every copy contains,
     empty if no page lists them reliably. `extras` explains `Annotation.extra`, `Question.extra` and
-    `Sample.attributes`. `homepage` is empty if no reliable address is known; the citation then serves instead.
-    `verified` states how the layout is known, and `evidence` lists the pages and files that show it
-    (`evidence.verification_fault` checks the two against each other). `caveat` states which assumptions are not backed
-    by evidence, and why a layout is assumed. No card claims that the real files were read:
-    docs/measurements/datasets.md lists those that were.
+    `Sample.attributes`. `licence` is given if the dataset's own page states it. `homepage` is empty if no reliable
+    address is known; the citation then serves instead. `verified` states how the layout is known, and `evidence` lists
+    the pages and files that show it (`evidence.verification_fault` checks the two against each other). `caveat` states
+    which assumptions are not backed by evidence, and why a layout is assumed. No card claims that the real files were
+    read: docs/measurements/datasets.md lists those that were.
     """
 
     name: str
     title: str
-    licence: str
     citation: str
-    homepage: str
     layout: str
     verified: Verification
+    licence: str = "unknown: see homepage"
+    homepage: str = ""
     objects: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     extras: str = ""
@@ -52,7 +52,7 @@ class Reader(typing.Protocol):
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """Everything in the folder, always in the same order. Damage becomes a note, never an error.
 
-        Raises SnellenError only if a required library is not installed.
+        Raises SnellenError only if a required library is not installed, and MissingFiles.
         """
         ...
 
@@ -75,7 +75,7 @@ class Dataset:
         """As `samples`, with notes on what is left out."""
         if not root.is_dir():
             raise SnellenError(f"{self.card.name}: {root} is not a folder; it should contain: {self.card.layout}")
-        for raw in self.reader.scan(root):
+        for raw in self._scan(root):
             if isinstance(raw, Note):
                 yield raw
             else:
@@ -105,7 +105,7 @@ class Dataset:
     def _inspected(self, root: Path) -> Iterator[RawSample | Note]:
         """Usable samples, with notes on the rest."""
         record_ids = set[str]()
-        for raw in self.reader.scan(root):
+        for raw in self._scan(root):
             if isinstance(raw, Note):
                 yield raw
             elif raw.record_id in record_ids:
@@ -113,6 +113,12 @@ class Dataset:
             else:
                 record_ids.add(raw.record_id)
                 yield from self._inspect(raw)
+
+    def _scan(self, root: Path) -> Iterator[RawSample | Note]:
+        try:
+            yield from self.reader.scan(root)
+        except MissingFiles as error:
+            yield error.note
 
     def _inspect(self, raw: RawSample) -> Iterator[RawSample | Note]:
         try:

@@ -29,6 +29,14 @@ class Note:
     location: str
 
 
+class MissingFiles(Exception):
+    """A folder lacks the files of its layout; `Dataset` makes a note of it."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(note)
+        self.note = note
+
+
 @dataclass(frozen=True)
 class NoteCount:
     """The number of notes of one kind and wording, with the first few locations."""

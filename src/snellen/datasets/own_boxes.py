@@ -12,10 +12,10 @@ from pathlib import Path
 from yaml import YAMLError
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Box
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
+from snellen.datasets.formats.box_files import box_of
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
@@ -165,7 +165,7 @@ def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
             yield Note("odd", "image outside the folder", f"{path.name} row {number}")
             continue
         of_image = annotations.setdefault(record, [])
-        box = _numbers(row[name] for name in corners)
+        box = box_of(row[name] for name in corners)
         label = row[class_column] or ("text" if row.get("text") else "")
         if row.get("exhaustive", "").casefold() not in ("1", "yes", "true"):
             open_labels.setdefault(record, set()).add(label)
@@ -179,14 +179,6 @@ def _table(images: Path, path: Path) -> Iterator[RawSample | Note]:
     for record, of_image in annotations.items():
         attributes = {NOT_EXHAUSTIVE_FIELD: tuple(sorted(open_labels.get(record, ())))}
         yield from annotated_file(record, images / record, of_image, lost=lost.get(record, 0), attributes=attributes)
-
-
-def _numbers(cells: Iterable[str]) -> Box | None:
-    try:
-        x1, y1, x2, y2 = map(float, cells)
-    except ValueError:
-        return None
-    return x1, y1, x2, y2
 
 
 def _extra(row: Mapping[str, str]) -> dict[str, AttributeValue]:
@@ -306,7 +298,7 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
             continue
         annotations, lost = [], 0
         for tag in objects:
-            box = _numbers(tag.findtext(f"bndbox/{side}") or "" for side in CORNERS[1])
+            box = box_of(tag.findtext(f"bndbox/{side}") or "" for side in CORNERS[1])
             if box is None:
                 lost += 1
                 yield Note("odd", "object without four numbers", path.name)

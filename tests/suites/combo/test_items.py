@@ -203,11 +203,6 @@ def test_the_position_of_the_right_answer_does_not_help() -> None:
 # Required factors, against the ideal observers
 
 
-def test_an_observer_that_sees_everything_is_right(every_kind: list[Item]) -> None:
-    for item, view in zip(every_kind, views_of(every_kind), strict=True):
-        assert says("oracle", every_kind, view) == item.answer, item.item_id
-
-
 @pytest.mark.parametrize("factor", FACTORS)
 def test_a_factor_is_required_exactly_if_the_blind_guess(every_kind: list[Item], factor: str) -> None:
     needing = 0
@@ -316,11 +311,6 @@ def test_a_task_that_does_not_exist_is_an_error() -> None:
         RECIPE.plan(options(Path("unused"), tasks=("reading",)))
     with pytest.raises(SnellenError, match="give 1 or more"):
         RECIPE.plan(options(Path("unused"), n=0))
-
-
-def test_a_set_is_never_built_over_another(toy: ItemSet) -> None:
-    with pytest.raises(SnellenError, match="already contains an item set"):
-        build(SUITE, "generated", options(toy.root, n=1))
 
 
 def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:

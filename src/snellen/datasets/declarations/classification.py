@@ -1,7 +1,6 @@
 """Datasets with one class per image or face: textures, scenes, emotions, birds, aircraft, actions."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.lists import ClassLists, NamedList
@@ -11,7 +10,6 @@ DTD = Dataset(
     DatasetCard(
         name="DTD",
         title="DTD (Describable Textures Dataset)",
-        licence=UNKNOWN,
         citation="Cimpoi et al., Describing Textures in the Wild, CVPR 2014",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/dtd/",
         layout="dtd/images/TEXTURE/*.jpg",
@@ -34,9 +32,7 @@ KYLBERG = Dataset(
     DatasetCard(
         name="Kylberg",
         title="Kylberg Texture Dataset",
-        licence=UNKNOWN,
         citation="Kylberg, The Kylberg Texture Dataset v. 1.0, Uppsala University, 2011",
-        homepage="",
         layout="TEXTURE-SAMPLE-PATCH.png (blanket1-a-p001.png) in any folders",
         verified="loaders",
         evidence=(
@@ -66,7 +62,6 @@ KTH_TIPS = Dataset(
     DatasetCard(
         name="KTH-TIPS",
         title="KTH-TIPS",
-        licence=UNKNOWN,
         citation="Fritz et al., The KTH-TIPS database, 2004",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH_TIPS/MATERIAL/*.png",
@@ -91,7 +86,6 @@ KTH_TIPS2_B = Dataset(
     DatasetCard(
         name="KTH-TIPS2-b",
         title="KTH-TIPS2-b",
-        licence=UNKNOWN,
         citation="Mallikarjuna et al., The KTH-TIPS2 database, 2006",
         homepage="https://www.csc.kth.se/cvap/databases/kth-tips/",
         layout="KTH-TIPS2-b/MATERIAL/sample_{a,b,c,d}/*.png",
@@ -119,7 +113,6 @@ AID = Dataset(
     DatasetCard(
         name="AID",
         title="AID",
-        licence=UNKNOWN,
         citation="Xia et al., AID: A Benchmark Data Set for Performance Evaluation of Aerial Scene "
         "Classification, IEEE TGRS 55(7), 2017",
         homepage="https://captain-whu.github.io/AID/",
@@ -148,7 +141,6 @@ PLACES = Dataset(
     DatasetCard(
         name="Places434",
         title="Places365 and its 69 further classes",
-        licence=UNKNOWN,
         citation="Zhou et al., Places: A 10 Million Image Database for Scene Recognition, TPAMI 40(6), 2018",
         homepage="http://places2.csail.mit.edu",
         layout="places365_train_standard.txt, places365_val.txt, categories_places365.txt, data_256_standard/ or "
@@ -188,7 +180,6 @@ RAF_DB = Dataset(
     DatasetCard(
         name="RAF-DB",
         title="RAF-DB, basic emotions",
-        licence=UNKNOWN,
         citation="Li and Deng, Reliable Crowdsourcing and Deep Locality-Preserving Learning for Unconstrained Facial "
         "Expression Recognition, IEEE TIP 28(1), 2019",
         homepage="http://www.whdeng.cn/RAF/model1.html",
@@ -225,7 +216,6 @@ EXPW = Dataset(
     DatasetCard(
         name="ExpW",
         title="Expression in-the-Wild",
-        licence=UNKNOWN,
         citation="Zhang et al., From Facial Expression Recognition to Interpersonal Relation Prediction, IJCV 126, "
         "2018",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/socialrelation/index.html",
@@ -257,7 +247,6 @@ CUB = Dataset(
     DatasetCard(
         name="CUB-200-2011",
         title="Caltech-UCSD Birds-200-2011",
-        licence=UNKNOWN,
         citation="Wah et al., The Caltech-UCSD Birds-200-2011 Dataset, CNS-TR-2011-001, 2011",
         homepage="https://www.vision.caltech.edu/datasets/cub_200_2011/",
         layout="CUB_200_2011/{images,image_class_labels,classes,bounding_boxes,train_test_split}.txt, "
@@ -289,7 +278,6 @@ AIRCRAFT = Dataset(
     DatasetCard(
         name="FGVC-Aircraft",
         title="FGVC-Aircraft 2013b",
-        licence=UNKNOWN,
         citation="Maji et al., Fine-Grained Visual Classification of Aircraft, arXiv 1306.5151, 2013",
         homepage="https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/",
         layout="data/images_variant_{train,val,test}.txt, data/images_box.txt, data/images/*.jpg",
@@ -317,7 +305,6 @@ MOMENTS = Dataset(
     DatasetCard(
         name="Moments-in-Time",
         title="Moments in Time",
-        licence=UNKNOWN,
         citation="Monfort et al., Moments in Time Dataset: one million videos for event understanding, TPAMI 42(2), "
         "2020",
         homepage="http://moments.csail.mit.edu",

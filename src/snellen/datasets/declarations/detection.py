@@ -1,7 +1,6 @@
 """Datasets of objects with boxes or points: open scenes, nature, remote sensing, crowds, roads."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
@@ -49,7 +48,6 @@ OBJECTS365 = Dataset(
     DatasetCard(
         name="Objects365",
         title="Objects365 v2",
-        licence=UNKNOWN,
         citation="Shao et al., Objects365: A Large-Scale, High-Quality Dataset for Object Detection, ICCV 2019",
         homepage="https://www.objects365.org",
         layout="zhiyuan_objv2_train.json and zhiyuan_objv2_val.json (next to train/ and val/ or in annotations/), "
@@ -81,7 +79,6 @@ INATURALIST = Dataset(
     DatasetCard(
         name="iNaturalist-2021",
         title="iNaturalist 2021",
-        licence=UNKNOWN,
         citation="Van Horn et al., Benchmarking Representation Learning for Natural World Image Collections, CVPR 2021",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2021",
         layout="train.json or train_mini.json, val.json, and the images at their file_name: train/CLASS/*.jpg, "
@@ -111,7 +108,6 @@ INATURALIST_2017 = Dataset(
     DatasetCard(
         name="iNaturalist-2017",
         title="iNaturalist 2017, with boxes",
-        licence=UNKNOWN,
         citation="Van Horn et al., The iNaturalist Species Classification and Detection Dataset, CVPR 2018",
         homepage="https://github.com/visipedia/inat_comp/tree/master/2017",
         layout="train_2017_bboxes.json, val_2017_bboxes.json, train_val_images/SUPERCATEGORY/SPECIES/*.jpg",
@@ -140,7 +136,6 @@ DIOR = Dataset(
     DatasetCard(
         name="DIOR",
         title="DIOR",
-        licence=UNKNOWN,
         citation="Li et al., Object detection in optical remote sensing images: A survey and a new benchmark, ISPRS "
         "Journal of Photogrammetry and Remote Sensing 159, 2020",
         homepage="http://www.escience.cn/people/gongcheng/DIOR.html",
@@ -167,7 +162,6 @@ CARPK = Dataset(
     DatasetCard(
         name="CARPK",
         title="CARPK",
-        licence=UNKNOWN,
         citation="Hsieh, Lin and Hsu, Drone-based Object Counting by Spatially Regularized Regional Proposal Networks, "
         "ICCV 2017",
         homepage="https://lafi.github.io/LPN/",
@@ -196,7 +190,6 @@ CROWD_HUMAN = Dataset(
     DatasetCard(
         name="CrowdHuman",
         title="CrowdHuman",
-        licence=UNKNOWN,
         citation="Shao et al., CrowdHuman: A Benchmark for Detecting Human in a Crowd, arXiv 1805.00123, 2018",
         homepage="https://www.crowdhuman.org",
         layout="annotation_train.odgt, annotation_val.odgt, Images/*.jpg (the zips of train and val unpacked into one "
@@ -229,7 +222,6 @@ VS_CROWD = Dataset(
     DatasetCard(
         name="VSCrowd",
         title="VSCrowd",
-        licence=UNKNOWN,
         citation="Li et al., Video Crowd Localization With Multifocus Gaussian Neighborhood Attention and a "
         "Large-Scale Benchmark, IEEE Transactions on Image Processing 31, 2022",
         homepage="https://github.com/HopLee6/VSCrowd-Dataset",
@@ -258,7 +250,6 @@ FSC_147 = Dataset(
     DatasetCard(
         name="FSC-147",
         title="FSC-147",
-        licence=UNKNOWN,
         citation="Ranjan et al., Learning To Count Everything, CVPR 2021",
         homepage="https://github.com/cvlab-stonybrook/LearningToCountEverything",
         layout="annotation_FSC147_384.json, ImageClasses_FSC147.txt, Train_Test_Val_FSC_147.json, "

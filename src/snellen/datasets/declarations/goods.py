@@ -1,11 +1,9 @@
 """Datasets of goods and of photographic exposure."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.attributes_mat import Attribute, AttributesMat
-from snellen.datasets.formats.class_folders import ClassFolders
-from snellen.datasets.formats.class_shards import ClassShards
+from snellen.datasets.formats.class_folders import ClassFolders, ClassShards
 from snellen.datasets.formats.exposures import Exposures
 from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 from snellen.datasets.formats.mvtec import MvtecLayout
@@ -18,7 +16,6 @@ WFDD = Dataset(
     DatasetCard(
         name="WFDD",
         title="WFDD (Woven Fabric Defect Detection)",
-        licence=UNKNOWN,
         citation="Chen et al., A Unified Anomaly Synthesis Strategy with Gradient Ascent for Industrial Anomaly "
         "Detection and Localization, arXiv 2407.09359, 2024",
         homepage="https://arxiv.org/abs/2407.09359",
@@ -44,7 +41,6 @@ AITEX = Dataset(
     DatasetCard(
         name="AITEX",
         title="AITEX Fabric Image Database",
-        licence=UNKNOWN,
         citation="Silvestre-Blanes et al., A Public Fabric Database for Defect Detection Methods and Results, Autex "
         "Research Journal 19(4), 2019",
         homepage="https://www.aitex.es/afid/",
@@ -75,7 +71,6 @@ PRODUCT1M = Dataset(
     DatasetCard(
         name="Product1M",
         title="Product1M",
-        licence=UNKNOWN,
         citation="Zhan et al., Product1M: Towards Weakly Supervised Instance-Level Product Retrieval via Cross-Modal "
         "Pretraining, ICCV 2021",
         homepage="https://github.com/zhanxlin/Product1M",
@@ -113,7 +108,6 @@ PRODUCTS_10K = Dataset(
     DatasetCard(
         name="Products-10K",
         title="Products-10K",
-        licence=UNKNOWN,
         citation="Bai et al., Products-10K: A Large-scale Product Recognition Dataset, arXiv 2008.10545, 2020",
         homepage="https://arxiv.org/abs/2008.10545",
         layout="train.csv (name,class,group) with train/, test_kaggletest.csv (the same columns) with test/",
@@ -160,7 +154,6 @@ SCENERY_WATERMARK = Dataset(
     DatasetCard(
         name="SceneryWatermark",
         title="Scenery Watermark Detection",
-        licence=UNKNOWN,
         citation="Vesnin, Scenery Watermark Detection, Kaggle, 2023",
         homepage="https://www.kaggle.com/dsv/4926870",
         layout="data/train-0000N-of-00003-*.parquet of the copy on Hugging Face (columns image, label), or one folder "
@@ -186,10 +179,8 @@ RICE_IMAGE = Dataset(
     DatasetCard(
         name="RiceImage",
         title="Rice Image Dataset",
-        licence=UNKNOWN,
         citation="Cinar and Koklu, Identification of Rice Varieties Using Machine Learning Algorithms, Journal of "
         "Agricultural Sciences, 2022",
-        homepage="",
         layout="Rice_Image_Dataset/VARIETY/*.jpg",
         labels=("Arborio", "Basmati", "Ipsala", "Jasmine", "Karacadag"),
         verified="loaders",
@@ -223,10 +214,8 @@ FABRICS = Dataset(
     DatasetCard(
         name="Fabrics",
         title="The Fabrics Dataset",
-        licence=UNKNOWN,
         citation="Kampouris et al., Fine-grained Material Classification Using Micro-geometry and Reflectance, "
         "ECCV 2016",
-        homepage="",
         layout="Fabrics/MATERIAL/SAMPLE/im_{1,2,3,4}.png",
         notes="The 26 classes of Table 5 of VFM Bench include the folder Unclassified (492 images), which names no "
         "material and is left out.",
@@ -249,7 +238,6 @@ IMAGE_EXPOSURES = Dataset(
     DatasetCard(
         name="ImageExposures",
         title="SICE (multi-exposure sequences), and over-exposed RAW images",
-        licence=UNKNOWN,
         citation="Cai et al., Learning a Deep Single Image Contrast Enhancer from Multi-Exposure Images, IEEE TIP "
         "27(4), 2018; Fu et al., Raw Image Based Over-Exposure Correction Using Channel-Guidance Strategy, IEEE TCSVT "
         "34(4), 2024",
@@ -284,7 +272,6 @@ CLOTHING_ATTRIBUTES = Dataset(
     DatasetCard(
         name="ClothingAttributesDataset",
         title="Clothing Attributes Dataset",
-        licence=UNKNOWN,
         citation="Chen, Gallagher and Girod, Describing Clothing by Semantic Attributes, ECCV 2012",
         homepage="https://doi.org/10.1007/978-3-642-33712-3_44",
         layout="images/000001.jpg …, labels/ATTRIBUTE_GT.mat with a column GT",

@@ -1,7 +1,6 @@
 """Datasets of plants, animals and food."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.formats.image_masks import FolderPair, ImagesAndMasks
@@ -13,10 +12,8 @@ RICE_LEAF_DISEASE = Dataset(
     DatasetCard(
         name="Rice-Leaf-Disease",
         title="Rice Leaf Diseases",
-        licence=UNKNOWN,
         citation="Prajapati, Shah and Dabhi, Detection and classification of rice plant diseases, Intelligent "
         "Decision Technologies 11(3), 2017",
-        homepage="",
         layout="rice_leaf_diseases/DISEASE/*.jpg",
         labels=("Bacterial leaf blight", "Brown spot", "Leaf smut"),
         verified="loaders",
@@ -39,7 +36,6 @@ TOMATO_LEAF = Dataset(
     DatasetCard(
         name="TomatoLeaf",
         title="Tomato leaf disease detection",
-        licence=UNKNOWN,
         citation="kaustubh b, Tomato leaf disease detection, Kaggle, 2020",
         homepage="https://www.kaggle.com/datasets/kaustubhb999/tomatoleaf",
         layout="tomato/{train,val}/DISEASE/*",
@@ -62,9 +58,7 @@ CAMO = Dataset(
     DatasetCard(
         name="CAMO",
         title="CAMO (Camouflaged Object)",
-        licence=UNKNOWN,
         citation="Le et al., Anabranch Network for Camouflaged Object Segmentation, CVIU 184, 2019",
-        homepage="",
         layout="CAMO-V.1.0-CVIU2019/Images/{Train,Test}/*.jpg, CAMO-V.1.0-CVIU2019/GT/*.png",
         labels=(HIDDEN,),
         notes=ONE_CLASS,
@@ -87,7 +81,6 @@ COD10K = Dataset(
     DatasetCard(
         name="COD10K",
         title="COD10K",
-        licence=UNKNOWN,
         citation="Fan et al., Camouflaged Object Detection, CVPR 2020",
         homepage="https://github.com/DengPingFan/SINet",
         layout="COD10K-v3/{Train,Test}/Image/COD10K-{CAM,NonCAM}-*.jpg, COD10K-v3/{Train,Test}/GT_Object/*.png",
@@ -119,9 +112,7 @@ NC4K = Dataset(
     DatasetCard(
         name="NC4K",
         title="NC4K",
-        licence=UNKNOWN,
         citation="Lyu et al., Simultaneously Localize, Segment and Rank the Camouflaged Objects, CVPR 2021",
-        homepage="",
         layout="NC4K/Imgs/*.jpg, NC4K/GT/*.png",
         labels=(HIDDEN,),
         notes=ONE_CLASS,
@@ -154,7 +145,6 @@ INDIAN_BIRD = Dataset(
     DatasetCard(
         name="25-Indian-Bird",
         title="25 Indian bird species with 22.6k images",
-        licence=UNKNOWN,
         citation="Basandrai, 25 Indian bird species with 22.6k images, Kaggle, 2023",
         homepage="https://www.kaggle.com/datasets/arjunbasandrai/25-indian-bird-species-with-226k-images",
         layout="training_set/training_set/SPECIES/*.jpg (any folders around the species)",
@@ -177,7 +167,6 @@ EPLID = Dataset(
     DatasetCard(
         name="EPLID",
         title="EPLID (Egyptian Plant Leaf Image Dataset)",
-        licence=UNKNOWN,
         citation="Shaheen, Egyptian Plant Leaf Image Dataset (EPLID), Kaggle, 2019",
         homepage="https://www.kaggle.com/datasets/mahmoudshaheen1134/plant-leaf-image-dataset",
         layout="SPECIES/*.jpg (any folders around the species)",
@@ -203,7 +192,6 @@ PLANT_SEEDLINGS = Dataset(
     DatasetCard(
         name="V2-Plant-Seedlings",
         title="V2 Plant Seedlings",
-        licence=UNKNOWN,
         citation="Giselsson et al., A Public Image Database for Benchmark of Plant Seedling Classification "
         "Algorithms, arXiv 1711.05458, 2017",
         homepage="https://arxiv.org/abs/1711.05458",
@@ -229,7 +217,6 @@ MEAT = Dataset(
     DatasetCard(
         name="MeatDataset",
         title="Pork, meat, and horse meat",
-        licence=UNKNOWN,
         citation="Agistany, Pork, meat, and horse meat dataset, Kaggle, 2022",
         homepage="https://www.kaggle.com/datasets/iqbalagistany/pork-meat-and-horse-meat-dataset",
         layout="one folder per class, in folders of splits or not",

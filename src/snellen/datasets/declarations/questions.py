@@ -1,7 +1,6 @@
 """Datasets of questions, words and orientations, and of rooms with depth."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.named_files import CureOr
 from snellen.datasets.formats.nyu import NyuDepth
@@ -12,7 +11,6 @@ NYU_DEPTH = Dataset(
     DatasetCard(
         name="NYU-Depth-V2",
         title="NYU-Depth V2, labelled part",
-        licence=UNKNOWN,
         citation="Silberman et al., Indoor Segmentation and Support Inference from RGBD Images, ECCV 2012",
         homepage="https://cs.nyu.edu/~fergus/datasets/nyu_depth_v2.html",
         layout="nyu_depth_v2_labeled.mat (MATLAB 7.3)",
@@ -74,7 +72,6 @@ COCO_TEXT = Dataset(
     DatasetCard(
         name="COCO-Text",
         title="COCO-Text v2.0",
-        licence=UNKNOWN,
         citation="Veit et al., COCO-Text: Dataset and Benchmark for Text Detection and Recognition in Natural Images, "
         "arXiv 1601.07140, 2016",
         homepage="https://bgshih.github.io/cocotext/",
@@ -101,7 +98,6 @@ IIIT5K = Dataset(
     DatasetCard(
         name="IIIT5K",
         title="IIIT 5K-word",
-        licence=UNKNOWN,
         citation="Mishra, Alahari and Jawahar, Scene Text Recognition using Higher Order Language Priors, BMVC 2012",
         homepage="https://cvit.iiit.ac.in/research/projects/cvit-projects/the-iiit-5k-word-dataset",
         layout="IIIT5K/traindata.mat, IIIT5K/testdata.mat, IIIT5K/{train,test}/*.png",
@@ -157,7 +153,6 @@ EGO_ORIENT = Dataset(
     DatasetCard(
         name="EgoOrientBench",
         title="EgoOrientBench",
-        licence=UNKNOWN,
         citation="Jung et al., Is Right Right? Enhancing Object Orientation Understanding in Multimodal Large Language "
         "Models through Egocentric Instruction Tuning, 2024",
         homepage="https://github.com/jhCOR/EgoOrientBench",
@@ -209,7 +204,6 @@ CURE_OR = Dataset(
     DatasetCard(
         name="CURE-OR",
         title="CURE-OR",
-        licence=UNKNOWN,
         citation="Temel, Lee and AlRegib, CURE-OR: Challenging Unreal and Real Environments for Object Recognition, "
         "ICMLA 2018",
         homepage="https://github.com/olivesgatech/CURE-OR",

@@ -1,10 +1,11 @@
 """Datasets of surface and assembly defects."""
 
 from snellen.datasets.dataset import Dataset, DatasetCard
-from snellen.datasets.declarations import MVTEC_LICENCE, UNKNOWN
 from snellen.datasets.evidence import github, listing, loader
 from snellen.datasets.formats.box_files import VocBoxes
 from snellen.datasets.formats.mvtec import MvtecLayout
+
+MVTEC_LICENCE = "CC BY-NC-SA 4.0"
 
 MVTEC_AD = Dataset(
     DatasetCard(
@@ -162,7 +163,6 @@ BTAD = Dataset(
     DatasetCard(
         name="BTAD",
         title="BTAD (beanTech Anomaly Detection)",
-        licence=UNKNOWN,
         citation="Mishra et al., VT-ADL: A Vision Transformer Network for Image Anomaly Detection and Localization, "
         "ISIE 2021",
         homepage="http://avires.dimi.uniud.it/papers/btad/btad.zip",
@@ -193,7 +193,6 @@ GOODS_AD = Dataset(
     DatasetCard(
         name="GoodsAD",
         title="PKU-GoodsAD",
-        licence=UNKNOWN,
         citation="Zhang et al., PKU-GoodsAD: A Supermarket Goods Dataset for Unsupervised Anomaly Detection and "
         "Segmentation, IEEE RA-L 9(3), 2024",
         homepage="https://github.com/jianzhang96/GoodsAD",
@@ -216,7 +215,6 @@ ISP_AD = Dataset(
     DatasetCard(
         name="ISP-AD",
         title="ISP-AD (Industrial Screen Printing)",
-        licence=UNKNOWN,
         citation="Krassnig and Gruber, ISP-AD: A Large-Scale Real-World Dataset for Advancing Industrial Anomaly "
         "Detection with Synthetic and Real Defects, arXiv 2503.04997, 2025",
         homepage="https://huggingface.co/datasets/p4ulk/ISP-AD",
@@ -248,7 +246,6 @@ ITD = Dataset(
     DatasetCard(
         name="ITD",
         title="ITD (Industrial Textile Dataset)",
-        licence=UNKNOWN,
         citation="Thomine and Snoussi, Distillation-based fabric anomaly detection, Textile Research Journal "
         "94(5-6), 2023",
         homepage="https://github.com/SimonThomine/IndustrialTextileDataset",
@@ -272,7 +269,6 @@ NEU_DET = Dataset(
     DatasetCard(
         name="NEU-DET",
         title="NEU-DET (NEU surface defects of hot-rolled steel)",
-        licence=UNKNOWN,
         citation="Wu, NEU-DET, IEEE DataPort, 2024",
         homepage="https://dx.doi.org/10.21227/j84r-f770",
         layout="IMAGES/*.jpg and ANNOTATIONS/*.xml in Pascal VOC form, or train and validation folders of both: "

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from snellen.datasets.formats.file_tree import folders_holding, images, name_below
+from snellen.datasets.formats.file_tree import images, layout_folder, name_below
 from snellen.datasets.formats.matlab import read_variable
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
@@ -40,21 +40,15 @@ class AttributesMat:
     """Settings of the layout. Row n of each file is the n-th image by name."""
 
     attributes: tuple[Attribute, ...]
-    images: str = "images"
-    labels: str = "labels"
-    variable: str = "GT"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Attributes as declared, images by name: one sample per image and attribute."""
-        base = next(folders_holding(root, (self.labels,)), None)
-        if base is None:
-            yield Note("missing", f"no folder {self.labels}", str(root))
-            return
-        paths = images(base / self.images)
+        base = layout_folder(root, ("labels",), "folder")
+        paths = images(base / "images")
         for attribute in self.attributes:
             columns: list[NDArray[np.float64]] = []
             for name in attribute.files:
-                column = self._column(root, base / self.labels / f"{name}_GT.mat", len(paths))
+                column = self._column(root, base / "labels" / f"{name}_GT.mat", len(paths))
                 if isinstance(column, Note):
                     yield column
                 else:
@@ -63,22 +57,17 @@ class AttributesMat:
                 yield from _attribute(root, attribute, paths, columns)
 
     def _column(self, root: Path, path: Path, row_count: int) -> NDArray[np.float64] | Note:
+        import numpy as np
+
         location = name_below(path, root)
         if not path.is_file():
             return Note("missing", "file of an attribute", location)
-        column = read_column(path, self.variable)
+        column = read_variable(path, "GT", lambda array: np.asarray(array, dtype=np.float64))
         if isinstance(column, str):
             return Note("unreadable", column, location)
         if len(column) != row_count:  # one missing image would shift all later labels
             return Note("missing", "images: fewer or more than labels", f"{location}: {len(column)} and {row_count}")
         return column
-
-
-def read_column(path: Path, variable: str) -> NDArray[np.float64] | str:
-    """The variable of a MATLAB file as one column of numbers, or the problem with the file."""
-    import numpy as np
-
-    return read_variable(path, variable, lambda array: np.asarray(array, dtype=np.float64))
 
 
 def _attribute(

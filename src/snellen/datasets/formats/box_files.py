@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,15 @@ from pydantic import BaseModel, ValidationError
 
 from snellen.core.item import Box
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import entries, folders_holding, images, images_below, name_below, subfolders
+from snellen.datasets.formats.file_tree import (
+    entries,
+    files_below,
+    folders_holding,
+    images,
+    images_below,
+    layout_folder,
+    name_below,
+)
 from snellen.datasets.formats.lists import rows
 from snellen.datasets.image_files import DepthPng, ImageFile
 from snellen.datasets.inventory import Note
@@ -35,10 +43,7 @@ class VocObjects:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Annotations by name."""
-        base = next(folders_holding(root, (self.annotations,)), None)
-        if base is None:
-            yield Note("missing", f"no folder {self.annotations}", str(root))
-            return
+        base = layout_folder(root, (self.annotations,), "folder")
         by_stem = {path.stem: path for folder in self.images for path in images(base / folder)}
         for xml in entries(base / self.annotations):
             if xml.suffix.lower() != ".xml":
@@ -87,12 +92,11 @@ class VocBoxes:
         by_stem: dict[str, Path] = {}
         for path in images_below(root):
             by_stem.setdefault(path.stem, path)
-        empty = True
-        for xml in _xml_files(root):
-            empty = False
-            yield self._annotation(root, xml, by_stem.pop(xml.stem, None))
-        if empty:
+        xml_files = list(files_below(root, (".xml",)))
+        if not xml_files:
             yield Note("missing", "no annotation (*.xml)", str(root))
+        for xml in xml_files:
+            yield self._annotation(root, xml, by_stem.pop(xml.stem, None))
         for path in by_stem.values():
             yield Note("odd", "image without annotation", name_below(path, root))
 
@@ -106,12 +110,6 @@ class VocBoxes:
         if len(labels) > 1:
             return Note("left out", "objects of several classes in one image", name_below(image_path, root))
         return labelled_image(name_below(image_path, root), ImageFile(image_path), labels.pop(), self.object, None, box)
-
-
-def _xml_files(folder: Path) -> Iterator[Path]:
-    yield from (path for path in entries(folder) if path.suffix.lower() == ".xml")
-    for inner in subfolders(folder):
-        yield from _xml_files(inner)
 
 
 def _read_surrounding(xml: Path) -> tuple[set[str], Box]:
@@ -136,19 +134,15 @@ class TextBoxes:
     annotations: str
     images: str
     label: str
-    suffix: str = ".png"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Annotations by name."""
-        base = next(folders_holding(root, (self.annotations,)), None)
-        if base is None:
-            yield Note("missing", f"no folder {self.annotations}", str(root))
-            return
+        base = layout_folder(root, (self.annotations,), "folder")
         by_stem = {path.stem: path for path in images(base / self.images)}
         for text in entries(base / self.annotations):
             if text.suffix != ".txt":
                 continue
-            path = by_stem.pop(text.stem, base / self.images / f"{text.stem}{self.suffix}")
+            path = by_stem.pop(text.stem, base / self.images / f"{text.stem}.png")
             annotations: list[Annotation] = []
             lost = 0
             for row in rows(text, root):
@@ -164,7 +158,7 @@ class TextBoxes:
             yield Note("odd", "image without annotation", name_below(path, root))
 
 
-def box_of(cells: list[str]) -> Box | None:
+def box_of(cells: Iterable[str]) -> Box | None:
     """The box from four numbers, or None."""
     try:
         x1, y1, x2, y2 = (float(cell) for cell in cells)
@@ -185,10 +179,7 @@ class Kitti:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images by number."""
-        base = next(folders_holding(root, ("training/label_2",)), None)
-        if base is None:
-            yield Note("missing", "no folder training/label_2", str(root))
-            return
+        base = layout_folder(root, ("training/label_2",), "folder")
         frames = _frames(root)
         by_stem = {path.stem: path for path in images(base / "training/image_2")}
         for text in entries(base / "training/label_2"):
@@ -287,15 +278,10 @@ class CrowdHuman:
     one; `mask` and `ignore` mark regions that are not single persons.
     """
 
-    images: tuple[str, ...] = ("Images",)
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Train, then val; lines in file order."""
         names = ("annotation_train.odgt", "annotation_val.odgt")
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no annotations {' or '.join(names)}", str(root))
-            return
+        base = layout_folder(root, names, "annotations")
         by_stem = {path.stem: path for path in images_below(base)}
         for name in names:
             if not (base / name).is_file():

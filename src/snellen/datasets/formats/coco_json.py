@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, Attributes, AttributeValue, RawSample
@@ -62,10 +62,7 @@ class CocoJson:
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Files as declared, images and annotations in file order."""
         names = tuple(name for file in self.files for name in file.names)
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no annotations {' or '.join(names)}", str(root))
-            return
+        base = layout_folder(root, names, "annotations")
         for file in self.files:
             path = next((base / name for name in file.names if (base / name).is_file()), None)
             if path is None:

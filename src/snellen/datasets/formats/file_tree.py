@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
+
+from snellen.datasets.inventory import MissingFiles, Note
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".ppm", ".pgm"})
 DEPTH = 3
@@ -29,11 +31,16 @@ def images(folder: Path) -> list[Path]:
     return [path for path in entries(folder) if path.suffix.lower() in SUFFIXES]
 
 
-def images_below(folder: Path) -> Iterator[Path]:
-    """All image files in a folder and its subfolders: its own files first, then subfolders by name."""
-    yield from images(folder)
+def files_below(folder: Path, suffixes: Container[str]) -> Iterator[Path]:
+    """All files with these suffixes in a folder and its subfolders: its own files first, then subfolders by name."""
+    yield from (path for path in entries(folder) if path.suffix.lower() in suffixes)
     for inner in subfolders(folder):
-        yield from images_below(inner)
+        yield from files_below(inner, suffixes)
+
+
+def images_below(folder: Path) -> Iterator[Path]:
+    """All image files in a folder and its subfolders."""
+    return files_below(folder, SUFFIXES)
 
 
 def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> Iterator[Path]:
@@ -46,6 +53,21 @@ def folders_holding(root: Path, parts: tuple[str, ...], depth: int = DEPTH) -> I
     elif depth:
         for inner in subfolders(root):
             yield from folders_holding(inner, parts, depth - 1)
+
+
+def layout_folders(root: Path, parts: tuple[str, ...], what: str) -> Iterator[Path]:
+    """As `folders_holding`. Raises MissingFiles if there are none; `what` is a noun for the parts."""
+    empty = True
+    for folder in folders_holding(root, parts):
+        empty = False
+        yield folder
+    if empty:
+        raise MissingFiles(Note("missing", f"no {what} {' or '.join(parts)}", str(root)))
+
+
+def layout_folder(root: Path, parts: tuple[str, ...], what: str) -> Path:
+    """The first of `layout_folders`."""
+    return next(layout_folders(root, parts, what))
 
 
 def name_below(path: Path, root: Path) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import folders_holding, images_below, masks_by_image, name_below
+from snellen.datasets.formats.file_tree import images_below, layout_folders, masks_by_image, name_below
 from snellen.datasets.image_files import ImageFile, MaskFiles
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, labelled_image
@@ -36,10 +36,7 @@ class ImagesAndMasks:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Pairs as declared, images by name."""
-        bases = list(folders_holding(root, tuple(pair.images for pair in self.pairs)))
-        if not bases:
-            yield Note("missing", f"no folder {' or '.join(pair.images for pair in self.pairs)}", str(root))
-        for base in bases:
+        for base in layout_folders(root, tuple(pair.images for pair in self.pairs), "folder"):
             yield from self._base(root, base)
 
     def _base(self, root: Path, base: Path) -> Iterator[RawSample | Note]:

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, RawSample
@@ -35,29 +35,24 @@ class NamedList:
 class ClassLists:
     """Settings of the layout: Places365, RAF-DB, ExpW, Moments in Time.
 
-    Lines are split at `separator` (None: spaces). Columns count from 0: the image (`image`), the class (`label`), the
-    face's box (`box`: left, top, right, bottom; None for whole images). A class is a number named in `labels` or the
+    Lines are split at `separator` (None: spaces). Columns count from 0: 0 is the image, `label` the class, `box` the
+    face's box (left, top, right, bottom; None for whole images). A class is a number named in `labels` or the
     list's `classes`, or the name itself if there is neither. Several lines of one image make one sample. With `video`,
     files are videos and their middle frame is the image. If `boxes` names a folder, its file NAME_boundingbox.txt
     (left, top, right, bottom) has the box of the face in the image's line.
     """
 
     lists: tuple[NamedList, ...]
-    image: int = 0
     label: int = 1
     box: tuple[int, int, int, int] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     separator: str | None = None
     video: bool = False
-    strip: str = "/"
     boxes: str = ""
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Lists as declared, images in the order of their first lines."""
-        base = next(folders_holding(root, tuple(file.name for file in self.lists)), None)
-        if base is None:
-            yield Note("missing", f"no list {' or '.join(file.name for file in self.lists)}", str(root))
-            return
+        base = layout_folder(root, tuple(file.name for file in self.lists), "list")
         for file in self.lists:
             if not (base / file.name).is_file():
                 yield Note("odd", "list is missing", name_below(base / file.name, root))
@@ -84,9 +79,8 @@ class ClassLists:
             parsed = self._row(cells, labels, bool(file.classes))
             if isinstance(parsed, str):
                 yield Note("unreadable", parsed, location)
-                if len(cells) > self.image:
-                    name = cells[self.image].lstrip(self.strip)
-                    lost[name] = lost.get(name, 0) + 1
+                name = cells[0].lstrip("/")
+                lost[name] = lost.get(name, 0) + 1
                 continue
             name, annotation = parsed
             if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -126,7 +120,7 @@ class ClassLists:
                 annotations[name] = [replace(annotation, box=box) for annotation in of_image]
 
     def _row(self, cells: list[str], labels: Mapping[str, str], named: bool) -> tuple[str, Annotation] | str:
-        if len(cells) <= max(self.image, self.label, *(self.box or (0,))):
+        if len(cells) <= max(self.label, *(self.box or (0,))):
             return "line with too few columns"
         label = cells[self.label].strip()
         if labels or named:
@@ -142,7 +136,7 @@ class ClassLists:
             except ValueError:
                 return "box without four numbers"
             box = (left, top, right, bottom)
-        return cells[self.image].lstrip(self.strip), Annotation(label, box)
+        return cells[0].lstrip("/"), Annotation(label, box)
 
 
 def read_box(path: Path, root: Path) -> Box | Note:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.datasets.formats.file_tree import (
-    folders_holding,
     images,
     images_below,
+    layout_folders,
     masks_by_image,
     name_below,
     subfolders,
@@ -39,15 +39,11 @@ class MvtecLayout:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Objects by name, splits as declared, classes and images by name."""
-        empty = True
-        for folder in folders_holding(root, self.splits):
-            empty = False
+        for folder in layout_folders(root, self.splits, "OBJECT folder that holds"):
             for split in self.splits:
                 for class_folder in subfolders(folder / split):
                     if class_folder.name not in NOT_CLASSES:
                         yield from self._class(root, folder, split, class_folder)
-        if empty:
-            yield Note("missing", f"no OBJECT folder that holds {' or '.join(self.splits)}", str(root))
 
     def _class(self, root: Path, folder: Path, split: str, class_folder: Path) -> Iterator[RawSample | Note]:
         label = class_folder.name

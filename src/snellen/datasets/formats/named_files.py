@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, images_below, name_below
+from snellen.datasets.formats.file_tree import images_below, layout_folder, name_below
 from snellen.datasets.formats.lists import rows
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
@@ -42,10 +42,7 @@ class Cub200:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images by the number in their line."""
-        base = next(folders_holding(root, ("images.txt",)), None)
-        if base is None:
-            yield Note("missing", "no list images.txt", str(root))
-            return
+        base = layout_folder(root, ("images.txt",), "list")
         tables: dict[str, dict[str, list[str]]] = {}
         for name, columns in (("images", 2), ("image_class_labels", 2), ("classes", 2), ("bounding_boxes", 5),
                               ("train_test_split", 2)):  # fmt: skip
@@ -72,18 +69,14 @@ class Cub200:
 class Aircraft:
     """Settings of the layout: README of fgvc-aircraft-2013b. Boxes xmin, ymin, xmax, ymax count pixels from 1."""
 
-    splits: tuple[str, ...] = ("train", "val", "test")
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Splits as declared, lines in file order."""
-        names = tuple(f"data/images_variant_{split}.txt" for split in self.splits)
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no list {' or '.join(names)}", str(root))
-            return
+        splits = ("train", "val", "test")
+        names = tuple(f"data/images_variant_{split}.txt" for split in splits)
+        base = layout_folder(root, names, "list")
         boxes, notes = read_table(base / "data/images_box.txt", root, 5)
         yield from notes
-        for split, name in zip(self.splits, names, strict=True):
+        for split, name in zip(splits, names, strict=True):
             kinds, notes = read_table(base / name, root, 2)
             yield from notes
             for number, (kind,) in kinds.items():
@@ -108,9 +101,10 @@ class CureOr:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images by name."""
-        empty = True
-        for path in images_below(root):
-            empty = False
+        paths = list(images_below(root))
+        if not paths:
+            yield Note("missing", "no image", str(root))
+        for path in paths:
             cells = path.stem.split("_")
             numbers = [int(cell) for cell in cells if cell.isdecimal()]
             limits = (len(BACKGROUNDS), len(DEVICES), len(ORIENTATIONS), 100, 18)
@@ -134,8 +128,6 @@ class CureOr:
                 annotations=(Annotation(f"{object:03}", None, None, extra),),
                 attributes=attributes,
             )
-        if empty:
-            yield Note("missing", "no image", str(root))
 
 
 @dataclass(frozen=True)
@@ -148,9 +140,10 @@ class Kylberg:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images by name."""
-        empty = True
-        for path in images_below(root):
-            empty = False
+        paths = list(images_below(root))
+        if not paths:
+            yield Note("missing", "no image", str(root))
+        for path in paths:
             texture, *parts = path.stem.split("-")
             kinds = [part[:1] for part in parts[1:]]
             if not texture or kinds not in ([], ["p"], ["p", "r"]) or not parts:
@@ -159,5 +152,3 @@ class Kylberg:
                 yield labelled_image(name_below(path, root), ImageFile(path), texture, "")
             else:
                 yield Note("left out", "rotated patch" if kinds else "uncut photograph", name_below(path, root))
-        if empty:
-            yield Note("missing", "no image", str(root))

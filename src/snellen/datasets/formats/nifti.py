@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
-from snellen.datasets.formats.file_tree import entries, folders_holding, name_below
+from snellen.datasets.formats.file_tree import entries, layout_folder, name_below
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, encode_png, labelled_image
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 """Unpacked bytes in memory at once while a checksum is computed."""
+MIN_VOXELS = 20
+"""The least size of a label in its largest slice."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class LabelledVolumes:
 
     `labels` name the values 1, 2, …. A slice belongs to the label with most voxels in it (ties: the smaller value), so
     that an image has one class. For each label of a volume, the slice with most voxels is taken, if they are at least
-    `min_voxels`. `absent`, if not empty, is the class of one slice per volume without any label: the middle of the
+    `MIN_VOXELS`. `absent`, if not empty, is the class of one slice per volume without any label: the middle of the
     longest such run. `channel` and `window` as in `VolumeSlice`.
     """
 
@@ -96,19 +98,13 @@ class LabelledVolumes:
     channel: int | None = None
     window: tuple[float, float] | None = None
     absent: str = ""
-    min_voxels: int = 20
-    volumes: str = "imagesTr"
-    masks: str = "labelsTr"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Volumes by name, labels by value."""
         _nibabel()
-        base = next(folders_holding(root, (self.volumes, self.masks)), None)
-        if base is None:
-            yield Note("missing", f"no folder {self.volumes} or {self.masks}", str(root))
-            return
-        volumes = {path.name: path for path in entries(base / self.volumes) if _is_volume(path)}
-        for mask in entries(base / self.masks):
+        base = layout_folder(root, ("imagesTr", "labelsTr"), "folder")
+        volumes = {path.name: path for path in entries(base / "imagesTr") if _is_volume(path)}
+        for mask in entries(base / "labelsTr"):
             if not _is_volume(mask):
                 continue
             volume = volumes.pop(mask.name, None)
@@ -147,7 +143,7 @@ class LabelledVolumes:
         largest = areas.argmax(0)
         for row in range(len(self.labels)):
             dominant = np.where(largest == row, areas[row], 0)
-            if dominant.max(initial=0) >= self.min_voxels:
+            if dominant.max(initial=0) >= MIN_VOXELS:
                 yield int(dominant.argmax()), row + 1
         empty = np.flatnonzero(areas.sum(0) == 0)
         if self.absent and len(empty):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.hdf5 import Hdf5Depth, Hdf5Image, MissingH5pyError, bounded, open_hdf5, read_entry
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, AttributeValue, RawSample
@@ -27,15 +27,10 @@ DAMAGE = (SnellenError, KeyError, ValueError, TypeError, OSError, RuntimeError, 
 class NyuDepth:
     """Settings of the layout. An annotation is one instance of a class; `extra` has its nearest and median depth."""
 
-    name: str = FILE
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images by index. Raises SnellenError without h5py."""
-        base = next(folders_holding(root, (self.name,)), None)
-        if base is None:
-            yield Note("missing", f"no file {self.name}", str(root))
-            return
-        path = base / self.name
+        base = layout_folder(root, (FILE,), "file")
+        path = base / FILE
         try:
             file = open_hdf5(path)
         except MissingH5pyError:
@@ -48,7 +43,7 @@ class NyuDepth:
                 names = [_text(file, reference) for reference in bounded(file["names"])[:].reshape(-1)]
                 count = int(bounded(file["images"], entries=1).shape[0])
             except DAMAGE as error:
-                yield Note("unreadable", "not the file of the dataset", f"{self.name}: {error}; copy it again")
+                yield Note("unreadable", "not the file of the dataset", f"{FILE}: {error}; copy it again")
                 return
             for index in range(count):
                 try:

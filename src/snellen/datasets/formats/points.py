@@ -15,7 +15,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from snellen.core.storage.user_files import read_text
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import entries, folders_holding, images, name_below, subfolders
+from snellen.datasets.formats.file_tree import entries, images, layout_folder, name_below, subfolders
 from snellen.datasets.formats.lists import rows
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, RawSample
@@ -33,17 +33,12 @@ ANNOTATIONS, CLASSES, SPLITS = "annotation_FSC147_384.json", "ImageClasses_FSC14
 class Fsc147:
     """Settings of the layout: annotations by image, a list of classes (name, tab, class), splits.
 
-    Each point is an annotation without a box; its `extra` has `point`, x and y in pixels of the image in `folder`.
+    Each point is an annotation without a box; its `extra` has `point`, x and y in pixels of the image.
     """
-
-    folder: str = "images_384_VarV2"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images in the order of the annotations."""
-        base = next(folders_holding(root, (ANNOTATIONS,)), None)
-        if base is None:
-            yield Note("missing", f"no annotations {ANNOTATIONS}", str(root))
-            return
+        base = layout_folder(root, (ANNOTATIONS,), "annotations")
         classes: dict[str, str] = {}
         for row in rows(base / CLASSES, root, "\t"):
             if isinstance(row, Note) or len(row[1]) < 2:
@@ -77,7 +72,7 @@ class Fsc147:
             yield Note("unreadable", "image without class", name)
             return
         annotations = [Annotation(label, None, None, {"point": (float(x), float(y))}) for x, y in points]
-        path = base / self.folder / name
+        path = base / "images_384_VarV2" / name
         attributes = {"split": split} if split else {}
         yield from annotated_file(name_below(path, root), path, annotations, attributes=attributes)
 
@@ -91,14 +86,9 @@ class VsCrowd:
     images are matched by number, however it is written. The name of a video starts with its split.
     """
 
-    label: str = "person"
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Videos by name, frames in the order of their lines."""
-        base = next(folders_holding(root, ("annotations",)), None)
-        if base is None:
-            yield Note("missing", "no folder annotations", str(root))
-            return
+        base = layout_folder(root, ("annotations",), "folder")
         videos = [text for text in entries(base / "annotations") if text.suffix == ".txt"]
         for text in videos:
             yield from self._video(root, text, base / "videos" / text.stem)
@@ -145,5 +135,5 @@ class VsCrowd:
             except ValueError:
                 return None
             head = cells[first]
-            heads.setdefault(head, Annotation(self.label, (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
+            heads.setdefault(head, Annotation("person", (x1, y1, x2, y2), None, {"head": head, "point": (x, y)}))
         return list(heads.values())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, labelled_image
@@ -35,10 +35,7 @@ class ProductList:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Lists as declared, lines in file order; an image named twice counts once."""
-        bases = list(folders_holding(root, tuple(name for name, _ in self.lists)))
-        if not bases:
-            yield Note("missing", f"no list {' or '.join(name for name, _ in self.lists)}", str(root))
-        for base in bases:
+        for base in layout_folders(root, tuple(name for name, _ in self.lists), "list"):
             for name, folder in self.lists:
                 if (base / name).is_file():
                     yield from self._list(root, base / name, base / folder)

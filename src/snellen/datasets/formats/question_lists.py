@@ -11,12 +11,13 @@ from typing import Any
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.image_files import image_size
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, ImageQuestion, RawSample
 
+SPLITS = ("train", "val")
 VQA_ANNOTATIONS = "v2_mscoco_{}2014_annotations.json"
 VQA_QUESTIONS = "v2_OpenEnded_mscoco_{}2014_questions.json"
 TEXT_VQA, TEXT_VQA_WORDS = "TextVQA_0.5.1_{}.json", "TextVQA_Rosetta_OCR_v0.2_{}.json"
@@ -65,16 +66,11 @@ class _VqaAnnotation(BaseModel):
 class VqaV2:
     """Settings of the layout: visualqa.org/download, separate questions and annotations, images of COCO 2014."""
 
-    splits: tuple[str, ...] = ("train", "val")
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Splits as declared, images in the order of their first questions."""
-        names = tuple(VQA_QUESTIONS.format(split) for split in self.splits)
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no questions {' or '.join(names)}", str(root))
-            return
-        for split in self.splits:
+        names = tuple(VQA_QUESTIONS.format(split) for split in SPLITS)
+        base = layout_folder(root, names, "questions")
+        for split in SPLITS:
             yield from self._split(root, base, split)
 
     def _split(self, root: Path, base: Path, split: str) -> Iterator[RawSample | Note]:
@@ -141,17 +137,11 @@ class TextVqa:
     The widths and heights in the questions are those before scaling; the file's own size is used instead.
     """
 
-    splits: tuple[str, ...] = ("train", "val")
-    images: str = "train_images"
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Splits as declared (images of both in one folder), images in the order of their questions."""
-        names = tuple(TEXT_VQA.format(split) for split in self.splits)
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no questions {' or '.join(names)}", str(root))
-            return
-        for split in self.splits:
+        names = tuple(TEXT_VQA.format(split) for split in SPLITS)
+        base = layout_folder(root, names, "questions")
+        for split in SPLITS:
             questions: dict[str, list[ImageQuestion]] = {}
             words: dict[str, list[_Word]] = {}
             for question in elements(base / TEXT_VQA.format(split), root, "data", _TextVqa):
@@ -178,7 +168,7 @@ class TextVqa:
         words: dict[str, list[_Word]],
     ) -> Iterator[RawSample | Note]:
         for image_id, of_image in questions.items():
-            path = base / self.images / f"{PurePosixPath(image_id).name}.jpg"
+            path = base / "train_images" / f"{PurePosixPath(image_id).name}.jpg"
             width, height = image_size(path) or (0, 0)
             annotations: list[Annotation] = []
             blank = 0
@@ -226,10 +216,7 @@ class EgoOrient:
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images in the order of their first questions."""
-        base = next(folders_holding(root, self.names), None)
-        if base is None:
-            yield Note("missing", f"no questions {' or '.join(self.names)}", str(root))
-            return
+        base = layout_folder(root, self.names, "questions")
         path = next(base / name for name in self.names if (base / name).exists())
         questions: dict[str, list[ImageQuestion]] = {}
         annotations: dict[str, dict[tuple[str, str], Annotation]] = {}

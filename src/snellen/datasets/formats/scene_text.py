@@ -10,11 +10,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import folders_holding, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.formats.matlab import read_variable
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, RawSample
+
+COCO_TEXT = "cocotext.v2.json"
 
 
 class _Image(BaseModel):
@@ -40,33 +42,27 @@ class CocoText:
     An annotation is a word; illegible words have no text and are left out, which counts as lost.
     """
 
-    name: str = "cocotext.v2.json"
-    images: str = "train2014"
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Images and words in file order."""
-        base = next(folders_holding(root, (self.name,)), None)
-        if base is None:
-            yield Note("missing", f"no annotations {self.name}", str(root))
-            return
+        base = layout_folder(root, (COCO_TEXT,), "annotations")
         images: dict[int, _Image] = {}
         words: dict[int, list[Annotation]] = {}
         lost: dict[int, int] = {}
         try:
-            for key, id, raw in stream_json(base / self.name, frozenset({"imgs", "anns"})):
+            for key, id, raw in stream_json(base / COCO_TEXT, frozenset({"imgs", "anns"})):
                 if key in ("imgs", "anns"):
                     yield from _add(key, str(id), raw, images, words, lost)
         except (OSError, ValueError, RecursionError) as error:
             # No samples at all: an image with some of its words looks like one with all.
-            yield Note("unreadable", "not JSON of annotations; copy it again", f"{self.name}: {error}")
+            yield Note("unreadable", "not JSON of annotations; copy it again", f"{COCO_TEXT}: {error}")
             return
         if not images:
-            yield Note("missing", "no imgs", self.name)
+            yield Note("missing", "no imgs", COCO_TEXT)
         for image_id in [*words, *lost]:
             if image_id not in images:
                 yield Note("odd", "word of an image that is not listed", str(image_id))
         for image_id, image in images.items():
-            path = base / self.images / Path(image.file_name).name
+            path = base / "train2014" / Path(image.file_name).name
             yield from annotated_file(
                 name_below(path, root), path, words.get(image_id, []), size=(image.width, image.height),
                 lost=lost.get(image_id, 0), attributes={"split": image.set},
@@ -104,17 +100,12 @@ class Iiit5k:
     The published files are of version 5; a note on a MATLAB 7.3 file says how to convert it.
     """
 
-    files: tuple[tuple[str, str], ...] = (("traindata", "train"), ("testdata", "test"))
-
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Files as declared, rows in file order."""
-        names = tuple(f"{name}.mat" for name, _ in self.files)
-        base = next(folders_holding(root, names), None)
-        if base is None:
-            yield Note("missing", f"no list {' or '.join(names)}", str(root))
-            return
-        for variable, split in self.files:
-            table = read_struct(base / f"{variable}.mat", variable, ("ImgName", "GroundTruth"))
+        base = layout_folder(root, ("traindata.mat", "testdata.mat"), "list")
+        for split in ("train", "test"):
+            variable = f"{split}data"
+            table = read_variable(base / f"{variable}.mat", variable, _words_of)
             if isinstance(table, str):
                 yield Note("unreadable", table, f"{variable}.mat")
                 continue
@@ -127,10 +118,6 @@ class Iiit5k:
                 yield from annotated_file(name_below(path, root), path, (annotation,), attributes={"split": split})
 
 
-def read_struct(path: Path, variable: str, fields: tuple[str, ...]) -> list[tuple[str, ...]] | str:
-    """Rows of a MATLAB struct array (version 5 to 7.2) as texts, or the problem with the file."""
-
-    def read_rows(rows: Any) -> list[tuple[str, ...]]:
-        return [tuple("".join(row[field]()) for field in fields) for row in rows]
-
-    return read_variable(path, variable, read_rows)
+def _words_of(rows: Any) -> list[tuple[str, str]]:
+    """The image and the word of each row of a struct array."""
+    return [("".join(row["ImgName"]()), "".join(row["GroundTruth"]())) for row in rows]

@@ -15,7 +15,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.datasets.formats.file_tree import entries, name_below, subfolders
+from snellen.datasets.formats.file_tree import files_below, name_below
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, SourceImage, labelled_image
@@ -58,37 +58,33 @@ class TableCell:
 class OptionTable:
     """Settings of the layout; column names ignore case.
 
-    The class is the text of the option that `answer` names. `objects` are columns that together form the object, as far
-    as they exist. A table without the column `image` must have `image_path`, relative to the table.
+    The class is the text of the option that the column `answer` names. `objects` are columns that together form the
+    object, as far as they exist. A table without the column `image` must have `image_path`, relative to the table.
     """
 
     objects: tuple[str, ...]
-    image: str = "image"
-    answer: str = "answer"
-    row_name: str = "index"
 
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Tables by name, rows in file order."""
-        empty = True
-        for path in _tables(root):
-            empty = False
+        paths = list(files_below(root, (".tsv", ".parquet")))
+        if not paths:
+            yield Note("missing", "no table (*.tsv or *.parquet)", str(root))
+        for path in paths:
             try:
                 yield from self._table(root, path)
             except (OSError, ValueError, csv.Error) as error:
                 message = str(error).splitlines()[0] if str(error) else type(error).__name__
                 yield Note("unreadable", "not a table", f"{name_below(path, root)}: {message}")
-        if empty:
-            yield Note("missing", "no table (*.tsv or *.parquet)", str(root))
 
     def _table(self, root: Path, path: Path) -> Iterator[RawSample | Note]:
         cells_by_index: dict[str, TableCell] = {}
         number = -1
         for number, (position, row) in enumerate(_rows(path)):
             id = f"{name_below(path, root)}#{number}"
-            if not {self.image, "image_path"} & set(row):
-                yield Note("missing", f"column {self.image}", name_below(path, root))
+            if not {"image", "image_path"} & set(row):
+                yield Note("missing", "column image", name_below(path, root))
                 return
-            letter = str(row.get(self.answer) or "").strip()
+            letter = str(row.get("answer") or "").strip()
             label = str(row.get(letter.lower()) or "").strip() if letter else ""
             image = self._image(path, row, position, cells_by_index)
             if image is None:
@@ -104,21 +100,14 @@ class OptionTable:
     def _image(
         self, path: Path, row: Mapping[str, Any], position: int, cells_by_index: dict[str, TableCell]
     ) -> SourceImage | None:
-        cell = row.get(self.image)
+        cell = row.get("image")
         if isinstance(cell, str) and 0 < len(cell) <= REFERENCE:
             return cells_by_index.get(cell)
         if cell:
-            column = next(column for column in row if column == self.image)
-            return cells_by_index.setdefault(str(row.get(self.row_name)), TableCell(path, position, column))
+            return cells_by_index.setdefault(str(row.get("index")), TableCell(path, position, "image"))
         name = row.get("image_path")
         file = path.parent / str(name) if name else None
         return ImageFile(file) if file is not None and file.is_file() else None
-
-
-def _tables(folder: Path) -> Iterator[Path]:
-    yield from (path for path in entries(folder) if path.suffix.lower() in (".tsv", ".parquet"))
-    for inner in subfolders(folder):
-        yield from _tables(inner)
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -6,7 +6,6 @@ import colorsys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
@@ -72,15 +71,13 @@ def _by_depth(item: Item, nearer: bool) -> str:
     return item.factors.get("thing" if (item.answer == "red") == nearer else "reference", "")
 
 
-_DERIVED: Mapping[str, Callable[[Item], str]] = MappingProxyType(
-    {
-        "answer": lambda item: str(item.answer),
-        "hue": lambda item: hue(item.answer),
-        "length": lambda item: f"{len(item.answer)} characters",
-        "nearer": lambda item: _by_depth(item, True),
-        "farther": lambda item: _by_depth(item, False),
-    }
-)
+_DERIVED: Mapping[str, Callable[[Item], str]] = {
+    "answer": lambda item: str(item.answer),
+    "hue": lambda item: hue(item.answer),
+    "length": lambda item: f"{len(item.answer)} characters",
+    "nearer": lambda item: _by_depth(item, True),
+    "farther": lambda item: _by_depth(item, False),
+}
 
 
 def balances(items: Iterable[Item]) -> list[FactorBalance]:

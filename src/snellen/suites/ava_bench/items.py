@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import AnswerKind, Box, Item, Media, Option, Split
-from snellen.core.least_px import LEAST_PX
+from snellen.core.item import Box, Media, Split
 
 SUITE = "ava-bench"
 VERSION = "2"
@@ -55,88 +53,6 @@ class ItemSource:
     factors: Mapping[str, str] = field(default_factory=dict)
     measures: Mapping[str, float] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
-
-
-def make_item(
-    source: ItemSource,
-    *,
-    task: str,
-    kind: AnswerKind,
-    requires: Sequence[str],
-    question: str,
-    answer: Any,
-    options: Sequence[str] = (),
-    wrong_answers: Sequence[Any] = (),
-    regions: Mapping[str, Any] = MappingProxyType({}),
-    factors: Mapping[str, str] = MappingProxyType({}),
-    measures: Mapping[str, float] = MappingProxyType({}),
-) -> Item:
-    """An item of any task; solving it requires seeing the dimensions of `requires`.
-
-    `wrong_answers` has one wrong answer per dimension, if there are no options. Raises SnellenError for options without
-    the answer, or with duplicates.
-    """
-    if options and (answer not in options or len(set(options)) != len(options)):
-        raise SnellenError(
-            f"ava-bench item {source.handle} ({task}): {answer!r} must be among its options, without duplicates: "
-            f"{', '.join(options)}"
-        )
-    handle = f"{task}-{source.handle}"
-    wrong = (
-        [[option for option in options if option != answer]]
-        if options
-        else [[wrong_answer] for wrong_answer in wrong_answers]
-    )
-    return Item(
-        item_id=handle,
-        suite=SUITE,
-        task=task,
-        question=question,
-        query=(source.image,),
-        answer=answer,
-        answer_kind=kind,
-        stimulus_id=source.stimulus or handle,
-        group_id=handle,
-        cluster_id=source.cluster,
-        version=VERSION,
-        split=source.split,
-        options=tuple(Option(name, name) for name in options),
-        factors={
-            "source": source.dataset,
-            **({"domain": source.domain} if source.domain else {}),
-            **factors,
-            **source.factors,
-        },
-        measures={**measures, **source.measures},
-        requires=tuple(requires) if source.known else (),
-        regions=dict(regions),
-        latent=_latent(answer, dict(zip(requires, wrong, strict=True))) if source.known else {},
-        provenance=source.provenance,
-    )
-
-
-def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
-    """The information for ideal observers: the actual world, then worlds that differ from it in one dimension.
-
-    `wrong_answers` are the answers in the latter, by dimension.
-    """
-    actual = dict.fromkeys(wrong_answers, "0")
-    differing = [
-        {"look": {**actual, dimension: str(n)}, "answer": wrong}
-        for dimension, answers in wrong_answers.items()
-        for n, wrong in enumerate(answers, 1)
-    ]
-    as_json = list(answer) if isinstance(answer, tuple) else answer  # as read back from JSON
-    return {"worlds": [{"look": actual, "answer": as_json}, *differing]}
-
-
-def least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, float]:
-    """The shortest side of a generated item's boxes, in pixels of the stored image, as a measure.
-
-    It is empty without boxes. An ability that asks about less than its boxes hold measures it itself.
-    """
-    boxes = [box for box in regions.values() if len(box) == 4]
-    return {LEAST_PX: min(min(x2 - x1, y2 - y1) for x1, y1, x2, y2 in boxes)} if source.known and boxes else {}
 
 
 def checked_box(source: ItemSource, box: Sequence[float]) -> Box:

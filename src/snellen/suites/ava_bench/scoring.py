@@ -111,39 +111,37 @@ def _named(item: Item, prediction: Any) -> float:
     return float(item.answer in prediction)
 
 
-FREE_METRICS: Mapping[str, Metric] = MappingProxyType(
-    {
-        metric.name: metric
-        for metric in (
-            Metric("accuracy", correct, binary=True),
-            Metric("anls", _same_text, title="ANLS"),
-            Metric("anls_05", _same_text_05, title="ANLS with threshold 0.5"),
-            Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0), title="GIoU"),
-            Metric(
-                "mae_over_gt",
-                _count_apart,
-                worst=1.0,
-                higher_is_better=False,
-                share=False,
-                bounds=None,
-                is_defined=_is_share_of,
-                title="relative error",
-            ),
-            Metric(
-                "ciede2000",
-                _colour_apart,
-                worst=100.0,
-                higher_is_better=False,
-                share=False,
-                decimals=1,
-                bounds=None,
-                title="colour difference ΔE2000",
-            ),
-        )
-    }
-)
+FREE_METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", correct, binary=True),
+        Metric("anls", _same_text, title="ANLS"),
+        Metric("anls_05", _same_text_05, title="ANLS with threshold 0.5"),
+        Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0), title="GIoU"),
+        Metric(
+            "mae_over_gt",
+            _count_apart,
+            worst=1.0,
+            higher_is_better=False,
+            share=False,
+            bounds=None,
+            is_defined=_is_share_of,
+            title="relative error",
+        ),
+        Metric(
+            "ciede2000",
+            _colour_apart,
+            worst=100.0,
+            higher_is_better=False,
+            share=False,
+            decimals=1,
+            bounds=None,
+            title="colour difference ΔE2000",
+        ),
+    )
+}
 """The properties of free answers' metrics under every protocol; tasks may replace the score."""
-WORST: Mapping[str, float] = MappingProxyType({name: metric.worst for name, metric in FREE_METRICS.items()})
+WORST: Mapping[str, float] = {name: metric.worst for name, metric in FREE_METRICS.items()}
 """The score of an unreadable reply under `strict`.
 
 A MAE/GT above 1 counts as 1 (the error of no answer, or of 0) and a CIEDE2000 above 100 (black for white) as 100. The

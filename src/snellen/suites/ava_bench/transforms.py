@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_uppercase
-from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -24,7 +23,7 @@ from snellen.suites.ava_bench.prompts import without_marks
 
 PADDING_RGB = (124, 120, 111)
 """Mean over the image processors of nine models (appendix A.2, localization and recognition)."""
-COLOURS: Mapping[str, tuple[int, int, int]] = MappingProxyType({"red": (255, 0, 0), "blue": (0, 0, 255)})
+COLOURS: Mapping[str, tuple[int, int, int]] = {"red": (255, 0, 0), "blue": (0, 0, 255)}
 """The paper names red and blue, without numbers."""
 LINE_SHARE, MIN_LINE_PX = 1 / 128, 2
 """Width of lines as a share of the longer side, and at least in pixels; ours, since the paper states none."""

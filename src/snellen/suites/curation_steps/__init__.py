@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-from snellen.core.condition import Condition, Value
-from snellen.core.item import AnswerKind, Item, Part, View
+from snellen.core.item import AnswerKind, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.media import MediaFolder
-from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, read_suite_card
+from snellen.core.suite import Suite, Task, Transform, read_suite_card
 from snellen.presentation.methods import OneByOne
 from snellen.presentation.presenters import plain
 from snellen.scoring.answers import read_answer
@@ -41,16 +38,8 @@ explain them; ratings on a scale are decisions too.
 """
 
 
-def _answered(item: Item, prediction: Any) -> float:
-    return 1.0
-
-
-ANSWERED = Metric("answered", _answered, chance=lambda item: 1.0)
+ANSWERED = Metric("answered", lambda item, prediction: 1.0, chance=lambda item: 1.0)
 """Share of readable answers, 0 to 1; no answer is right or wrong."""
-
-
-def _nothing(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return ()
 
 
 @dataclass(frozen=True)
@@ -65,37 +54,25 @@ class NamedByKey:
         return replace(view, reply=replace(view.reply, keys=keys))
 
 
-def _named_by_key(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (NamedByKey(),)
-
-
 def _query_and_question(view: View) -> tuple[Part, ...]:
     """The images and the question, which itself lists the possible answers."""
     return (*view.query, view.question)
 
 
-def _bare(condition: Condition) -> Method:
-    return OneByOne(_query_and_question)
-
-
-def _with_examples(condition: Condition) -> Method:
-    return OneByOne(plain)
-
-
-def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    return {}
-
-
-TASKS = {
-    name: Task(
+def _task(name: str, kind: AnswerKind) -> Task:
+    """Choices are shown with their examples; decisions are named by their keys."""
+    method = OneByOne(plain if kind == "choice" else _query_and_question)
+    transforms: tuple[Transform, ...] = (NamedByKey(),) if name == "decision" else ()
+    return Task(
         id=name,
         kind=kind,
         axes=(),
-        transforms=_named_by_key if name == "decision" else _nothing,
-        method=_with_examples if kind == "choice" else _bare,
+        transforms=lambda item, context: transforms,
+        method=lambda condition: method,
         protocols={"strict": Protocol("strict", read_answer, (ANSWERED,), by_item)},
     )
-    for name, kind in ANSWER_KINDS.items()
-}
+
+
+TASKS = {name: _task(name, kind) for name, kind in ANSWER_KINDS.items()}
 CARD = read_suite_card(__name__)
-SUITE = Suite(CARD, (), TASKS, {}, _resolve)
+SUITE = Suite(CARD, (), TASKS, {})

@@ -1,24 +1,14 @@
 """Thresholds: how small, how faint and how alike things may be until they cannot be distinguished."""
 
-from collections.abc import Mapping
-
-from snellen.core.condition import Condition, Value
-from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import sections
 from snellen.suites.thresholds.tasks import AXES, TASKS
-
-
-def _resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    return {}
-
 
 SUITE = Suite(
     card=read_suite_card(__name__),
     axes=AXES,
     tasks=TASKS,
     recipes={"generated": Generated()},
-    resolve=_resolve,
     sections=sections,
 )

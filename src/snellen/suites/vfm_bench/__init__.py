@@ -2,7 +2,7 @@
 
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
-from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
+from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.generated.recipe import Generated
 from snellen.suites.vfm_bench.own.recipe import Own
 from snellen.suites.vfm_bench.published import published
@@ -17,7 +17,7 @@ SUITE = Suite(
     tasks=TASKS,
     recipes={
         "generated": Generated(),
-        "curated": CuratedRecipe(Curated()),
+        "curated": Curated(),
         "released": RELEASED,
         "own": Own(),
     },

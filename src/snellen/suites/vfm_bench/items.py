@@ -19,6 +19,7 @@ STREAMS = "1"
 SHOTS = 5
 """Maximum number of demos per class (section 4.1)."""
 Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
+"""Level of the visual concept that distinguishes the classes (Table 6)."""
 LEVELS: tuple[Level, ...] = ("object", "detail", "pattern", "style")
 INDUSTRIES = ("Manufacture", "E-commerce", "Agriculture", "Medical")
 """Spelled as in the release."""

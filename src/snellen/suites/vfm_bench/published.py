@@ -46,25 +46,18 @@ class Ablation(NamedTuple):
     """A row of Table 2 or 3: the change from the main setting, as a condition here, and its shots."""
 
     strategy: str
-    denotation: str
     condition: str
     shots: tuple[int, ...]
     table: str
 
 
 ABLATIONS = {
-    "ndni": Ablation(
-        "inter-class distinctiveness", "w/ negative noisy demo", "images=negative-noise", tuple(range(6)), "Table 2"
-    ),
-    "ichi": Ablation(
-        "intra-class prototype formation", "w/ replicate demo", "images=replicated", tuple(range(6)), "Table 2"
-    ),
-    "fdli": Ablation(
-        "prior knowledge utilization", "w/ fabricated demo", "labels=fabricated", tuple(range(6)), "Table 2"
-    ),
-    "hkfi": Ablation("fine-grained detection", "w/ mask + enhance", "query=enhance", (0,), "Table 3"),
-    "vdpi": Ablation("alignment inadequacy", "w/ K shots", "shots=1", (1,), "Table 3"),
-    "dipi": Ablation("lack of knowledge", "w/ detailed instruction", "instruction=detailed", (0,), "Table 3"),
+    "ndni": Ablation("inter-class distinctiveness", "images=negative-noise", tuple(range(6)), "Table 2"),
+    "ichi": Ablation("intra-class prototype formation", "images=replicated", tuple(range(6)), "Table 2"),
+    "fdli": Ablation("prior knowledge utilization", "labels=fabricated", tuple(range(6)), "Table 2"),
+    "hkfi": Ablation("fine-grained detection", "query=enhance", (0,), "Table 3"),
+    "vdpi": Ablation("alignment inadequacy", "shots=1", (1,), "Table 3"),
+    "dipi": Ablation("lack of knowledge", "instruction=detailed", (0,), "Table 3"),
 }
 """Each phi_NAME. `shots` are those of equation 4 (the released function leaves out 0). `vdpi` is no phi: its printed
 values are `curves.gain_at(curve, 1)`."""

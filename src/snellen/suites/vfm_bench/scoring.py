@@ -7,7 +7,6 @@ the paper's section 3.3; `suite.yaml` describes the difference. `analysis.shot_c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from snellen.core.item import Item, ReplySpec
 from snellen.core.score import Metric, Protocol
@@ -56,4 +55,4 @@ of a guesser that names one class, if no name is part of another. A reply that n
 
 STRICT = strict()
 PUBLISHED = Protocol("published", read_named, (NAMED,), by_item, "left out")
-PROTOCOLS: Mapping[str, Protocol] = MappingProxyType({protocol.name: protocol for protocol in (STRICT, PUBLISHED)})
+PROTOCOLS: Mapping[str, Protocol] = {protocol.name: protocol for protocol in (STRICT, PUBLISHED)}

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from snellen.core.item import Item, Media, Option, Split
+from snellen.core.seeds import stream
 from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
@@ -201,6 +202,16 @@ def _item(sequence: ImageSequence, task: str, mark: str = "", *, answers: Mappin
         provenance=sequence.provenance,
         **fields,
     )
+
+
+def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
+    """The items of a task about a sequence."""
+    family: Family = "oc" if task.startswith("oc") else "pc"
+    if task.endswith("-cpr"):
+        return compare_items(sequence, family)
+    if task.endswith("-cnt"):
+        return (count_item(sequence, family),)
+    return (group_item(sequence, family, stream(SUITE, STREAMS, seed, "options", sequence.handle)),)
 
 
 @dataclass(frozen=True)

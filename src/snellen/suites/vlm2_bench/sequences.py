@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -15,9 +14,17 @@ T = TypeVar("T")
 PATTERNS_OC: tuple[str, ...] = ("AA", "AB", "AAA", "AAB", "ABC", "AAAA", "AAAB", "AABC", "ABCD")
 """The nine patterns, one sequence of each per main object (Table 5). `A` is the main one, other letters distractors."""
 
-PC_COUNTS: Mapping[str, int] = MappingProxyType(
-    {"AA": 50, "AB": 50, "AAA": 20, "AAB": 30, "ABC": 10, "AAAA": 30, "AAAB": 20, "AABC": 20, "ABCD": 30}
-)
+PC_COUNTS: Mapping[str, int] = {
+    "AA": 50,
+    "AB": 50,
+    "AAA": 20,
+    "AAB": 30,
+    "ABC": 10,
+    "AAAA": 30,
+    "AAAB": 20,
+    "AABC": 20,
+    "ABCD": 30,
+}
 """Sequences of people per pattern, 260 in total. The paper writes P, Q, R, S instead of A, B, C, D."""
 
 PATTERNS_GRP: tuple[str, ...] = ("AAB", "ABC", "AAAB", "AABC", "ABCD")

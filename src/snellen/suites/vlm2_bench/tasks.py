@@ -130,11 +130,10 @@ def _asks(item: Item, condition: Condition) -> bool:
 
 def _task(
     name: str,
-    *,
     kind: AnswerKind,
     axes: tuple[Axis, ...],
     protocols: Protocols,
-    split_by: str,
+    split_by: str = "pattern",
     train_split: Split | None = None,
 ) -> Task:
     return Task(
@@ -156,52 +155,26 @@ GROUP_AXES = (METHOD, VISUAL_PROMPT, SHEET, ORDER, PROMPT, IMAGES)
 VIDEO_AXES = (FRAMES, SHEET, PROMPT, IMAGES)
 
 
-def _cue_task(name: str) -> Task:
-    """Statements about two images of one scene, before and after an edit."""
-    return _task(name, kind="true_false", axes=IMAGE_AXES, protocols=scoring.CUES, split_by="cue")
-
-
 def _family_tasks(family: str) -> tuple[Task, ...]:
     """Comparing, counting, grouping and describing objects (`oc`) or people (`pc`)."""
-    calibration: Split = "calibration"
     return (
-        _task(
-            f"{family}-cpr",
-            kind="true_false",
-            axes=IMAGE_AXES,
-            protocols=scoring.COMPARISONS,
-            split_by="pattern",
-            train_split=calibration,
-        ),
-        _task(
-            f"{family}-cnt",
-            kind="integer",
-            axes=IMAGE_AXES,
-            protocols=scoring.COUNTING,
-            split_by="pattern",
-            train_split=calibration,
-        ),
-        _task(
-            f"{family}-grp",
-            kind="choice",
-            axes=GROUP_AXES,
-            protocols=scoring.GROUPING,
-            split_by="pattern",
-            train_split=calibration,
-        ),
-        _task(
-            f"{family}-vid",
-            kind="description",
-            axes=VIDEO_AXES,
-            protocols=scoring.DESCRIBING,
-            split_by="pattern",
-        ),
+        _task(f"{family}-cpr", "true_false", IMAGE_AXES, scoring.COMPARISONS, train_split="calibration"),
+        _task(f"{family}-cnt", "integer", IMAGE_AXES, scoring.COUNTING, train_split="calibration"),
+        _task(f"{family}-grp", "choice", GROUP_AXES, scoring.GROUPING, train_split="calibration"),
+        _task(f"{family}-vid", "description", VIDEO_AXES, scoring.DESCRIBING),
     )
 
 
 TASKS: Mapping[str, Task] = {
-    task.id: task for task in (_cue_task("gc-mat"), _cue_task("gc-trk"), *_family_tasks("oc"), *_family_tasks("pc"))
+    task.id: task
+    for task in (
+        _task("gc-mat", "true_false", IMAGE_AXES, scoring.CUES, split_by="cue"),
+        _task("gc-trk", "true_false", IMAGE_AXES, scoring.CUES, split_by="cue"),
+        *_family_tasks("oc"),
+        *_family_tasks("pc"),
+    )
 }
+"""Mat and Trk have statements about two images of one scene, before and after an edit."""
 
 
 def _of_kind(kind: AnswerKind) -> tuple[str, ...]:

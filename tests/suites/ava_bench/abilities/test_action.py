@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.datasets.image_files import VideoFrame
 from snellen.suites.ava_bench.abilities.action import CURATION
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, make_items, merging, of_class, texts
+from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, of_class, texts
 from tests.suites.ava_bench.candidates.fixtures import curating
 
 MOMENTS = "Moments-in-Time"
@@ -35,11 +35,3 @@ def test_an_item_has_a_hundred_options_and_the_frame_of_its_clip() -> None:
     for item in make_items(CURATION, selected[:3], context):
         assert item.answer in texts(item)
         assert len(set(texts(item))) == 100
-
-
-def test_the_names_are_those_of_the_reviewed_choices() -> None:
-    context = curating(choices=choices())
-    names = [candidate.label for label in ("adult+male+speaking", "playing+videogames") for candidate in CURATION.find(
-        of_class(MOMENTS, label, 1)[0], context
-    )]  # fmt: skip
-    assert names == ["speaking", "playing video games"]

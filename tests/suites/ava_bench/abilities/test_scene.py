@@ -6,7 +6,7 @@ from collections import Counter
 
 from snellen.suites.ava_bench.abilities.scene import CURATION
 from snellen.suites.ava_bench.candidates.classification import ALONE
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, make_items, merging, of_class, texts
+from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, of_class, texts
 from tests.suites.ava_bench.candidates.fixtures import curating
 
 
@@ -49,9 +49,3 @@ def test_options_are_thirty_chosen_classes_of_the_same_dataset() -> None:
         assert set(texts(item)) < set(names)
     assert texts(places_items[0]) != texts(places_items[1])
     assert sorted(texts(aid)) == ["field", "port"]
-
-
-def test_the_names_are_those_of_the_reviewed_choices() -> None:
-    context = curating(choices=choices())
-    [candidate] = CURATION.find(of_class("AID", "BareLand", 1)[0], context)
-    assert candidate.label == "Bare land"

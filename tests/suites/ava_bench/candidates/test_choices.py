@@ -48,12 +48,12 @@ def test_seventy_things_have_distinct_names(choices: Choices) -> None:
         ("iNaturalist-2021", "Buteo jamaicensis"),
         ("iNaturalist-2021", "Vulpes vulpes"),
     }
-    assert set(choices.category_names("DIOR")) <= DIOR
-    assert choices.category_names("LVIS")["train_(railroad_vehicle)"] == "train"
+    assert set(choices.categories("DIOR")) <= DIOR
+    assert choices.categories("LVIS")["train_(railroad_vehicle)"].name == "train"
 
 
 def test_names_fit_the_alphabet_that_the_paper_prints(choices: Choices) -> None:
-    names = sorted(name for source in SOURCES for name in choices.category_names(source).values())
+    names = sorted(category.name for source in SOURCES for category in choices.categories(source).values())
     assert names[:2] == ["airport", "american robin"]
     assert names[-1] < "vulpes vulpes"
 
@@ -254,7 +254,7 @@ def test_a_file_of_the_user_replaces_or_extends_the_packaged_one(tmp_path: Path,
     extended = read_choices(tmp_path)
     assert (extended.scene("AID", "Pond"), extended.scene("AID", "Parking")) == ("Pool", "Pool")
     assert extended.scene("AID", "Industrial") == "Industrial area"
-    assert extended.category_names("LVIS") == choices.category_names("LVIS")
+    assert extended.categories("LVIS") == choices.categories("LVIS")
     assert len({choices.hash, replaced.hash, extended.hash}) == 3
 
 

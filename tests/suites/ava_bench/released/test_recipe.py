@@ -18,7 +18,7 @@ import pytest
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
-from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
@@ -171,13 +171,6 @@ def test_truncated_or_missing_images_are_refused(format: str, tmp_path: Path) ->
     assert "train-00000-of-00002.parquet row 2: image: truncated or unreadable" in message
     assert "train-00001-of-00002.parquet row 1: image: missing" in message
     assert "train-00001-of-00002.parquet row 2: image: truncated" in message
-
-
-def test_an_error_lists_at_most_fifty_problems(tmp_path: Path) -> None:
-    rows = [record("ocr", n, image=b"no image") for n in range(MAX_LISTED_PROBLEMS + 3)]
-    message = refused(hub(tmp_path / "in", {"ocr": rows}), tmp_path / "out")
-    assert message.count("truncated or unreadable") == MAX_LISTED_PROBLEMS
-    assert message.endswith("… and 3 more")
 
 
 def test_broken_and_missing_tables_are_refused(tmp_path: Path) -> None:

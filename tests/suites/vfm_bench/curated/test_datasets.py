@@ -8,7 +8,8 @@ from typing import get_args
 import pytest
 
 from snellen.datasets import DATASETS
-from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry, Level
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, Industry
+from snellen.suites.vfm_bench.items import Level
 
 
 def test_the_31_datasets_of_table_5_are_declared() -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from snellen.core.item import Item, Media
-from snellen.suites.vfm_bench.curated.counts import EpisodeCounts, count
 from snellen.suites.vfm_bench.curated.diversity import Floats, choose, shares, typical
+from snellen.suites.vfm_bench.curated.recipe import EpisodeCounts, count
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 
 

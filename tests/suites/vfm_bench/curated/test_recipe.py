@@ -33,7 +33,7 @@ from snellen.exam.run import run
 from snellen.suites.vfm_bench.curated.difficulty import difficult
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.images import ClassImage, Concept, ConceptTask, draw_records
-from snellen.suites.vfm_bench.curated.recipe import Curated, CuratedRecipe
+from snellen.suites.vfm_bench.curated.recipe import Curated
 from snellen.suites.vfm_bench.curated.steps import read_verdict
 from tests.helpers.reviewers import reviewed_by
 
@@ -439,16 +439,15 @@ def test_refusals_state_the_remedy(
 
 def test_a_rules_file_and_an_encoder_change_the_result(data: Path, tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("images_a_class: 6\nencoder: hog\n", "utf-8")
-    recipe = CuratedRecipe(SMALL)
     options = BuildOptions(tmp_path, tasks=("candidates",), sources={"data": data}, rules=tmp_path / "rules.yaml")
-    assert recipe.parameters(options)["images_a_class"] == 6
-    assert recipe.parameters(options)["encoder"] == "hog"
-    assert recipe.parameters(replace(options, encoder="conse"))["encoder"] == "conse"
+    assert SMALL.parameters(options)["images_a_class"] == 6
+    assert SMALL.parameters(options)["encoder"] == "hog"
+    assert SMALL.parameters(replace(options, encoder="conse"))["encoder"] == "conse"
     # Leaves of three classes and bottles of two, each with at least seven images, of which six are queries.
-    assert recipe.plan(options)["items"] == {"candidates": 5 * 6}
+    assert SMALL.plan(options)["items"] == {"candidates": 5 * 6}
     (tmp_path / "rules.yaml").write_text("images_per_class: 6\n", "utf-8")
     with pytest.raises(SnellenError, match=r"no rule 'images_per_class'; did you mean 'images_a_class'\?"):
-        recipe.plan(options)
+        SMALL.plan(options)
 
 
 def test_too_few_judges_are_an_error(candidates: ItemSet, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from snellen.core.build_options import BuildOptions
-from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.suites.vfm_bench import prompts
@@ -328,12 +328,6 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         assert f"test.jsonl line {number}: {problem}" in message
     assert "11 of the released records" in message
     assert not (tmp_path / "out").exists(), "nothing is kept of a refused build"
-
-
-def test_the_list_of_problems_is_cut_off(tmp_path: Path) -> None:
-    root = release(tmp_path / "vfm", *["{"] * (MAX_LISTED_PROBLEMS + 3))
-    with pytest.raises(SnellenError, match=r"… and 3 more$"):
-        built(root, tmp_path / "out")
 
 
 def test_a_broken_image_is_refused_with_its_line(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import AnswerKind, Item
+from snellen.core.item import AnswerKind, Item, Option
+from snellen.core.least_px import LEAST_PX
 from snellen.core.score import Metric, Protocol
 from snellen.suites.ava_bench.candidates.candidates import Curation
-from snellen.suites.ava_bench.items import ItemSource, least_px, make_item
+from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions
 
@@ -34,6 +35,11 @@ class Levels(NamedTuple):
 def no_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
     """No factors and no measures."""
     return Levels()
+
+
+def level_of_answer(factor: str) -> Callable[[str, Any, Sequence[str]], Levels]:
+    """The answer as the level of a factor."""
+    return lambda question, answer, options: Levels({factor: answer})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,17 +137,65 @@ class Ability:
         factors: Mapping[str, str] = NO_FACTORS,
         measures: Mapping[str, float] = NO_MEASURES,
     ) -> Item:
-        """An item of this ability, see `items.make_item`."""
-        return make_item(
-            item_source,
+        """An item of this ability, whose dimensions must be seen to solve it.
+
+        `wrong_answers` has one wrong answer per dimension, if there are no options. Raises SnellenError for options
+        without the answer, or with duplicates.
+        """
+        if options and (answer not in options or len(set(options)) != len(options)):
+            raise SnellenError(
+                f"ava-bench item {item_source.handle} ({self.name}): {answer!r} must be among its options, without "
+                f"duplicates: {', '.join(options)}"
+            )
+        handle, known = f"{self.name}-{item_source.handle}", item_source.known
+        wrong = [[option for option in options if option != answer]] if options else [[each] for each in wrong_answers]
+        return Item(
+            item_id=handle,
+            suite=SUITE,
             task=self.name,
-            kind=self.kind,
-            requires=self.requires,
             question=question,
+            query=(item_source.image,),
             answer=answer,
-            options=options,
-            wrong_answers=wrong_answers,
-            regions=regions,
-            factors=factors,
-            measures={**least_px(item_source, regions), **measures},
+            answer_kind=self.kind,
+            stimulus_id=item_source.stimulus or handle,
+            group_id=handle,
+            cluster_id=item_source.cluster,
+            version=VERSION,
+            split=item_source.split,
+            options=tuple(Option(name, name) for name in options),
+            factors={
+                "source": item_source.dataset,
+                **({"domain": item_source.domain} if item_source.domain else {}),
+                **factors,
+                **item_source.factors,
+            },
+            measures={**_least_px(item_source, regions), **measures, **item_source.measures},
+            requires=self.requires if known else (),
+            regions=dict(regions),
+            latent=_latent(answer, dict(zip(self.requires, wrong, strict=True))) if known else {},
+            provenance=item_source.provenance,
         )
+
+
+def _latent(answer: Any, wrong_answers: Mapping[str, Sequence[Any]]) -> Mapping[str, Any]:
+    """The information for ideal observers: the actual world, then worlds that differ from it in one dimension.
+
+    `wrong_answers` are the answers in the latter, by dimension.
+    """
+    actual = dict.fromkeys(wrong_answers, "0")
+    differing = [
+        {"look": {**actual, dimension: str(n)}, "answer": wrong}
+        for dimension, answers in wrong_answers.items()
+        for n, wrong in enumerate(answers, 1)
+    ]
+    as_json = list(answer) if isinstance(answer, tuple) else answer  # as read back from JSON
+    return {"worlds": [{"look": actual, "answer": as_json}, *differing]}
+
+
+def _least_px(source: ItemSource, regions: Mapping[str, Any]) -> Mapping[str, float]:
+    """The shortest side of a generated item's boxes, in pixels of the stored image, as a measure.
+
+    It is empty without boxes. An ability that asks about less than its boxes hold measures it itself.
+    """
+    boxes = [box for box in regions.values() if len(box) == 4]
+    return {LEAST_PX: min(min(x2 - x1, y2 - y1) for x1, y1, x2, y2 in boxes)} if source.known and boxes else {}

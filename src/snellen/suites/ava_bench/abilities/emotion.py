@@ -7,7 +7,6 @@ several faces in an image of ExpW is a separate item; RAF-DB names one face per 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from snellen.core.item import Box, Item
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.scoring.protocols import strict
-from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
 from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
 from snellen.suites.ava_bench.candidates.completeness import is_alone
@@ -94,10 +93,6 @@ def emotion_item(item_source: ItemSource, emotion: str, box: Sequence[float] | N
     return EMOTION.item(item_source, EMOTION.question, emotion, EMOTIONS, regions=regions, factors={"emotion": emotion})
 
 
-def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    return Levels({"emotion": answer})
-
-
 EMOTION = Ability(
     name=NAME,
     kind="choice",
@@ -113,5 +108,5 @@ EMOTION = Ability(
     meaning="the emotion that a face shows",
     figure="Figure 22",
     curation=CURATION,
-    released=ReleasedForm(folder="Emotion", levels=_released_levels),
+    released=ReleasedForm(folder="Emotion", levels=level_of_answer("emotion")),
 )

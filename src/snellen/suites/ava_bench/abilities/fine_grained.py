@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,7 @@ from snellen.suites.ava_bench.scoring import choice_protocols
 NAME = "fine-grained"
 BIRDS = "CUB-200-2011"
 DATASETS = (BIRDS, "iNaturalist-2021", "FGVC-Aircraft")
-DOMAINS: Mapping[str, str] = MappingProxyType({"animal": "Animal", "fungi": "Fungi", "plant": "Plant"})
+DOMAINS: Mapping[str, str] = {"animal": "Animal", "fungi": "Fungi", "plant": "Plant"}
 """Groups of iNaturalist, as Table 2 calls them."""
 KINGDOM = "image of another kingdom, or of none"
 SHARED = "class with the name of another class of the group"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -32,6 +33,7 @@ from snellen.suites.ava_bench.abilities.relative_depth import (
     UNEVEN,
     DepthPair,
     depth_gap,
+    kept_pairs,
 )
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.completeness import completeness
@@ -122,20 +124,6 @@ def _unmarked(scene: Sample) -> list[Box]:
     return [(x1, y1, x2, y2) for x1, y1, x2, y2 in zip(*(sides[n::4] for n in range(4)), strict=True)]
 
 
-def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of an image that can be asked about; the ledger records the others."""
-    rule_counts = Counter[str]()
-    for first, second in combinations(candidate.truth["things"], 2):
-        near, far = sorted((first, second), key=lambda measured_object: measured_object.nearest_m)
-        pair = DepthPair(candidate, near, far)
-        if rule := _exclusion_rule(pair, context):
-            rule_counts[rule] += 1
-        else:
-            yield pair
-    for rule, count in rule_counts.items():
-        context.ledger.drop(NAME, candidate.origin.source, rule, candidate.origin.record_id, count)
-
-
 def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
     """The rule that leaves a pair out, empty if it is kept."""
     boxes, source = (pair.near.box, pair.far.box), pair.candidate.origin.source
@@ -154,6 +142,9 @@ def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
     counts = Counter(name for name, box in pair.candidate.truth["there"] if meet(box, visible_box))
     names = [name_of(source, kind, context) for kind in (pair.near.kind, pair.far.kind)]
     return "" if [counts[name] for name in names] == [1, 1] else SEVERAL
+
+
+pairs_of = partial(kept_pairs, task=NAME, rule_of=_exclusion_rule)
 
 
 def _visible_box(pair: DepthPair, context: CurationContext) -> Box | None:

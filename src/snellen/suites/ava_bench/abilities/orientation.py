@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from snellen.core.least_px import LEAST_PX
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
-from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
 from snellen.suites.ava_bench.candidates.candidates import (
     Candidate,
     Curation,
@@ -122,10 +121,6 @@ def orientation_item(item_source: ItemSource, category: str, orientation: str) -
     )
 
 
-def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    return Levels({"orientation": answer})
-
-
 ORIENTATION = Ability(
     name=NAME,
     kind="choice",
@@ -140,5 +135,5 @@ ORIENTATION = Ability(
     figure="Figure 23",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display),
-    released=ReleasedForm(folder="Orientation", levels=_released_levels),
+    released=ReleasedForm(folder="Orientation", levels=level_of_answer("orientation")),
 )

@@ -10,7 +10,8 @@ Both hold only if a label is a pair of classes in one order: 10 to 30 with the o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations, permutations
 from typing import NamedTuple, TypeAlias
 
@@ -118,24 +119,35 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
     return selected
 
 
-def pairs_of(candidate: Candidate, context: CurationContext) -> Iterator[DepthPair]:
-    """The pairs of an image that can be asked about; the ledger records the others."""
+def kept_pairs(
+    candidate: Candidate, context: CurationContext, task: str, rule_of: Callable[[DepthPair, CurationContext], str]
+) -> Iterator[DepthPair]:
+    """The pairs of an image that can be asked about; the ledger records the others by `rule_of`."""
     rule_counts = Counter[str]()
-    source = candidate.origin.source
     for first, second in combinations(candidate.truth["things"], 2):
-        near, far = (first, second) if first.nearest_m <= second.nearest_m else (second, first)
-        if source != ROADS and near.kind == far.kind:
-            rule_counts[SAME_CLASS] += 1
-        elif meet(near.box, far.box):
-            rule_counts[OVERLAP] += 1
-        elif far.nearest_m - near.nearest_m < context.rules.depth_gap_m:
-            rule_counts[GAP] += 1
-        elif source == ROADS and not crop_round_both(near, far, context):
-            rule_counts[NO_CROP] += 1
+        near, far = sorted((first, second), key=lambda measured_object: measured_object.nearest_m)
+        pair = DepthPair(candidate, near, far)
+        if rule := rule_of(pair, context):
+            rule_counts[rule] += 1
         else:
-            yield DepthPair(candidate, near, far)
+            yield pair
     for rule, count in rule_counts.items():
-        context.ledger.drop(NAME, source, rule, candidate.origin.record_id, count)
+        context.ledger.drop(task, candidate.origin.source, rule, candidate.origin.record_id, count)
+
+
+def _exclusion_rule(pair: DepthPair, context: CurationContext) -> str:
+    """The rule that leaves a pair out, empty if it is kept."""
+    outdoors = pair.candidate.origin.source == ROADS
+    if not outdoors and pair.near.kind == pair.far.kind:
+        return SAME_CLASS
+    if meet(pair.near.box, pair.far.box):
+        return OVERLAP
+    if pair.gap_m < context.rules.depth_gap_m:
+        return GAP
+    return NO_CROP if outdoors and not crop_round_both(pair.near, pair.far, context) else ""
+
+
+pairs_of = partial(kept_pairs, task=NAME, rule_of=_exclusion_rule)
 
 
 def bin_pairs(depth_pairs: Sequence[DepthPair], source: str, context: CurationContext) -> dict[tuple[str, str], Bins]:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped, least_used, shuffled
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.completeness import completeness
 from snellen.suites.ava_bench.candidates.depths import EXCLUDED, ROOMS, excluded, name_of, recording
@@ -329,10 +328,6 @@ def _by_boxes_only(item: Item) -> str | None:
     return f"{'Left' if is_left else 'Right'} {'above' if is_above else 'below'}"
 
 
-def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    return Levels({"position": answer})
-
-
 SPATIAL = Ability(
     name=NAME,
     kind="choice",
@@ -351,5 +346,5 @@ SPATIAL = Ability(
     meaning="the relative position of two objects in the image (left, right, above, below)",
     curation=CURATION,
     tabletop=TabletopQuestions(make_items=_tabletop_items),
-    released=ReleasedForm(folder="Spatial", levels=_released_levels),
+    released=ReleasedForm(folder="Spatial", levels=level_of_answer("position")),
 )

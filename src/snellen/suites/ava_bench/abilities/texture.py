@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from snellen.core.item import Item
 from snellen.curation.draws import draw_options, grouped, shuffled
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
-from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
+from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
 from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
 from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource
@@ -92,10 +91,6 @@ def texture_item(item_source: ItemSource, texture: str, textures: Sequence[str])
     return TEXTURE.item(item_source, TEXTURE.question, texture, textures, factors={"texture": texture})
 
 
-def _released_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    return Levels({"texture": answer})
-
-
 TEXTURE = Ability(
     name=NAME,
     kind="choice",
@@ -109,5 +104,5 @@ TEXTURE = Ability(
     meaning="the texture or material of a surface",
     curation=CURATION,
     display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),
-    released=ReleasedForm(folder="Texture", levels=_released_levels),
+    released=ReleasedForm(folder="Texture", levels=level_of_answer("texture")),
 )

@@ -174,19 +174,17 @@ class FineGrained(ChoiceFile):
     groups: tuple[Group, ...] = ()
 
 
-FILES: Mapping[str, type[ChoiceFile]] = MappingProxyType(
-    {
-        "things.yaml": Categories,
-        "plurals.yaml": Plurals,
-        "nyu_excluded.yaml": Exclusions,
-        "emotions.yaml": ClassNames,
-        "scenes.yaml": ClassNames,
-        "actions.yaml": ClassNames,
-        "textures.yaml": Textures,
-        "orientations.yaml": Orientations,
-        "fine_grained.yaml": FineGrained,
-    }
-)
+FILES: Mapping[str, type[ChoiceFile]] = {
+    "things.yaml": Categories,
+    "plurals.yaml": Plurals,
+    "nyu_excluded.yaml": Exclusions,
+    "emotions.yaml": ClassNames,
+    "scenes.yaml": ClassNames,
+    "actions.yaml": ClassNames,
+    "textures.yaml": Textures,
+    "orientations.yaml": Orientations,
+    "fine_grained.yaml": FineGrained,
+}
 """The files and their schemas."""
 ALLOWED: Mapping[str, tuple[str, ...]] = {"emotions.yaml": EMOTIONS, "orientations.yaml": ORIENTATIONS}
 """The names allowed in `names` of a file: the options of the question."""

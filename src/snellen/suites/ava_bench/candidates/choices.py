@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import cast
 
 from snellen.core.hashing import digest
@@ -33,9 +32,8 @@ PLURAL_ALREADY = ("FSC-147",)
 """Datasets whose labels are plurals."""
 NUMBERED = ("Kylberg",)
 """Datasets whose labels end in the number of a sample."""
-STAND_INS: Mapping[str, str] = MappingProxyType({"iNaturalist-2017": "iNaturalist-2021"})
+STAND_INS: Mapping[str, str] = {"iNaturalist-2017": "iNaturalist-2021"}
 """Datasets that use the categories of another with the same labels."""
-EMPTY: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -57,10 +55,6 @@ class Choices:
         """Categories of localization and object by label, with domain, origin and reason; none for other datasets."""
         return self._categories.get(source, {})
 
-    def category_names(self, source: str) -> Mapping[str, str]:
-        """Names of localization's and object's categories by label; none for other datasets."""
-        return self._category_names.get(source, EMPTY)
-
     def plural(self, source: str, label: str) -> str:
         """The plural in "How many …" (`plural_of`), also of uncounted labels: call `counted` first."""
         plural = self._plurals.get((source, label))
@@ -80,21 +74,21 @@ class Choices:
 
     def emotion(self, source: str, label: str) -> str | None:
         """One of `items.EMOTIONS`, None for another label."""
-        return self._names_by_label("emotions.yaml", source).get(label)
+        return self._names.get(("emotions.yaml", source, label))
 
     def scene(self, source: str, label: str) -> str:
         """The name of a scene: the reviewed one, otherwise by rule (`scene_rule`)."""
-        return self._names_by_label("scenes.yaml", source).get(label) or scene_rule(label)
+        return self._names.get(("scenes.yaml", source, label)) or scene_rule(label)
 
     def action(self, label: str, source: str = "Moments-in-Time") -> str:
         """The name of an action: the reviewed one, otherwise the label with `+` and `_` as spaces."""
-        return self._names_by_label("actions.yaml", source).get(label) or re.sub("[+_]", " ", label)
+        return self._names.get(("actions.yaml", source, label)) or re.sub("[+_]", " ", label)
 
     def texture(self, source: str, label: str) -> str | None:
         """The name of a texture: the reviewed one, otherwise by rule (`texture_rule`); None if left out."""
         if (source, label) in self._textures_left_out:
             return None
-        return self._names_by_label("textures.yaml", source).get(label) or texture_rule(source, label)
+        return self._names.get(("textures.yaml", source, label)) or texture_rule(source, label)
 
     def texture_pool(self, source: str) -> str:
         """The pool of a dataset's textures and options: its own name, or that of a shared pool."""
@@ -107,7 +101,7 @@ class Choices:
 
     def orientation(self, source: str, word: str) -> str | None:
         """One of `items.ORIENTATIONS` for a dataset's word, None for another word."""
-        return self._names_by_label("orientations.yaml", source).get(word)
+        return self._names.get(("orientations.yaml", source, word))
 
     def oriented_thing(self, source: str, label: str) -> str | None:
         """The name of a thing in the question: its label, for CURE-OR the name given to its number, or None."""
@@ -128,16 +122,11 @@ class Choices:
         """The group of a dataset, for iNaturalist-2021 that of a kingdom; None if there is none."""
         return self._groups.get((source, "")) or self._groups.get((source, kingdom))
 
-    def _names_by_label(self, name: str, source: str) -> Mapping[str, str]:
-        names = self._names.get((name, source))
-        if names is None:
-            rows = cast(ClassNames, self.files[name]).names
-            names = self._names[name, source] = {row.labels[0]: row.name for row in rows if row.source == source}
-        return names
-
     @cached_property
-    def _names(self) -> dict[tuple[str, str], Mapping[str, str]]:
-        return {}
+    def _names(self) -> Mapping[tuple[str, str, str], str]:
+        """Reviewed names by file, dataset and label."""
+        files = {name: choice_file for name, choice_file in self.files.items() if isinstance(choice_file, ClassNames)}
+        return {(name, row.source, row.labels[0]): row.name for name, rows in files.items() for row in rows.names}
 
     @cached_property
     def _plurals(self) -> dict[tuple[str, str], str]:
@@ -149,13 +138,6 @@ class Choices:
         for category in cast(Categories, self.files["things.yaml"]).categories:
             categories.setdefault(category.source, {})[category.label] = category
         return categories | {stand_in: categories.get(source, {}) for stand_in, source in STAND_INS.items()}
-
-    @cached_property
-    def _category_names(self) -> Mapping[str, Mapping[str, str]]:
-        return {
-            source: {label: category.name for label, category in categories.items()}
-            for source, categories in self._categories.items()
-        }
 
     @cached_property
     def _textures_left_out(self) -> frozenset[tuple[str, str]]:

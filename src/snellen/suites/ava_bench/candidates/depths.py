@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,10 +18,14 @@ from snellen.suites.ava_bench.items import ItemSource
 ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
 SOURCES = (ROOMS, ROADS)
 SceneType: TypeAlias = Literal["indoor", "outdoor", "own"]
-SCENE_TYPES: Mapping[str, SceneType] = MappingProxyType({ROOMS: "indoor", ROADS: "outdoor", OWN: "own"})
-ROAD_CLASSES: Mapping[str, str] = MappingProxyType(
-    {"Car": "Car", "Van": "Van", "Pedestrian": "Pedestrian", "Person_sitting": "Pedestrian", "Cyclist": "Cyclist"}
-)
+SCENE_TYPES: Mapping[str, SceneType] = {ROOMS: "indoor", ROADS: "outdoor", OWN: "own"}
+ROAD_CLASSES: Mapping[str, str] = {
+    "Car": "Car",
+    "Van": "Van",
+    "Pedestrian": "Pedestrian",
+    "Person_sitting": "Pedestrian",
+    "Cyclist": "Cyclist",
+}
 """Label of KITTI -> class, as appendix A.2 merges them for relative depth; absolute depth has the same ones."""
 FARTHEST_M = 10_000.0
 """Bins have names only up to this distance (`items.depth_bin`)."""

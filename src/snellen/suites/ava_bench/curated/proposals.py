@@ -105,10 +105,6 @@ def _read_merges(source: StepSource, result: StepResult) -> Rows:
     return merge_steps.proposed_merges(result, source.context.choices)
 
 
-def _read_discards(source: StepSource, result: StepResult) -> Rows:
-    return merge_steps.proposed_discards(result)
-
-
 def _proposal(
     step_name: str,
     merges_name: str,
@@ -144,7 +140,7 @@ PROPOSALS: tuple[Proposal, ...] = (
         "textures.yaml",
         "discarded",
         _clutter_items,
-        _read_discards,
+        lambda source, result: merge_steps.proposed_discards(result),
     ),
 )
 TASKS = tuple(name for proposal in PROPOSALS for name in (proposal.step.name, proposal.merges.name))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
@@ -24,20 +23,18 @@ from snellen.suites.ava_bench.curated.splits import CuratedGroup
 from snellen.suites.ava_bench.items import ORIENTATIONS
 
 DEPTH, ORIENTATION, TEXT = "nearest_m", "orientation", "text"
-NEEDS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "localization": ("", ""),
-        "object": ("", ""),
-        "counting": ("", ""),
-        "spatial": ("", ""),
-        "colour": ("", ""),
-        "absolute-depth": (DEPTH, "a column depth, metres to the closest point of the thing"),
-        "relative-depth": (DEPTH, "a column depth, metres to the closest point of the thing"),
-        "nearer-localization": (DEPTH, "a column depth, metres to the closest point of the thing"),
-        "orientation": (ORIENTATION, f"a column orientation: {', '.join(ORIENTATIONS)}"),
-        "ocr": (TEXT, "a column text, what is written in the box"),
-    }
-)
+NEEDS: Mapping[str, tuple[str, str]] = {
+    "localization": ("", ""),
+    "object": ("", ""),
+    "counting": ("", ""),
+    "spatial": ("", ""),
+    "colour": ("", ""),
+    "absolute-depth": (DEPTH, "a column depth, metres to the closest point of the thing"),
+    "relative-depth": (DEPTH, "a column depth, metres to the closest point of the thing"),
+    "nearer-localization": (DEPTH, "a column depth, metres to the closest point of the thing"),
+    "orientation": (ORIENTATION, f"a column orientation: {', '.join(ORIENTATIONS)}"),
+    "ocr": (TEXT, "a column text, what is written in the box"),
+}
 """By task: the fact about things that it needs besides class and box, and the column for it."""
 WHOLE_IMAGES = "images of one class each, not boxes: `snellen build vfm-bench --from own` asks about these"
 COMPOSED = "colours of things, which boxes do not have; generated sets have this task"

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 from sys import intern
-from types import MappingProxyType
 from typing import Any
 
 from snellen.core.errors import SnellenError
@@ -106,9 +105,12 @@ def _text(answer_text: str) -> str:
     return answer_text
 
 
-_READERS: Mapping[AnswerKind, Callable[[str], Any]] = MappingProxyType(
-    {"box": _unit_box, "integer": _count, "colour": _colour, "text": _text}
-)
+_READERS: Mapping[AnswerKind, Callable[[str], Any]] = {
+    "box": _unit_box,
+    "integer": _count,
+    "colour": _colour,
+    "text": _text,
+}
 
 
 def _choice(ability: Ability, question: str, answer_text: str) -> ReleasedQuestion:

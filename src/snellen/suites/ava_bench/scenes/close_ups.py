@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import NamedTuple
 
 from snellen.core.seeds import seed_of, stream
@@ -21,29 +20,29 @@ from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.ava_bench.items import DIFFICULTIES, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.scenes import lit
 
-TOWERS: Mapping[str, tuple[Shape, str]] = MappingProxyType(
-    {"cube tower": ("cube", "face"), "drum tower": ("cylinder", "base"), "lampshade tower": ("frustum", "small base")}
-)
+TOWERS: Mapping[str, tuple[Shape, str]] = {
+    "cube tower": ("cube", "face"),
+    "drum tower": ("cylinder", "base"),
+    "lampshade tower": ("frustum", "small base"),
+}
 """Groups of fine-grained classes: the solid below and the anchor of the upper one."""
-SPECIES: Mapping[str, tuple[Shape, str]] = MappingProxyType(
-    {
-        "cube on top": ("cube", "face"),
-        "ball on top": ("sphere", "surface"),
-        "drum on top": ("cylinder", "base"),
-        "cone on top, tip up": ("cone", "base"),
-        "cone on top, tip down": ("cone", "apex"),
-        "lampshade on top": ("frustum", "large base"),
-    }
-)
+SPECIES: Mapping[str, tuple[Shape, str]] = {
+    "cube on top": ("cube", "face"),
+    "ball on top": ("sphere", "surface"),
+    "drum on top": ("cylinder", "base"),
+    "cone on top, tip up": ("cone", "base"),
+    "cone on top, tip down": ("cone", "apex"),
+    "lampshade on top": ("frustum", "large base"),
+}
 """Classes of every group: they differ only in the upper solid."""
 TEXTURES = PATTERNS
 """Textures of the floor."""
-CONTRASTS: Mapping[str, float] = MappingProxyType(dict(zip(DIFFICULTIES, (0.6, 0.3, 0.12), strict=True)))
+CONTRASTS: Mapping[str, float] = dict(zip(DIFFICULTIES, (0.6, 0.3, 0.12), strict=True))
 """Contrasts of textures by difficulty: the share of the floor's colour by which they are lighter and darker."""
 STRIPE_PX = (6.0, 11.0)
 """Width of the stripes of a texture in the middle of an image 320 pixels wide; others have as much edge."""
-FILLS: Mapping[str, tuple[float, float]] = MappingProxyType(
-    dict(zip(DIFFICULTIES, ((0.78, 0.92), (0.38, 0.46), (0.19, 0.23)), strict=True))
+FILLS: Mapping[str, tuple[float, float]] = dict(
+    zip(DIFFICULTIES, ((0.78, 0.92), (0.38, 0.46), (0.19, 0.23)), strict=True)
 )
 """Shares of the image's side that the ball around a tower spans, by difficulty of its species."""
 SIDE_SHARE = 2 / 3

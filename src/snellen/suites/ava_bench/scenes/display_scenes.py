@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import MappingProxyType
 
 import numpy as np
 
@@ -51,7 +50,7 @@ TOP = ORIENTATIONS[-1]
 """The direction of a toy whose upper side faces the viewer. The eight others are headings, in steps of 45 degrees."""
 SWAY_DEG = 9.0
 """The maximum deviation of a toy from the middle of its direction, which spans 22.5 to either side."""
-LETTERS_M: Mapping[str, float] = MappingProxyType(dict(zip(DIFFICULTIES, (0.45, 0.13, 0.065), strict=True)))
+LETTERS_M: Mapping[str, float] = dict(zip(DIFFICULTIES, (0.45, 0.13, 0.065), strict=True))
 """Heights of letters by difficulty, at most; those that are easy to see fill the plate."""
 INKS: tuple[tuple[Colour, Colour], ...] = (
     ("yellow", "blue"),
@@ -329,6 +328,6 @@ def _rocket(body: Colour, tip: Colour) -> list[Solid]:
     ]
 
 
-_TOY_BUILDERS: Mapping[str, Callable[[Colour, Colour], list[Solid]]] = MappingProxyType(
-    dict(zip(TOYS, (_train, _bird, _rocket), strict=True))
+_TOY_BUILDERS: Mapping[str, Callable[[Colour, Colour], list[Solid]]] = dict(
+    zip(TOYS, (_train, _bird, _rocket), strict=True)
 )

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-FACES: Mapping[str, str] = MappingProxyType(
-    {"sans": "DejaVuSans-Bold.ttf", "serif": "DejaVuSerif-Bold.ttf", "mono": "DejaVuSansMono-Bold.ttf"}
-)
+FACES: Mapping[str, str] = {
+    "sans": "DejaVuSans-Bold.ttf",
+    "serif": "DejaVuSerif-Bold.ttf",
+    "mono": "DejaVuSansMono-Bold.ttf",
+}
 """Typefaces and their files; bold ones, since thin strokes would vanish at the size of an image."""
 ROWS = 14
 """Rows of bars in a capital, about as many as its height in pixels in an image."""

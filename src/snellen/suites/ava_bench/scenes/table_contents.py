@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 
@@ -15,27 +14,23 @@ from snellen.stimuli.scenes.model import Shape, Vec3
 from snellen.suites.ava_bench.items import DIFFICULTIES, HARD, MIDDLE, SUITE
 from snellen.suites.ava_bench.scenes.scenes import Tally, dealt, evenly
 
-KINDS: Mapping[str, tuple[Shape, Vec3]] = MappingProxyType(
-    {
-        "cube": ("cube", (1.0, 1.0, 1.0)),
-        "ball": ("sphere", (1.0, 1.0, 1.0)),
-        "drum": ("cylinder", (1.0, 1.0, 1.0)),
-        "cone": ("cone", (1.0, 1.0, 1.0)),
-        "lampshade": ("frustum", (1.0, 1.0, 1.0)),
-        "brick": ("cube", (1.7, 0.7, 0.6)),
-        "tile": ("cube", (1.3, 1.3, 0.22)),
-        "disk": ("cylinder", (1.3, 1.3, 0.22)),
-        "egg": ("sphere", (0.85, 0.85, 1.2)),
-    }
-)
+KINDS: Mapping[str, tuple[Shape, Vec3]] = {
+    "cube": ("cube", (1.0, 1.0, 1.0)),
+    "ball": ("sphere", (1.0, 1.0, 1.0)),
+    "drum": ("cylinder", (1.0, 1.0, 1.0)),
+    "cone": ("cone", (1.0, 1.0, 1.0)),
+    "lampshade": ("frustum", (1.0, 1.0, 1.0)),
+    "brick": ("cube", (1.7, 0.7, 0.6)),
+    "tile": ("cube", (1.3, 1.3, 0.22)),
+    "disk": ("cylinder", (1.3, 1.3, 0.22)),
+    "egg": ("sphere", (0.85, 0.85, 1.2)),
+}
 """Nine kinds of things: a primitive and factors along its axes.
 
 The everyday names exclude each other: a disk is not a drum, though both are cylinders. All kinds occur in all sizes, so
 that size reveals nothing about the kind.
 """
-COUNTS: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
-)
+COUNTS: Mapping[str, tuple[int, int]] = {"1-5": (1, 5), "6-10": (6, 10), "11-20": (11, 20), "21-40": (21, 40)}
 """The four ranges of counting."""
 SINGLES, COUNTED, MAX_SOLIDS = 5, 3, 60
 """Kinds with one thing each (the last two are spare ones), kinds that are counted, and the maximum of things in
@@ -48,12 +43,9 @@ _BOUNDS = (
     (0.0131, 0.0203, 0.0203, 0.0314, 0.0314, 0.0487, 0.0487, 0.0755),
     (0.0023, 0.0036, 0.0036, 0.0055, 0.0055, 0.0085, 0.0085, 0.0131),
 )
-AREAS: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType(
-    {
-        name: tuple(zip(bounds[::2], bounds[1::2], strict=True))
-        for name, bounds in zip(DIFFICULTIES, _BOUNDS, strict=True)
-    }
-)
+AREAS: Mapping[str, tuple[tuple[float, float], ...]] = {
+    name: tuple(zip(bounds[::2], bounds[1::2], strict=True)) for name, bounds in zip(DIFFICULTIES, _BOUNDS, strict=True)
+}
 """Bounds of the areas of single things' boxes, as shares of the image, by difficulty, each equally frequent.
 
 They are spread evenly on a logarithmic scale between the paper's bounds (0.002 to 0.5); large ones match the ranges of

@@ -96,13 +96,14 @@ def max_images(n: int) -> int:
 
 def design(options: BuildOptions) -> Design:
     """Choose all images, from the seed alone."""
-    counts, n = _counts(options), _n(options)
+    counts, n = _counts(options), options.test_items(SUITE, CHECKUP_N, QUICK_N)
     limit = len(all_composites()) * VIEWS if options.full else max_images(n)
     natural = _natural(counts, options.seed)
     test = _test_objects(counts[perception.TASK], options)
     tested = {index for index, _ in test}
     # Test images are taken from the budget first; training gets the rest, so it never costs an item.
-    pairs = choose_pairs(counts[categories.TASK], options.seed, features_of(options))
+    pair_count = -(-counts[categories.TASK] // categories.QUERIES_A_PAIR)
+    pairs = categories.choose_pairs(pair_count, options.seed, features_of(options))
     rules = _objects_by_rule(pairs, options.seed, tested)
     used = len(natural) + len(test) + len({view for views in rules.values() for view in views})
     has_training = counts[perception.TASK] and not options.test_only
@@ -112,13 +113,9 @@ def design(options: BuildOptions) -> Design:
     return Design(counts, test, train, natural, rules, tuple(pairs), distractors)
 
 
-def _n(options: BuildOptions) -> int:
-    return options.test_items(SUITE, CHECKUP_N, QUICK_N)
-
-
 def _counts(options: BuildOptions) -> dict[str, int]:
     """Test items per task (objects for Pattern Perception)."""
-    tasks, n = options.tasks or TASKS, _n(options)
+    tasks, n = options.tasks or TASKS, options.test_items(SUITE, CHECKUP_N, QUICK_N)
     if unknown := [task for task in tasks if task not in TASKS]:
         raise SnellenError(f"combo has no task {unknown[0]!r}; available: {', '.join(TASKS)}")
     return {task: (PAPER_COUNTS[task] if options.full else n) if task in tasks else 0 for task in TASKS}
@@ -158,11 +155,6 @@ def _level_objects(order: Sequence[int], count: int) -> list[int]:
         tally[np.arange(rows.shape[1]), numbers[index]] += 1
         chosen.append(index)
     return chosen
-
-
-def choose_pairs(count: int, seed: int, features: Features) -> list[Pair]:
-    """The pairs for `count` questions of Category Building."""
-    return categories.choose_pairs(-(-count // categories.QUERIES_A_PAIR), seed, features)
 
 
 def features_of(options: BuildOptions) -> Features:

@@ -6,6 +6,8 @@ are elsewhere, at a distance of one gap.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from snellen.suites.thresholds.drawing import canvas, coverage, image_of, landolt, paint, window
@@ -25,7 +27,8 @@ SPACING = 6.0
 """Distance of the flanking rings' centres, in gaps."""
 
 
-def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> StimulusImage:
+def draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> StimulusImage:
+    """A ring near the middle, alone or between four others."""
     ground, ink, polarity = contrasting(rng)
     plane, gap = canvas(stimulus.side, ground), stimulus.level
     dx, dy = random_shift(rng)
@@ -42,16 +45,6 @@ def _draw(stimulus: Stimulus, rng: np.random.Generator, flankers: bool) -> Stimu
     return StimulusImage(image_of(plane), {"polarity": polarity}, shift)
 
 
-def draw_alone(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
-    """One ring near the middle."""
-    return _draw(stimulus, rng, flankers=False)
-
-
-def draw_crowded(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
-    """A ring near the middle between four others."""
-    return _draw(stimulus, rng, flankers=True)
-
-
 ACUITY = Measure(
     task="acuity",
     quantity="gap_px",
@@ -64,7 +57,7 @@ ACUITY = Measure(
     answers=DIRECTIONS,
     levels=geometric(0.5, 32.0),
     control=56.0,
-    draw=draw_alone,
+    draw=partial(draw, flankers=False),
     sentence="needs a gap of {value}",
     canvases=(SIDE, 1024, 2048),
 )
@@ -80,6 +73,6 @@ CROWDED = Measure(
     answers=DIRECTIONS,
     levels=geometric(0.5, 20.0),
     control=22.0,
-    draw=draw_crowded,
+    draw=partial(draw, flankers=True),
     sentence="needs a gap of {value} between four other rings",
 )

@@ -80,7 +80,6 @@ class Measure:
     sentence: str
     variants: tuple[str, ...] = ("",)
     canvases: tuple[int, ...] = (SIDE,)
-    decimals: int = 2
     most_yes: float = math.nan
     control_yes: float = math.nan
     negative_sentence: str = ""

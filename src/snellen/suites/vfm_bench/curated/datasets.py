@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Literal, TypeAlias
+
+from snellen.suites.vfm_bench.items import Level
 
 Industry: TypeAlias = Literal["Manufacture", "E-commerce", "Agriculture", "Medical", "Own"]
 """Spelled as in the release of VFM Bench; `Own` stands for the user's images."""
-Level: TypeAlias = Literal["object", "detail", "pattern", "style"]
-"""Level of the visual concept that distinguishes the classes (Table 6)."""
 
 IN_BOTH = "Table 7 also counts some of its objects as E-commerce, without naming them; here all are Manufacture."
 NOT_IN_TABLE_7 = "In Table 5 but not in Table 7: the level is that of the datasets with the same layout."
@@ -28,49 +27,47 @@ class DatasetRow:
     notes: str = ""
 
 
-ROW_OF_DATASET: Mapping[str, DatasetRow] = MappingProxyType(
-    {
-        "MVTec-AD": DatasetRow("Manufacture", "detail", 5354, IN_BOTH),
-        "MVTec-AD-2": DatasetRow("Manufacture", "detail", 5174, IN_BOTH),
-        "MVTec-LOCO": DatasetRow("Manufacture", "detail", 3644),
-        "MVTec-3D": DatasetRow("Manufacture", "detail", 4147, NOT_IN_TABLE_7),
-        "VisA": DatasetRow("Manufacture", "object", 10821),
-        "BTAD": DatasetRow("Manufacture", "pattern", 2830),
-        "GoodsAD": DatasetRow("Manufacture", "detail", 6124, NOT_IN_TABLE_7),
-        "ISP-AD": DatasetRow(
-            "Manufacture", "detail", 559049, "Table 5 has 3 objects (the modalities LSM-1, LSM-2, ASM) of 3 classes."
-        ),
-        "ITD": DatasetRow("Manufacture", "detail", 5868),
-        "NEU-DET": DatasetRow("Manufacture", "pattern", 1800),
-        "WFDD": DatasetRow("E-commerce", "detail", 444, INDUSTRY_OPEN),
-        "AITEX": DatasetRow("E-commerce", "detail", 247, INDUSTRY_OPEN),
-        "Product1M": DatasetRow("E-commerce", "pattern", 1182083),
-        "Products-10K": DatasetRow("E-commerce", "pattern", 150000),
-        "SceneryWatermark": DatasetRow("E-commerce", "pattern", 22783),
-        "RiceImage": DatasetRow("E-commerce", "pattern", 75000),
-        "Fabrics": DatasetRow("E-commerce", "pattern", 7885),
-        "ImageExposures": DatasetRow("E-commerce", "style", 1000),
-        "ClothingAttributesDataset": DatasetRow("E-commerce", "style", 1856),
-        "Rice-Leaf-Disease": DatasetRow("Agriculture", "detail", 120),
-        "TomatoLeaf": DatasetRow("Agriculture", "detail", 11000),
-        "COD10K": DatasetRow("Agriculture", "pattern", 10000),
-        "CAMO": DatasetRow("Agriculture", "pattern", 1250, ONE_CLASS),
-        "NC4K": DatasetRow("Agriculture", "pattern", 4121, ONE_CLASS),
-        "25-Indian-Bird": DatasetRow(
-            "Agriculture", "pattern", 22620, "Table 7 has three groups of its species, without naming them."
-        ),
-        "EPLID": DatasetRow("Agriculture", "pattern", 3588),
-        "V2-Plant-Seedlings": DatasetRow("Agriculture", "pattern", 5539),
-        "MeatDataset": DatasetRow("Agriculture", "pattern", 365),
-        "GMAI-MMBench": DatasetRow(
-            "Medical",
-            "pattern",
-            26000,
-            "Table 7 has 100 objects on three levels, without a rule that distinguishes them; here all records have "
-            "the level with the most queries.",
-        ),
-        "MSD-Brain": DatasetRow("Medical", "detail", 750),
-        "MSD-Spleen": DatasetRow("Medical", "detail", 61, "Table 7 has three classes that no page describes."),
-    }
-)
+ROW_OF_DATASET: Mapping[str, DatasetRow] = {
+    "MVTec-AD": DatasetRow("Manufacture", "detail", 5354, IN_BOTH),
+    "MVTec-AD-2": DatasetRow("Manufacture", "detail", 5174, IN_BOTH),
+    "MVTec-LOCO": DatasetRow("Manufacture", "detail", 3644),
+    "MVTec-3D": DatasetRow("Manufacture", "detail", 4147, NOT_IN_TABLE_7),
+    "VisA": DatasetRow("Manufacture", "object", 10821),
+    "BTAD": DatasetRow("Manufacture", "pattern", 2830),
+    "GoodsAD": DatasetRow("Manufacture", "detail", 6124, NOT_IN_TABLE_7),
+    "ISP-AD": DatasetRow(
+        "Manufacture", "detail", 559049, "Table 5 has 3 objects (the modalities LSM-1, LSM-2, ASM) of 3 classes."
+    ),
+    "ITD": DatasetRow("Manufacture", "detail", 5868),
+    "NEU-DET": DatasetRow("Manufacture", "pattern", 1800),
+    "WFDD": DatasetRow("E-commerce", "detail", 444, INDUSTRY_OPEN),
+    "AITEX": DatasetRow("E-commerce", "detail", 247, INDUSTRY_OPEN),
+    "Product1M": DatasetRow("E-commerce", "pattern", 1182083),
+    "Products-10K": DatasetRow("E-commerce", "pattern", 150000),
+    "SceneryWatermark": DatasetRow("E-commerce", "pattern", 22783),
+    "RiceImage": DatasetRow("E-commerce", "pattern", 75000),
+    "Fabrics": DatasetRow("E-commerce", "pattern", 7885),
+    "ImageExposures": DatasetRow("E-commerce", "style", 1000),
+    "ClothingAttributesDataset": DatasetRow("E-commerce", "style", 1856),
+    "Rice-Leaf-Disease": DatasetRow("Agriculture", "detail", 120),
+    "TomatoLeaf": DatasetRow("Agriculture", "detail", 11000),
+    "COD10K": DatasetRow("Agriculture", "pattern", 10000),
+    "CAMO": DatasetRow("Agriculture", "pattern", 1250, ONE_CLASS),
+    "NC4K": DatasetRow("Agriculture", "pattern", 4121, ONE_CLASS),
+    "25-Indian-Bird": DatasetRow(
+        "Agriculture", "pattern", 22620, "Table 7 has three groups of its species, without naming them."
+    ),
+    "EPLID": DatasetRow("Agriculture", "pattern", 3588),
+    "V2-Plant-Seedlings": DatasetRow("Agriculture", "pattern", 5539),
+    "MeatDataset": DatasetRow("Agriculture", "pattern", 365),
+    "GMAI-MMBench": DatasetRow(
+        "Medical",
+        "pattern",
+        26000,
+        "Table 7 has 100 objects on three levels, without a rule that distinguishes them; here all records have "
+        "the level with the most queries.",
+    ),
+    "MSD-Brain": DatasetRow("Medical", "detail", 750),
+    "MSD-Spleen": DatasetRow("Medical", "detail", 61, "Table 7 has three classes that no page describes."),
+}
 """Rows by name of `snellen.datasets.DATASETS`: 33 rows of Table 5, 31 distinct datasets."""

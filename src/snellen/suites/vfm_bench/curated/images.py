@@ -22,8 +22,8 @@ from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, DatasetRow, Industry, Level
-from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE
+from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, DatasetRow, Industry
+from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, Level
 
 MIN_IMAGES, MIN_CLASSES = SHOTS + 1, 2
 """Minimum images per class (five demos and the query), and minimum classes per task."""

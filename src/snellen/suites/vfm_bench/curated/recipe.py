@@ -15,9 +15,9 @@ as `--input captions=RUN` and `--input instructions=RUN`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from snellen.compute import Progress
 from snellen.core.build_options import BuildOptions
@@ -30,8 +30,8 @@ from snellen.curation.ledger import Ledger
 from snellen.curation.rules import read_rules
 from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_about, write_step
 from snellen.datasets.folders import recipe_folders
+from snellen.datasets.layout_notes import layout_notes
 from snellen.suites.vfm_bench.curated import difficulty, diversity, images
-from snellen.suites.vfm_bench.curated.counts import count_lines
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 from snellen.suites.vfm_bench.curated.episodes import episode_items
 from snellen.suites.vfm_bench.curated.steps import (
@@ -43,7 +43,8 @@ from snellen.suites.vfm_bench.curated.steps import (
     SET_STEPS,
     read_reviewed,
 )
-from snellen.suites.vfm_bench.items import SUITE, TASK
+from snellen.suites.vfm_bench.items import LEVELS, SUITE, TASK
+from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
 MAX_IMAGES, MAX_CLASSES = 60, 20
@@ -54,31 +55,8 @@ STEPS = (CANDIDATES.name, SELECT.name, *SET_STEPS, TASK)
 
 
 @dataclass(frozen=True)
-class CuratedRecipe:
-    """The recipe `curated`: `rules`, overridden by `--rules FILE` and `--encoder NAME`."""
-
-    rules: Curated
-
-    def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
-        """See `Curated`."""
-        return self._changed(options).parameters(options)
-
-    def plan(self, options: BuildOptions) -> Mapping[str, Any]:
-        """See `Curated`."""
-        return self._changed(options).plan(options)
-
-    def build(self, options: BuildOptions) -> ItemSet:
-        """See `Curated`."""
-        return self._changed(options).build(options)
-
-    def _changed(self, options: BuildOptions) -> Curated:
-        rules = read_rules(options.rules, self.rules)
-        return replace(rules, encoder=options.encoder) if options.encoder else rules
-
-
-@dataclass(frozen=True)
 class Curated:
-    """A curation by these numbers: the paper's, or ours if it has none.
+    """A curation by these numbers: the paper's, or ours if it has none. `--rules` and `--encoder` may change them.
 
     `images_a_class`, `classes_a_task`: see `MAX_IMAGES`. A candidate is difficult if fewer than the share
     `difficulty_below` of judges was right and at least `min_judges` answered. `encoder` (a name after `encoder:`)
@@ -96,7 +74,7 @@ class Curated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """The step, seed and count, and the numbers above. The card also names the sources."""
-        return {"step": step_of(options), "seed": options.seed, "n": options.n, **asdict(self)}
+        return {"step": step_of(options), "seed": options.seed, "n": options.n, **asdict(self._changed(options))}
 
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """The number of items, an upper limit if images, answers or decisions may drop some, and the steps."""
@@ -104,7 +82,11 @@ class Curated:
         chain: tuple[Stage, ...] = CHAIN
         if step in SET_STEPS and step != REVIEW.name:
             chain = (SET_STEPS[step],)
-        return {"suite": SUITE, **self._counts(options, step), "steps": plan_chain(chain, options)}
+        return {"suite": SUITE, **self._changed(options)._counts(options, step), "steps": plan_chain(chain, options)}
+
+    def _changed(self, options: BuildOptions) -> Curated:
+        rules = read_rules(options.rules, self)
+        return replace(rules, encoder=options.encoder) if options.encoder else rules
 
     def _counts(self, options: BuildOptions, step: str) -> Mapping[str, Any]:
         if step == CANDIDATES.name:
@@ -132,13 +114,14 @@ class Curated:
         """Write one step or the final items. Raises SnellenError for missing or unsuitable inputs."""
         step = step_of(options)
         refuse_existing(options.out)
+        rules = self._changed(options)
         if step == CANDIDATES.name:
-            return self._build_candidates(options)
+            return rules._build_candidates(options)
         if step in SET_STEPS:
             note = "the released captions cover the demos of the first two shots; here all demos are captioned"
             notes = [note] if step == "captions" else []
             return write_step(SET_STEPS[step], _items(options, step), options.out, notes)
-        return self._build_reviewed(options) if ITEMS in options.sources else self._build_chosen(options)
+        return rules._build_reviewed(options) if ITEMS in options.sources else rules._build_chosen(options)
 
     def _draw(self, options: BuildOptions, ledger: Ledger) -> images.Draws:
         folders = recipe_folders(options.sources, ROW_OF_DATASET, SUITE)
@@ -278,3 +261,55 @@ def history(items: ItemSet) -> list[str]:
     return [
         note for note in items.card.notes if " left out, " in note or note.startswith(("difficulty:", "diversity:"))
     ]
+
+
+class EpisodeCounts(NamedTuple):
+    """Queries, tasks, classes over all tasks, and the mean number of classes per query."""
+
+    queries: int
+    tasks: int
+    classes: int
+    mean_classes: float
+
+    def __str__(self) -> str:
+        total = f"{self.queries} queries, {self.tasks} tasks, {self.classes} concepts"
+        return f"{total}, {self.mean_classes:.2f} classes per query"
+
+
+def count(items: Sequence[Item]) -> EpisodeCounts:
+    """The counts of one or more items."""
+    classes = {(item.factors["concept_task"], option.text) for item in items for option in item.options}
+    mean_classes = sum(len(item.options) for item in items) / len(items)
+    return EpisodeCounts(len(items), len({item.factors["concept_task"] for item in items}), len(classes), mean_classes)
+
+
+def count_lines(items: Sequence[Item]) -> list[str]:
+    """Lines for the card: by industry (Table 8), by concept level, notes on layouts, by source (Table 7)."""
+    notes = []
+    for name, row in TABLE_8.items():
+        of_industry = [item for item in items if item.factors["industry"] == name]
+        paper = EpisodeCounts(row.samples, row.tasks, row.concepts, row.average)
+        notes.append(f"{name}: {count(of_industry) if of_industry else 'none'} (Table 8: {paper})")
+    for level in LEVELS:
+        of_level = [item for item in items if item.factors["concept_level"] == level]
+        printed = sum(row.samples for row in TABLE_7 if row.level == level)
+        notes.append(f"level {level}: {len(of_level)} queries (Table 7: {printed})")
+    sources = sorted({item.factors["source"] for item in items})
+    notes.extend(layout_notes(sources))
+    for source in sources:
+        of_source = [item for item in items if item.factors["source"] == source]
+        rows = [row for row in TABLE_7 if _letters(row.name) == _letters(source)]
+        paper_rows = "; ".join(
+            f"{row.industry}, {row.level}: {EpisodeCounts(row.samples, row.objects, row.classes, row.average)}"
+            for row in rows
+        )
+        first = of_source[0].factors
+        notes.append(
+            f"{source}, {first['industry']}, {first['concept_level']}: {count(of_source)} "
+            f"(Table 7: {paper_rows or 'absent'})"
+        )
+    return notes
+
+
+def _letters(name: str) -> str:
+    return "".join(sign for sign in name.casefold() if sign.isalnum())

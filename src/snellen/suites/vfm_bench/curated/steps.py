@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
-from snellen.curation.results import StepResult, check_about, make_table, read_step_result
+from snellen.curation.results import check_about, read_step_result
 from snellen.curation.review import Verdicts, read_review, verdicts_of
-from snellen.curation.steps import ITEMS, Argument, Stage, Step, step_item, table_provenance
+from snellen.curation.steps import ITEMS, Argument, ItemStep, Stage, step_item, table_provenance
 from snellen.scoring.answers import read_json_objects
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import SUITE
@@ -110,15 +108,6 @@ def read_verdict(text: str) -> str:
     return "not clear" if not verdict.clear else "" if verdict.answerable else "not answerable"
 
 
-def _read_verdicts(items: ItemSet, result: StepResult) -> Verdicts:
-    reasons = {
-        item.provenance["items"][0]: read_verdict(result.answer(item) or "")
-        for item in result.items.items
-        if result.text(item) is not None
-    }
-    return Verdicts(result.author, reasons)
-
-
 def read_reviewed(path: Path, items: ItemSet) -> Verdicts:
     """The verdicts of a CSV (item_id, decision, author, reason), or of the run of one subject or of people who agree.
 
@@ -128,15 +117,12 @@ def read_reviewed(path: Path, items: ItemSet) -> Verdicts:
         return verdicts_of(read_review(path, items))
     result = read_step_result(path)
     check_about(path, result, items, REVIEW.name, REVIEW.how_to, "screening")
-    return REVIEW.read(items, result)
-
-
-def _read_captions(items: ItemSet, result: StepResult) -> Annotations:
-    return make_table("captions", result.items.root, result, items)
-
-
-def _read_instructions(items: ItemSet, result: StepResult) -> Annotations:
-    return make_table("instructions", result.items.root, result, items)
+    reasons = {
+        item.provenance["items"][0]: read_verdict(result.answer(item) or "")
+        for item in result.items.items
+        if result.text(item) is not None
+    }
+    return Verdicts(result.author, reasons)
 
 
 # The chain
@@ -164,7 +150,7 @@ SELECT = Stage(
     folder="CHOSEN",
     bounded=True,
 )
-REVIEW: Step[ItemSet, Verdicts] = Step(
+REVIEW = ItemStep(
     suite=SUITE,
     name="review",
     needs=(CHOSEN,),
@@ -174,12 +160,11 @@ REVIEW: Step[ItemSet, Verdicts] = Step(
     lead="build the requests",
     note="or people decide keep or drop for every item, and you give --input review=CSV",
     make_items=review_items,
-    read=_read_verdicts,
 )
 FINAL = Stage(suite=SUITE, name="", needs=(CHOSEN, Argument("input", "review", "RUN")))
 CHAIN: tuple[Stage, ...] = (CANDIDATES, SELECT, REVIEW, FINAL)
 
-CAPTIONS: Step[ItemSet, Annotations] = Step(
+CAPTIONS = ItemStep(
     suite=SUITE,
     name="captions",
     needs=(ABOUT,),
@@ -187,9 +172,8 @@ CAPTIONS: Step[ItemSet, Annotations] = Step(
     subjects=("chat:openai/gpt-4o",),
     note="then `snellen run ITEMSET --condition demos=caption --input captions=RUN`",
     make_items=caption_items,
-    read=_read_captions,
 )
-INSTRUCTIONS: Step[ItemSet, Annotations] = Step(
+INSTRUCTIONS = ItemStep(
     suite=SUITE,
     name="instructions",
     needs=(ABOUT,),
@@ -197,7 +181,6 @@ INSTRUCTIONS: Step[ItemSet, Annotations] = Step(
     subjects=("chat:openai/gpt-4o",),
     note="then `snellen run ITEMSET --condition instruction=detailed --input instructions=RUN`",
     make_items=instruction_items,
-    read=_read_instructions,
 )
-SET_STEPS: Mapping[str, Step[ItemSet, Any]] = {step.name: step for step in (REVIEW, CAPTIONS, INSTRUCTIONS)}
+SET_STEPS: Mapping[str, ItemStep[ItemSet]] = {step.name: step for step in (REVIEW, CAPTIONS, INSTRUCTIONS)}
 """Steps about the items of a set."""

@@ -65,10 +65,6 @@ def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
     return {TASK: QUERIES if options.n is None else min(QUERIES, options.n)}
 
 
-def _extra_parameters(options: BuildOptions) -> dict[str, int]:
-    return {"seed": options.seed}
-
-
 def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
     return {FILE: sha256((root / FILE).read_bytes())}
 
@@ -109,7 +105,6 @@ RELEASED = ReleasedRecipe(
     find_root=_find_root,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    extra_parameters=_extra_parameters,
     digest=_digest,
     read=_read,
 )

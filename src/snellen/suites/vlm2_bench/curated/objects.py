@@ -12,21 +12,13 @@ from pydantic import TypeAdapter, ValidationError
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import Item, Media
+from snellen.core.item import Media
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.curation.draws import shuffled
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, add_distinct, folders_in, images_in, source_folder
-from snellen.suites.vlm2_bench.items import (
-    STREAMS,
-    SUITE,
-    Family,
-    ImageSequence,
-    compare_items,
-    count_item,
-    group_item,
-)
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, draw
 
 TASKS = ("oc-cpr", "oc-cnt", "oc-grp")
@@ -35,16 +27,6 @@ MIN_MAIN, MIN_DISTRACTORS = 4, 3
 LAYOUT = "give a folder TYPE/OBJECT/main/*.jpg (four images) and TYPE/OBJECT/distractors/OTHER/IMAGE.jpg"
 IDENTITY: Mapping[str, tuple[str, ...]] = {"same": ("identity",), "which": ("identity",)}
 """The factor that ideal observers must see: of such images only the identity is known."""
-
-
-def sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
-    """The items of a task about a sequence."""
-    family: Family = "oc" if task.startswith("oc") else "pc"
-    if task.endswith("-cpr"):
-        return compare_items(sequence, family)
-    if task.endswith("-cnt"):
-        return (count_item(sequence, family),)
-    return (group_item(sequence, family, stream(SUITE, STREAMS, seed, "options", sequence.handle)),)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from snellen.suites.vlm2_bench.curated.folders import (
     images_in,
     source_folder,
 )
-from snellen.suites.vlm2_bench.curated.objects import IDENTITY, MIN_DISTRACTORS, MIN_MAIN, sequence_items
-from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence
+from snellen.suites.vlm2_bench.curated.objects import IDENTITY, MIN_DISTRACTORS, MIN_MAIN
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, needed
 
 TASKS = ("pc-cpr", "pc-cnt", "pc-grp")

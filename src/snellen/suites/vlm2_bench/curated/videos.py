@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, TypeAlias
 
 from snellen.compute import Progress
 from snellen.core.build_options import BuildOptions
@@ -16,15 +15,13 @@ from snellen.core.item import Item, Media
 from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, folders_in, source_folder
-from snellen.suites.vlm2_bench.items import video_item
+from snellen.suites.vlm2_bench.items import Pattern, video_item
 
 TASKS = ("pc-vid",)
 LAYOUT = "give a folder ACTIVITY/PAIR/ with the videos p.mp4 and q.mp4 of two different people"
 FORMATS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
 FRAMES_PER_SECOND = 24
 """Frame rate of all videos made, since clips may have different rates, and rates like 23.976 are not whole numbers."""
-Pattern: TypeAlias = Literal["PQ", "PQP"]
-PATTERNS: tuple[Pattern, ...] = ("PQ", "PQP")
 DESCRIPTIONS: dict[Pattern, str] = {
     "PQ": "Two different individuals appear: the first person, and then another person.",
     "PQP": (
@@ -73,10 +70,10 @@ def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
     changed: list[str] = []
     items: list[Item] = []
     with Progress("joining", unit="videos", visible=options.show_progress) as progress:
-        progress.expect(len(PATTERNS) * len(pairs))
+        progress.expect(len(DESCRIPTIONS) * len(pairs))
         for pair in pairs:
             items += _items(pair, options.seed, media, changed)
-            progress.advance(len(PATTERNS))
+            progress.advance(len(DESCRIPTIONS))
     activities = len({pair.activity for pair in pairs})
     notes = [f"pc-vid: {len(items)} videos of {len(pairs)} pairs of clips in {activities} activities (the paper: 200)"]
     if changed:
@@ -87,7 +84,7 @@ def curate_videos(tasks: Sequence[str], options: BuildOptions, media: MediaFolde
 def _items(clips: Clips, seed: int, media: MediaFolder, changes: list[str]) -> Iterator[Item]:
     if sha256(clips.p.read_bytes()) == sha256(clips.q.read_bytes()):
         raise SnellenError(f"{clips.folder}: {clips.p.name} and {clips.q.name} are the same video; {LAYOUT}")
-    for pattern in PATTERNS:
+    for pattern, answer in DESCRIPTIONS.items():
         handle = digest(["pc-vid", clips.activity, clips.folder.name, pattern], 10)
         video, joining = _join([clips.p, clips.q, clips.p][: len(pattern)], media)
         changes += [handle] if joining.changed else []
@@ -96,7 +93,7 @@ def _items(clips: Clips, seed: int, media: MediaFolder, changes: list[str]) -> I
             handle,
             video,
             pattern,
-            answer=DESCRIPTIONS[pattern],
+            answer=answer,
             cluster=f"clips-{clips.number:03d}",
             factors={"activity": clips.activity},
             provenance={"seed": seed, "part_seconds": joining.part_seconds, "changed": list(joining.changed)},

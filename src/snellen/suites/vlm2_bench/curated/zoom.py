@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
-from snellen.curation.results import StepResult, make_table
-from snellen.curation.steps import ITEMS, Argument, Step, step_item, table_provenance
+from snellen.curation.steps import ITEMS, Argument, ItemStep, step_item, table_provenance
 from snellen.suites.vlm2_bench.items import SUITE
 
 PHRASES = {"oc": "", "pc": "face"}
@@ -49,11 +45,7 @@ def _detection_item(n: int, phrase: str, image: Media, about: list[Item], items:
     )
 
 
-def _read_boxes(items: ItemSet, result: StepResult) -> Annotations:
-    return make_table("boxes", Path(result.items.root), result, items)
-
-
-ZOOM: Step[ItemSet, Annotations] = Step(
+ZOOM: ItemStep[ItemSet] = ItemStep(
     suite=SUITE,
     name="zoom",
     needs=(Argument("source", ITEMS, "ITEMSET"),),
@@ -61,5 +53,4 @@ ZOOM: Step[ItemSet, Annotations] = Step(
     subjects=("detector:hf/PATH_OR_ID",),
     note="then `snellen run ITEMSET --condition visual_prompt=vp-zoom-o --input boxes=RUN`",
     make_items=detection_items,
-    read=_read_boxes,
 )

@@ -25,15 +25,7 @@ from snellen.stimuli.scenes.truth import least_extent_px
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
 from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
-from snellen.suites.vlm2_bench.items import (
-    STREAMS,
-    SUITE,
-    ImageSequence,
-    compare_items,
-    count_item,
-    group_item,
-    sorted_pattern,
-)
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items, sorted_pattern
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
 """Pairs or questions in the paper; `oc-vid` has as many as `pc-vid`."""
@@ -285,15 +277,7 @@ def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], m
     extents = {sha256: extent for family in stored for sha256, extent in family.extents.items()}
     for sequence in plan.sequences:
         images = stored[sequence.family].sequence(sequence, options.seed)
-        yield from with_least_px(_sequence_items(sequence.task, images, options.seed), extents)
-
-
-def _sequence_items(task: str, sequence: ImageSequence, seed: int) -> tuple[Item, ...]:
-    if task == "oc-cpr":
-        return compare_items(sequence, "oc")
-    if task == "oc-cnt":
-        return (count_item(sequence, "oc"),)
-    return (group_item(sequence, "oc", stream(SUITE, STREAMS, seed, "options", sequence.handle)),)
+        yield from with_least_px(sequence_items(sequence.task, images, options.seed), extents)
 
 
 class _Family:
