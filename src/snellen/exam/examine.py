@@ -119,11 +119,14 @@ def _examine(
     given: Sequence[Any], itemset: str | Path | ItemSet, out: str | Path | None, options: AskingOptions
 ) -> tuple[Examination, bool]:
     """The examination, and whether some subject is code, which may have changed since an earlier one."""
-    from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
     from snellen.subjects.from_callable import wrap
 
-    subjects = [wrap(entry) if _is_callable(entry) else as_it_is_now(entry) for entry in given]
-    from_code = any(_is_callable(entry) or is_function_encoder(entry) for entry in given)
+    encoders = sys.modules.get("snellen.subjects.encoders.from_function")  # imported by whoever has such an encoder
+    subjects = [wrap(entry) if _is_callable(entry) else entry for entry in given]
+    from_code = any(map(_is_callable, given))
+    if encoders is not None:
+        subjects = [encoders.as_it_is_now(subject) for subject in subjects]
+        from_code = from_code or any(map(encoders.is_function_encoder, given))
     with nullcontext() if out is None else record_folder(out) as folder:
         (session,) = sessions([itemset], subjects, options, [folder])
         check([session])
