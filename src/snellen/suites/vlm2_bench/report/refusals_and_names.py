@@ -92,7 +92,7 @@ def names_somebody(text: str, question: str) -> bool:
     return False
 
 
-def sections(run: Run) -> Iterator[ReportSection]:
+def people_named(run: Run) -> Iterator[ReportSection]:
     """The rates of replies that decline and that name a person in the tasks about people, one line per arm and task."""
     rows = []
     for response in run.responses:

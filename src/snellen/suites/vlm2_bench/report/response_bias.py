@@ -26,13 +26,6 @@ PAIR_PATTERNS = ("T-T", "F-F", "T-F", "F-T")
 LETTERS = "ABCDEFGH"
 
 
-def sections(run: Run) -> Iterator[ReportSection]:
-    """The sections for which the run has answers."""
-    yield from statements(run)
-    yield from letters(run)
-    yield from counts(run)
-
-
 # Yes and no
 
 
