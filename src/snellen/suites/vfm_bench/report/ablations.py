@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent
 from snellen.analysis.pivot import table_section
+from snellen.analysis.plots import (
+    INK,
+    MAX_SERIES,
+    MUTED,
+    SERIES,
+    panel_figure,
+    percent_axis,
+    plain_axes,
+    series_appearance,
+    side_by_side,
+    two_lines,
+)
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import DerivedInterval, average, common, curve_of, gain_at, phi
+from snellen.analysis.shot_curves import Curve, DerivedInterval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench.items import SHOTS
 from snellen.suites.vfm_bench.published import ABLATIONS
-from snellen.suites.vfm_bench.report import figures
-from snellen.suites.vfm_bench.report.derived_cells import (
+from snellen.suites.vfm_bench.report.shot_series import (
+    SeriesBySetting,
+    ShotSeries,
     accuracy_cell,
+    accuracy_rows,
     derived_cell,
     derived_interval,
     percent_interval,
-    write_shots,
-)
-from snellen.suites.vfm_bench.report.shot_series import (
-    AblationChange,
-    SeriesBySetting,
-    ShotSeries,
-    accuracy_rows,
     write_setting,
+    write_shots,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 ALL_SHOTS = tuple(range(SHOTS + 1))
@@ -52,6 +63,25 @@ COLUMNS: Mapping[str, str] = {
     "ndni": "others' demos under noise (φ ndni)",
 }
 """The changes of Table 4, in its order."""
+Bar: TypeAlias = tuple[str, str, float, float, DerivedInterval]
+"""Subject, change, accuracy before and after, and the change as a share of the former."""
+
+
+@dataclass(frozen=True)
+class AblationChange:
+    """One subject with and without a change, on the items scored in both at all of `shots`.
+
+    `before` and `after` map shots to accuracy. `gap` is the difference of their means over shots, `phi` that
+    difference as a share of the mean before (equation 4; NaN if that mean is 0).
+    """
+
+    original: ShotSeries
+    condition: str
+    shots: tuple[int, ...]
+    before: Curve
+    after: Curve
+    gap: Paired
+    phi: DerivedInterval
 
 
 def split(series: ShotSeries) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -83,6 +113,11 @@ def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
     return each.to_numpy(np.float64)
 
 
+def unchanged(series: SeriesBySetting) -> list[ShotSeries]:
+    """The series without a change, in all settings."""
+    return [line for line in series.values() if not split(line)[0]]
+
+
 def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
     """The comparison of every changed series with the unchanged one in the same setting otherwise."""
     compared = []
@@ -94,23 +129,14 @@ def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[A
     return [result for result in compared if result is not None]
 
 
-def sections(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
-    """The two halves of Table 4 with Figures 8 and 6, then all changes in the run."""
-    all_changes = changes(series)
-    originals = [line for line in series.values() if not split(line)[0]]
-    yield from causes(run, originals, series)
-    yield from strategies(originals, all_changes)
-    yield from every_change(all_changes)
-
-
 # Table 4, left half: causes, at 0 shots
 
 
-def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -> Iterator[ReportSection]:
+def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     """The effect of help at 0 shots: one shot, the region enhanced, a detailed instruction (Figure 8)."""
     at_zero = {(result.original.name, result.condition): result for result in changes(series, (0,))}
-    rows, cells, bars = accuracy_rows(run), [], list[figures.Bar]()
-    for line in originals:
+    rows, cells, bars = accuracy_rows(run), [], list[Bar]()
+    for line in unchanged(series):
         helps = [at_zero.get((line.name, ABLATIONS[name].condition)) for name in CAUSES]
         one_shot = _one_shot(line)
         if 0 not in line.shots or (one_shot is None and not any(helps)):
@@ -132,8 +158,8 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
     )
     names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in ("vdpi", *CAUSES))]
     in_table = {line[0] for line in cells}
-    order = [line.name for line in examined([line for line in originals if line.name in in_table])]
-    figure = partial(figures.causes, bars, order)
+    order = [line.name for line in examined([line for line in unchanged(series) if line.name in in_table])]
+    figure = partial(draw_causes, bars, order)
     title = "Causes of errors at 0 shots (Table 4, Figure 8)"
     yield from table_section(title, note, names, cells, "table-4-causes", figure)
 
@@ -158,10 +184,47 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
     return text if result.shots == tuple(shots) else f"{text}, over {write_shots(result.shots)}"
 
 
+def draw_causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
+    """Left: accuracy at 0 shots with each help, and without (tick). Right: the gain from each (Figure 8)."""
+    from matplotlib.patches import Patch
+
+    names = list(order)[:MAX_SERIES]
+    helps = list(dict.fromkeys(name for _, name, *_ in bars))
+    size = 10.4, 1.3 + (0.2 + 0.2 * len(helps)) * len(names)
+    figure, (left_axis, right) = panel_figure(2, size, sharey=True)
+    for name, help_name, before, after, gain in bars:
+        if name not in names:
+            continue
+        height, index = 0.8 / len(helps), helps.index(help_name)
+        y = names.index(name) + side_by_side(index, len(helps), height)
+        colour = SERIES[index % len(SERIES)]
+        left_axis.barh([y], [after], 0.86 * height, color=colour, alpha=0.8)
+        left_axis.vlines([before], y - height / 2, y + height / 2, colors=INK, linewidth=2)
+        if math.isnan(gain.value):
+            right.annotate(" undefined", (0, y), va="center", color=MUTED, fontsize=8)
+            continue
+        right.barh([y], [gain.value], 0.86 * height, color=colour, alpha=0.8)
+        if not math.isnan(gain.low):
+            right.hlines([y], [gain.low], [gain.high], colors=INK, linewidth=1.1)
+    left_axis.set_yticks(range(len(names)), [two_lines(name) for name in names])
+    left_axis.set_ylim(len(names) - 0.45, -0.55)
+    left_axis.set_xlim(0, 1.02)
+    left_axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
+    left_axis.set_title("percent right with the help (tick: without)")
+    right.axvline(0, color=MUTED, linewidth=1.1)
+    right.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}" if share else "0")
+    right.set_title("change in percent of accuracy without")
+    for axes in (left_axis, right):
+        plain_axes(axes, "x")
+    handles = [Patch(color=SERIES[n % len(SERIES)], alpha=0.8, label=name) for n, name in enumerate(helps)]
+    figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8.5)
+    return figure
+
+
 # Table 4, right half: strategies, over all shots
 
 
-def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
+def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """The use of demos: fabricated names, replicated demos, noise for the other classes (Figure 6)."""
     by_condition = {ABLATIONS[name].condition: name for name in STRATEGIES}
     results = {
@@ -170,7 +233,7 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
         if result.condition in by_condition
     }
     cells = []
-    for line in originals:
+    for line in unchanged(series):
         of_line = [results.get((line.name, name)) for name in STRATEGIES]
         if any(of_line):
             cells.append([line.name, _average_cell(line), *(_phi_cell(result, ALL_SHOTS) for result in of_line)])
@@ -185,7 +248,7 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
     order = [COLUMNS[name] for name in STRATEGIES]
     in_figure = examined([result.original for result in results.values()])
     curves = [(COLUMNS[name], result) for (_, name), result in results.items() if result.original in in_figure]
-    names, figure = ["subject", "average", *order], partial(figures.strategies, curves, order)
+    names, figure = ["subject", "average", *order], partial(draw_strategies, curves, order)
     yield from table_section("Use of demos (Table 4, Figure 6)", note, names, cells, "table-4-strategies", figure)
 
 
@@ -193,6 +256,31 @@ def _average_cell(series: ShotSeries) -> str:
     """Mean accuracy over shots with interval, and its shots if some of the six are missing."""
     text = derived_cell(derived_interval(average, [series.scored()], "average", series.name), DASH)
     return text if series.shots == ALL_SHOTS else f"{text}, over {write_shots(series.shots)}"
+
+
+def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequence[str]) -> Figure:
+    """Figure 6: accuracy over shots, unchanged (solid) and changed (dashed), by change (panel) and subject (colour)."""
+    from matplotlib.lines import Line2D
+
+    names = list(dict.fromkeys(change.original.name for _, change in curves))[:MAX_SERIES]
+    panels = [name for name in order if any(strategy == name for strategy, _ in curves)]
+    figure, columns = panel_figure(len(panels), (1.6 + 3.3 * len(panels), 3.6), sharey=True)
+    for axes, panel in zip(columns, panels, strict=True):
+        for strategy, change in curves:
+            if strategy == panel and change.original.name in names:
+                appearance = series_appearance(names.index(change.original.name))
+                shots, before, after = list(change.before), list(change.before.values()), list(change.after.values())
+                axes.plot(shots, before, linewidth=1.5, **appearance)
+                axes.plot(list(change.after), after, linewidth=1.5, linestyle=(0, (3, 2)), **appearance)
+                axes.fill_between(shots, before, after, color=appearance["color"], alpha=0.1)
+        axes.set_title(panel)
+        axes.set_xticks(sorted({k for strategy, change in curves if strategy == panel for k in change.before}))
+        axes.set_xlabel("solved examples of every class")
+        percent_axis(axes)
+    handles = [Line2D([], [], label=two_lines(name), **series_appearance(index)) for index, name in enumerate(names)]
+    kinds = [Line2D([], [], color=INK, label="unchanged"), Line2D([], [], color=INK, linestyle="--", label="changed")]
+    figure.legend(handles=[*handles, *kinds], loc="outside lower left", ncols=4, fontsize=8.5)
+    return figure
 
 
 # Every change

@@ -1,4 +1,4 @@
-"""Accuracy by industry (Figure 7), concept level and number of classes."""
+"""Accuracy by industry and its spread (Figure 7)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,13 +14,18 @@ import pandas as pd
 
 from snellen.analysis.cells import DASH
 from snellen.analysis.pivot import table_section
+from snellen.analysis.plots import LevelPanel, level_figure
 from snellen.analysis.run_view import ReportArm, examined, ordered_levels
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
-from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS
-from snellen.suites.vfm_bench.report import figures
-from snellen.suites.vfm_bench.report.derived_cells import accuracy_cell, guess_accuracy, percent_interval
-from snellen.suites.vfm_bench.report.shot_series import ShotSeries, accuracy_rows
+from snellen.suites.vfm_bench.items import INDUSTRIES
+from snellen.suites.vfm_bench.report.shot_series import (
+    ShotSeries,
+    accuracy_cell,
+    accuracy_rows,
+    guess_accuracy,
+    percent_interval,
+)
 
 Floats = npt.NDArray[np.float64]
 DRAWS = 2000
@@ -71,61 +77,30 @@ def _redrawn(part: pd.DataFrame, rng: np.random.Generator) -> Floats:
     return np.asarray(mean + wider * (sums / sizes - mean), np.float64)
 
 
-def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Sections by industry with its spread, by concept level, by number of classes; each if there is more than one."""
-    yield from by_industry(run, plain)
-    yield from by_level(run, plain)
-    yield from by_ways(run, plain)
-
-
-def _levels(run: Run, factor: str, order: Sequence[str]) -> list[str]:
-    """The levels of a factor among the items, known ones first in their order."""
-    return ordered_levels({item.factors.get(factor, "") for item in run.items.items} - {""}, order)
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Cells (subject, shots, one per level), rows of results for a figure, scores by subject, and chance by level."""
-
-    cells: list[list[str]]
-    levels: list[figures.LevelRows]
-    scores: list[pd.DataFrame]
-    chances: dict[str, float]
-
-
-def _table(run: Run, plain: Sequence[ShotSeries], factor: str, levels: Sequence[str]) -> _Table:
-    """The numbers at the largest number of shots of each subject; without cells for fewer than two levels."""
-    rows, table = accuracy_rows(run, factor), _Table([], [], [], {})
+def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
+    """Accuracy by industry at the largest number of shots of each subject, if there is more than one industry."""
+    levels = ordered_levels({item.factors.get("industry", "") for item in run.items.items} - {""}, INDUSTRIES)
+    rows, lines, scores = accuracy_rows(run, "industry"), [], []
+    of_series: dict[ShotSeries, list[Any]] = {}
     for series in plain if len(levels) > 1 else ():
         shots = max(series.shots, default=-1)
         by_level = rows.get(ReportArm(series.subject, series.conditions.get(shots, "")))
         if by_level is None:
             continue
         of_levels = [by_level.get(level) for level in levels]
-        table.cells.append([series.subject, str(shots), *map(accuracy_cell, of_levels)])
-        table.levels.append(figures.LevelRows(series.name, [row if row and row.n > 0 else None for row in of_levels]))
-        scores = series.scored((shots,))
-        level_of = [run.items.by_id[name].factors.get(factor, "") for name in scores["item_id"]]
-        table.scores.append(scores.assign(level=level_of))
-    if table.cells:
-        every = pd.concat(table.scores)
-        table.chances.update({level: guess_accuracy(every[every["level"] == level]) for level in levels})
-        table.cells.append(["(random policy)", "", *(f"{100 * chance:.1f}" for chance in table.chances.values())])
-    return table
-
-
-def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy by industry and its spread (Figure 7)."""
-    levels = _levels(run, "industry", INDUSTRIES)
-    table = _table(run, plain, "industry", levels)
-    if not table.cells:
+        of_series[series] = [row if row and row.n > 0 else None for row in of_levels]
+        part = series.scored((shots,))
+        part = part.assign(level=[run.items.by_id[name].factors.get("industry", "") for name in part["item_id"]])
+        parts = [of_level for _, of_level in part.groupby("level", sort=False)]
+        between = spread(parts, stream("vfm-bench", "spread", series.subject))
+        lines.append([series.subject, str(shots), *map(accuracy_cell, of_levels), *_spread_cells(between)])
+        scores.append(part)
+    if not lines:
         return
-    *of_subjects, of_random_policy = table.cells
-    for cells, scores in zip(of_subjects, table.scores, strict=True):
-        parts = [part for _, part in scores.groupby("level", sort=False)]
-        cells += _spread_cells(spread(parts, stream("vfm-bench", "spread", cells[0])))
-    random = float(np.std([chance for chance in table.chances.values() if not math.isnan(chance)], ddof=1))
-    of_random_policy += [f"{100 * random:.1f}", DASH]
+    every = pd.concat(scores)
+    chances = [guess_accuracy(every[every["level"] == level]) for level in levels]
+    random = float(np.std([chance for chance in chances if not math.isnan(chance)], ddof=1))
+    lines.append(["(random policy)", "", *(f"{100 * share:.1f}" for share in (*chances, random)), DASH])
     note = (
         "Percent right with 95 % interval at the largest number of shots of each subject, and the spread over "
         "industries: the standard deviation of their accuracies in points, and the same without the part that sampling "
@@ -133,8 +108,9 @@ def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection
         "Industries have different numbers of classes, so the random policy differs too."
     )
     names = ["subject", "shots", *levels, "spread", "beyond chance of the draw"]
-    figure = partial(figures.by_level, examined(table.levels), levels, table.chances)
-    yield from table_section("By industry (Figure 7)", note, names, table.cells, "by-industry", figure)
+    in_figure = {series.name: of_series[series] for series in examined(list(of_series))}
+    figure = partial(level_figure, [LevelPanel("", levels, in_figure, chances)], "random policy")
+    yield from table_section("By industry (Figure 7)", note, names, lines, "by-industry", figure)
 
 
 def _spread_cells(between: LevelSpread | None) -> list[str]:
@@ -144,29 +120,3 @@ def _spread_cells(between: LevelSpread | None) -> list[str]:
     if math.isnan(between.beyond):
         return [observed, DASH]
     return [observed, percent_interval(between.beyond, between.low, between.high, 200)]
-
-
-def by_level(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy by concept level: objects, details, patterns, styles (Table 6)."""
-    levels = _levels(run, "concept_level", LEVELS)
-    table = _table(run, plain, "concept_level", levels)
-    note = (
-        "Percent right with 95 % interval at the largest number of shots of each subject, by what the names denote "
-        "(Table 6): whole objects, parts of them, textures and arrangements, or the style of the image."
-    )
-    names = ["subject", "shots", *levels]
-    figure = partial(figures.by_level, examined(table.levels), levels, table.chances)
-    yield from table_section("By concept level", note, names, table.cells, "by-level", figure, detail=True)
-
-
-def by_ways(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
-    """Accuracy by the number of classes, compared with chance."""
-    levels = sorted(_levels(run, "ways", ()), key=int)
-    table = _table(run, plain, "ways", levels)
-    note = (
-        "Percent right with 95 % interval at the largest number of shots of each subject, by the number of classes. "
-        "Chance is one over this number."
-    )
-    names = ["subject", "shots", *(f"{level} classes" for level in levels)]
-    figure = partial(figures.by_ways, examined(table.levels), [int(level) for level in levels])
-    yield from table_section("By number of classes", note, names, table.cells, "by-ways", figure, detail=True)

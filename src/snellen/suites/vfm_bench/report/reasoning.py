@@ -14,8 +14,7 @@ from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Curve, common, curve_of, delta, eta
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
-from snellen.suites.vfm_bench.report.derived_cells import derived_cell, derived_interval
-from snellen.suites.vfm_bench.report.shot_series import ShotSeries
+from snellen.suites.vfm_bench.report.shot_series import ShotSeries, derived_cell, derived_interval
 
 Statistic: TypeAlias = Callable[[Curve], float | None]
 UNDEFINED = "undefined"
@@ -33,7 +32,7 @@ def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
     return float(np.mean(defined[::2]) - np.mean(defined[1::2]))
 
 
-def sections(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
+def reasoning(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """Eta and delta of every pair with their differences in points, and the means over the pairs."""
     by_name = {series.subject: series for series in plain if len(series.shots) > 1}
     compared = [(by_name[a], by_name[b]) for a, b in counterparts(run.card.arms) if a in by_name and b in by_name]

@@ -6,27 +6,50 @@ Printed numbers (`published.py`) are shown only by `--compare published`, never 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, percent, value_range
 from snellen.analysis.people import is_study
 from snellen.analysis.pivot import table_section
-from snellen.analysis.run_view import ReportArm
+from snellen.analysis.plots import (
+    MAX_SERIES,
+    MUTED,
+    SERIES,
+    draw_levels,
+    legend_below,
+    panel_figure,
+    percent_axis,
+    plain_axes,
+    series_appearance,
+    two_lines,
+)
+from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import delta, delta_above_chance, eta, eta_above_chance
-from snellen.suites.vfm_bench.report import ablations, by_industry, confusions, figures, reasoning
-from snellen.suites.vfm_bench.report.derived_cells import (
+from snellen.analysis.shot_curves import Curve, DerivedInterval, delta, delta_above_chance, eta, eta_above_chance
+from snellen.suites.vfm_bench.report.ablations import causes, changes, every_change, strategies
+from snellen.suites.vfm_bench.report.by_industry import by_industry
+from snellen.suites.vfm_bench.report.confusions import confused_classes
+from snellen.suites.vfm_bench.report.reasoning import reasoning
+from snellen.suites.vfm_bench.report.shot_series import (
+    ShotSeries,
     accuracy_cell,
+    accuracy_rows,
     derived_cell,
     derived_interval,
     guess_accuracy,
-    no_gain_reason,
-    no_room_reason,
+    in_main_setting,
+    series_of,
 )
-from snellen.suites.vfm_bench.report.shot_series import ShotGains, ShotSeries, accuracy_rows, in_main_setting, series_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 MEANING = (
     "Efficiency (eta) is the mean gain over 0 shots, across all numbers of shots, as a share of the largest gain; "
@@ -41,13 +64,26 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if gains := shot_gains(run, plain):
         yield from table_1(gains)
         yield from above_chance(plain)
-    yield from reasoning.sections(run, plain)
-    yield from ablations.sections(run, series)
-    yield from by_industry.sections(run, plain)
-    yield from confusions.sections(run, plain)
+    yield from reasoning(run, plain)
+    yield from causes(run, series)
+    all_changes = changes(series)
+    yield from strategies(series, all_changes)
+    yield from every_change(all_changes)
+    yield from by_industry(run, plain)
+    yield from confused_classes(run, plain)
 
 
 # Accuracy by number of shots, with efficiency and effectiveness (Table 1, Figure 3, equations 2 and 3)
+
+
+@dataclass(frozen=True)
+class ShotGains:
+    """The gains of one subject from shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
+
+    series: ShotSeries
+    rows: Mapping[int, Any]
+    eta: DerivedInterval
+    delta: DerivedInterval
 
 
 def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
@@ -97,8 +133,71 @@ def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
         )
     heads = ("1 shot" if count == 1 else f"{count} shots" for count in shots)
     names = ["subject", "items", *heads, "efficiency", "effectiveness"]
-    figure = partial(figures.by_shots, gains, chances)
+    figure = partial(by_shots, gains, chances)
     yield from table_section("Accuracy by shots (Table 1, Figure 3)", note, names, cells, "table-1", figure)
+
+
+def no_gain_reason(curve: Curve) -> str:
+    """The reason, in words, that a curve has no efficiency."""
+    return _no_base_reason(curve) or "undefined: no gain"
+
+
+def no_room_reason(curve: Curve) -> str:
+    """The reason, in words, that a curve has no effectiveness."""
+    return _no_base_reason(curve) or "undefined: perfect at 0 shots"
+
+
+def _no_base_reason(curve: Curve) -> str:
+    if 0 not in curve:
+        return "undefined: no 0 shots"
+    return "" if len(curve) > 1 else "undefined: no demos"
+
+
+def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure:
+    """Accuracy against shots with interval bands and chance, next to efficiency and effectiveness (Figure 3).
+
+    Efficiency or effectiveness is left out if it is undefined for all subjects.
+    """
+    in_figure = examined([gain.series for gain in gains])[:MAX_SERIES]
+    gains = [gain for gain in gains if gain.series in in_figure]
+    derived = {"efficiency η": [gain.eta for gain in gains], "effectiveness δ": [gain.delta for gain in gains]}
+    derived = {name: numbers for name, numbers in derived.items() if not all(math.isnan(n.value) for n in numbers)}
+    size = 7 + 2.2 * len(derived), 3.5 + 0.16 * len(gains)
+    figure, (curves, *beside) = panel_figure(1 + len(derived), size, width_ratios=[2.2] + [1] * len(derived))
+    for index, gain in enumerate(gains):
+        rows = {shots: row for shots, row in gain.rows.items() if row.n}
+        shots, accuracy = list(rows), [row.value for row in rows.values()]
+        curves.plot(shots, accuracy, linewidth=1.6, label=two_lines(gain.series.name), **series_appearance(index))
+        low, high = ([getattr(row, end) for row in rows.values()] for end in ("low", "high"))
+        curves.fill_between(shots, low, high, color=SERIES[index % len(SERIES)], alpha=0.13, linewidth=0)
+    known_chances = {shots: chance for shots, chance in chances.items() if not math.isnan(chance)}
+    appearance: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "linestyle": "--", "label": "random policy"}
+    curves.plot(list(known_chances), list(known_chances.values()), **appearance)
+    curves.set_xticks(sorted(chances))
+    curves.set_xlabel("solved examples of every class")
+    curves.set_title("accuracy")
+    percent_axis(curves)
+    for axes, (name, numbers) in zip(beside, derived.items(), strict=True):
+        _draw_derived(axes, name, numbers)
+    legend_below(figure, curves)
+    return figure
+
+
+def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) -> None:
+    """One dot with interval per subject, in the colour of its line; undefined numbers are marked as such."""
+    for index, derived in enumerate(numbers):
+        if math.isnan(derived.value):
+            axes.annotate("undefined", (0.02, index), xycoords=("axes fraction", "data"), va="center", color=MUTED)
+            continue
+        draw_levels(axes, [derived], [index], horizontal=True, elinewidth=1.3, **series_appearance(index))
+    axes.set_ylim(len(numbers) - 0.4, -0.6)
+    axes.set_yticks([])
+    defined = [derived for derived in numbers if not math.isnan(derived.value)]
+    lowest = min([0.0, *(np.nanmin([derived.value, derived.low]) for derived in defined)])
+    axes.set_xlim(max(-1.0, lowest) - 0.04, 1.04)
+    axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
+    axes.set_title(f"{title}, %")
+    plain_axes(axes, "x")
 
 
 def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
