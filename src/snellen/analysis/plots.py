@@ -134,7 +134,7 @@ class LevelPanel:
     chances: Sequence[float]
 
 
-def level_figure(panels: Sequence[LevelPanel], chance: str = "chance") -> Figure:
+def level_figure(panels: Sequence[LevelPanel], chance: str = "chance", linestyle: str = "none") -> Figure:
     """Shares with intervals by level, one mark per subject, and chance as a dash at each level."""
     names = list(dict.fromkeys(name for panel in panels for name in panel.rows))[:MAX_SERIES]
     width = max(6.4, 2.0 + 1.5 * sum(len(panel.levels) for panel in panels))
@@ -142,9 +142,9 @@ def level_figure(panels: Sequence[LevelPanel], chance: str = "chance") -> Figure
     for axes, panel in zip(columns, panels, strict=True):
         for index, name in enumerate(names):
             shift = side_by_side(index, len(names), 0.6 / len(names))
-            appearance = {**series_appearance(index), "linestyle": "none", "elinewidth": 1.3, "label": two_lines(name)}
+            appearance = {**series_appearance(index), "linestyle": linestyle, "label": two_lines(name)}
             rows = panel.rows.get(name, [None] * len(panel.levels))
-            draw_levels(axes, rows, [n + shift for n in range(len(panel.levels))], **appearance)
+            draw_levels(axes, rows, [n + shift for n in range(len(panel.levels))], elinewidth=1.3, **appearance)
         draw_chances(axes, panel.chances, chance)
         axes.set_title(panel.title)
         level_axis(axes, panel.levels)

@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from importlib.resources import files
+
 import pytest
+import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.scoring.uncertainty import wilson
-from snellen.suites.combo.report.studies import (
-    Side,
-    accuracy_by_type,
-    agreement,
-    studies,
-    without_best_and_worst,
-)
+from snellen.suites.combo.report.people import Side, agreement
 from tests.published.combo import DIFFICULTY_AGREEMENT
 
 
 def test_the_designs_are_those_of_the_paper() -> None:
-    designs = studies()
-    assert designs.abstraction_alignment.participants == 20
-    assert designs.abstraction_alignment.questions == {"img2text": 20, "text2img": 20}
-    assert designs.abstraction_alignment.dropped == ["best", "worst"]
-    assert (designs.difficulty.participants, designs.difficulty.questions) == (8, {"comparisons": 40})
-    assert designs.category_building.participants == 23
-    (printed,) = designs.difficulty.printed
-    assert printed.value == DIFFICULTY_AGREEMENT == 0.954
-
-
-def _scores(rows: dict[str, tuple[int, int]], per_type: int = 4) -> pd.DataFrame:
-    """Scores of participants with these numbers of right answers, of `per_type` questions of each type."""
-    records = [
-        {"subject": name, "task": task, "value": float(n < count)}
-        for name, counts in rows.items()
-        for task, count in zip(("img2text", "text2img"), counts, strict=True)
-        for n in range(per_type)
-    ]
-    return pd.DataFrame(records)
-
-
-def test_the_best_and_the_worst_by_total_are_dropped() -> None:
-    # Totals: ann 8, bob 5, cat 3, dan 6. Without ann and cat: 3 + 4 of 8 and 2 + 2 of 8.
-    scores = _scores({"ann": (4, 4), "bob": (3, 2), "cat": (0, 3), "dan": (4, 2)})
-    remaining = without_best_and_worst(scores)
-    assert set(remaining["subject"]) == {"bob", "dan"}
-    assert accuracy_by_type(remaining) == {"img2text": 7 / 8, "text2img": 4 / 8, "overall": 11 / 16}
-
-
-def test_of_equal_totals_the_first_by_name_is_dropped() -> None:
-    remaining = without_best_and_worst(_scores({"dan": (4, 4), "ann": (4, 4), "bob": (0, 1), "cat": (1, 0)}))
-    assert set(remaining["subject"]) == {"dan", "cat"}
-    only_third = without_best_and_worst(_scores({"cat": (2, 2), "ann": (2, 2), "bob": (2, 2)}))
-    assert set(only_third["subject"]) == {"cat"}
-
-
-def test_two_people_are_too_few_to_drop_two() -> None:
-    with pytest.raises(SnellenError, match="2 participants"):
-        without_best_and_worst(_scores({"ann": (4, 4), "bob": (0, 1)}))
+    text = files("snellen.suites.combo.report").joinpath("studies.yaml").read_text("utf-8")
+    designs = yaml.safe_load(text)
+    alignment, difficulty = designs["abstraction_alignment"], designs["difficulty"]
+    assert (alignment["participants"], alignment["questions"]) == (20, {"img2text": 20, "text2img": 20})
+    assert alignment["dropped"] == ["best", "worst"]
+    assert (difficulty["participants"], difficulty["questions"]) == (8, {"comparisons": 40})
+    assert designs["category_building"]["participants"] == 23
+    (printed,) = difficulty["printed"]
+    assert printed["value"] == DIFFICULTY_AGREEMENT == 0.954
 
 
 HARDER: list[Side] = ["first", "second", "first", "second"]

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import ceil
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from snellen.analysis.pivot import arm_parts
-from snellen.analysis.run_view import examined_rows, ordered_levels
-from snellen.analysis.section import ReportSection
-from snellen.core.storage.itemset import ItemSet
+from snellen.analysis.plots import draw_heat, panel_figure
+from snellen.analysis.run_view import arm_name, examined_rows, ordered_levels, score_rows
+from snellen.analysis.section import ReportSection, Run
 from snellen.suites.combo.questions import perception
-from snellen.suites.combo.report import figures
 from snellen.suites.combo.space import values
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
-    """Answers against truths, with a figure per question. `scores` are those of Pattern Perception."""
+MAX_MATRICES = 6
+
+
+def confusions(run: Run) -> Iterator[ReportSection]:
+    """Answers against truths in Pattern Perception, with a figure per question."""
+    scores = score_rows(run, perception.TASK, "accuracy")
     scores = scores[scores["outcome"].isin(["answered", "no_answer", "cut_off"])]
-    questions = scores["item_id"].map(lambda name: items.by_id[name].factors["question"])
+    questions = scores["item_id"].map(lambda name: run.items.by_id[name].factors["question"])
     for name, dimension in perception.QUESTIONS.items():
         part = scores[questions == name]
         if part.empty or name == "pivot":
             continue
-        by_arm = [(figures.arm_label(arm), rows) for arm, rows in arm_parts(examined_rows(part))]
+        by_arm = [(arm_name(*arm), rows) for arm, rows in arm_parts(examined_rows(part))]
         answers = _answers_in_order(dimension, part)
         matrices = [(arm, _count_answers(rows, answers)) for arm, rows in by_arm]
         mistakes = _commonest_mistakes(by_arm)
@@ -38,7 +46,7 @@ def confusions(items: ItemSet, scores: pd.DataFrame) -> Iterator[ReportSection]:
         )
         frame = None if mistakes.empty else mistakes
         title = f"Confusions: {name.replace('-', ' ')}"
-        figure = partial(figures.confusions, matrices, answers)
+        figure = partial(draw_confusions, matrices, answers)
         yield ReportSection(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
@@ -72,3 +80,22 @@ def _commonest_mistakes(by_arm: Sequence[tuple[str, pd.DataFrame]], limit: int =
             name = "(no answer)" if prediction is None else prediction
             lines.append([arm, truth, name, f"{count} of {total[truth]}"])
     return pd.DataFrame(lines, columns=["arm", "is", "is taken for", "times"])
+
+
+def draw_confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], answers: Sequence[str]) -> Figure:
+    """One panel per arm: rows are true values, columns are answers, cells are percent of the row."""
+    matrices = matrices[:MAX_MATRICES]
+    across = min(3, len(matrices))
+    down, side = ceil(len(matrices) / across), 0.42 * len(answers)
+    size = 1.1 + across * (side + 0.75), down * (side + 1.15)
+    figure, panels = panel_figure(across, size, down, sharex=True, sharey=True)
+    for axes, (arm, counts) in zip(panels, matrices, strict=False):
+        total = counts.sum(axis=1, keepdims=True)
+        shares = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
+        draw_heat(
+            axes, shares, [[f"{100 * x:.0f}" if x else "" for x in row] for row in shares], answers, [*answers, "–"]
+        )
+        axes.set_title("\n".join(textwrap.wrap(arm, max(18, 6 * len(answers)))))
+    for axes in panels[len(matrices) :]:
+        axes.set_visible(False)
+    return figure

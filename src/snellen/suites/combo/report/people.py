@@ -8,23 +8,31 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
+import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import percent_interval, share_cell
 from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import StepResult, check_about, read_step_results
-from snellen.scoring.crossed import crossed_interval
+from snellen.scoring.crossed import DRAWS, crossed_interval
+from snellen.scoring.uncertainty import wilson
+from snellen.suites.combo.difficulty import Floats
+from snellen.suites.combo.items import STREAMS
 from snellen.suites.combo.questions import categories
-from snellen.suites.combo.report.studies import Side, agreement
 from snellen.suites.combo.scoring import MANUAL, MISTAKES
 
+Side = Literal["first", "second"]
+"""One of the two pairs of categories in a comparison."""
 PAIR_COMPARISONS, NATURAL_VOTES = "pair-comparisons", "natural-votes"
 REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
 
@@ -73,6 +81,85 @@ def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection
     )
     names = ["people", "comparisons", "ties", "by majority", "by vote"]
     yield from table_section("People and the distance (appendix C.3)", note, names, [line], "pair-comparisons")
+
+
+@dataclass(frozen=True)
+class DifficultyAgreement:
+    """Agreement between people and the distance on which pair is harder, over `comparisons` with `ties` and `votes`.
+
+    `by_majority` is the share of comparisons whose majority agrees, a tie counting half; `by_vote` that of all votes.
+    Both have a 95 % interval over comparisons and people (NaN if not estimable). Chance is 0.5 for both.
+    """
+
+    by_majority: float
+    low: float
+    high: float
+    by_vote: float
+    vote_low: float
+    vote_high: float
+    comparisons: int
+    ties: int
+    votes: int
+
+
+def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]) -> DifficultyAgreement:
+    """Agreement of people's votes with the side of each comparison that the distance calls harder.
+
+    `sides` maps each participant to one vote per comparison, in order, None if missing. Comparisons without votes are
+    left out. Raises SnellenError if a participant has another number of votes, or if there are no votes.
+    """
+    for name, person_votes in sides.items():
+        if len(person_votes) != len(harder):
+            raise SnellenError(
+                f"participant {name} has {len(person_votes)} votes on {len(harder)} comparisons; "
+                "give None for a missing one"
+            )
+    # Comparisons x people: 1 if a vote agrees, -1 if it does not, 0 if there is none.
+    signs = np.array(
+        [[0 if v[n] is None else 1 if v[n] == side else -1 for v in sides.values()] for n, side in enumerate(harder)],
+        dtype=np.float64,
+    ).reshape(len(harder), len(sides))
+    signs = signs[(signs != 0).any(axis=1)]
+    if not len(signs):
+        raise SnellenError("no one voted on any comparison")
+    majorities = _majorities(signs)
+    rng = stream("combo", STREAMS, "agreement of people with the distance")
+    clusters, people = np.nonzero(signs)
+    agrees = (signs[clusters, people] > 0).astype(np.float64)
+    vote_low, vote_high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
+    return DifficultyAgreement(
+        float(majorities.mean()),
+        *_majority_interval(signs, rng),
+        float(agrees.mean()),
+        vote_low,
+        vote_high,
+        comparisons=len(signs),
+        ties=int((majorities == 0.5).sum()),
+        votes=len(agrees),
+    )
+
+
+def _majorities(signs: Floats) -> Floats:
+    """1 if most votes of a comparison agree, 0 if most do not, 0.5 for a tie."""
+    return np.asarray((np.sign(signs.sum(axis=-1)) + 1) / 2)
+
+
+def _majority_interval(signs: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """The wider, at each end, of Wilson's interval over comparisons and percentiles of resamples of both (Owen 2007).
+
+    Resampling few votes underestimates the influence of other people, and Wilson's interval treats people as fixed.
+    """
+    comparisons, people = signs.shape
+    low, high = wilson(float(_majorities(signs).sum()), comparisons)
+    shares = []
+    for _ in range(DRAWS):
+        times = rng.multinomial(people, np.full(people, 1 / people))
+        drawn = signs[rng.integers(comparisons, size=comparisons)] * times
+        voted = drawn[(drawn != 0).any(axis=1)]
+        if len(voted):
+            shares.append(float(_majorities(voted).mean()))
+    ends = np.quantile(shares, (0.025, 0.975))
+    return min(low, float(ends[0])), max(high, float(ends[1]))
 
 
 # Natural categories
