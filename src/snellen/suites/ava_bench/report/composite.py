@@ -14,7 +14,7 @@ import numpy as np
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.plots import before_after
 from snellen.analysis.rankings import agreement
 from snellen.analysis.run_view import (
     arms_with_all,
@@ -35,7 +35,6 @@ from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.ava_bench.abilities import ability_named, composites, names
 from snellen.suites.ava_bench.abilities.ability import FirstPartAlone
 from snellen.suites.ava_bench.published import COLUMNS
-from snellen.suites.ava_bench.report import figures
 
 MIN_SUBJECTS = 3
 
@@ -79,31 +78,20 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
-def score_lines(
-    run: Run, arms: Sequence[ArmCard], tasks: Sequence[str], references: Sequence[str]
-) -> tuple[list[str], list[list[str]]]:
-    """The heads and lines of a table of subjects by tasks; `references` are the columns of results in its last lines.
-
-    A reference that is known for none of the tasks is left out.
-    """
-    rows = {task: scored(result_rows(run, task)) for task in tasks}
-    metrics = {task: main_metric(run, task) for task in tasks}
-    lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]
-    for column in references:
-        means = {task: float(rows[task][column].mean()) for task in tasks}
-        if not np.isnan(list(means.values())).all():
-            lines.append([f"({column})", *(number(mean, metrics[task], 200) for task, mean in means.items())])
-    return ["subject", *(column_head(task, metrics[task]) for task in tasks)], lines
-
-
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
     """Our own composite tasks with interval and chance, and the score of mastering only the first part."""
     with_score = [arm for arm in arms if any(arms_with_all(run, [arm], [task]) for task in tasks)]
-    names, lines = score_lines(run, with_score, tasks, ("chance",))
+    rows = {task: scored(result_rows(run, task)) for task in tasks}
+    metrics = {task: main_metric(run, task) for task in tasks}
+    lines = [[arm.subject, *(metric_cell(row_of(rows[t], arm), metrics[t]) for t in tasks)] for arm in with_score]
+    chances = {task: mean_chance(rows[task]) for task in tasks}
+    if not np.isnan(list(chances.values())).all():
+        lines.append(["(chance)", *(number(chance, metrics[task], 200) for task, chance in chances.items())])
     for task in tasks:
-        reference = number(with_one_part(run, task), main_metric(run, task), 200)
+        reference = number(with_one_part(run, task), metrics[task], 200)
         cells = (reference if column == task else DASH for column in tasks)
         lines.append([f"({first_part_alone(task).description})", *cells])
+    names = ["subject", *(column_head(task, metrics[task]) for task in tasks)]
     parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and the score "
@@ -150,20 +138,21 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportS
         row = row_of(localized, pair.atomic)
         return np.inf if row is None else -float(row.value)
 
-    lines, accuracies = [], []
+    lines, shares = [], dict[str, tuple[float, float]]()
     for pair in sorted(subjects, key=minus_localization):
         both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
         cells = [*(metric_cell(row, metric) for row in both), points(gap.difference, gap.low, gap.high)]
         subject = pair.atomic.subject
         lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
-        accuracies.append((subject, float(both[0].value), float(both[1].value)))
+        shares[subject] = float(both[0].value), float(both[1].value)
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "
         "first; the paper states that the order then follows localization."
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
-    figure = partial(figures.with_and_without, accuracies[: 2 * MAX_SERIES], mean_chance(rows))
+    words = "boxes drawn", "without boxes"
+    figure = partial(before_after, {"spatial, percent right": shares}, words, mean_chance(rows))
     yield from table_section("Spatial without boxes (Figure 8a)", note, names, lines, "without-boxes", figure)
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.plots import FAINT, MAX_SERIES, MUTED, SERIES, panel_figure, two_lines
 from snellen.analysis.run_view import examined, main_metric, mean_chance, result_rows, row_of, scored, scored_tasks
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.score import Metric
 from snellen.core.storage.runfolder import ArmCard
 from snellen.suites.ava_bench.published import COLUMNS
-from snellen.suites.ava_bench.report import figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TOWERS: tuple[tuple[str, str], ...] = (
     ("SigLIP-2", r"siglip[-_ ]?(?:v)?2"),
@@ -68,7 +72,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         "rings are scaled. As there, towers supervised by language are shown with DINOv2, the others with SigLIP-2, "
         "if the run has them."
     )
-    figure = partial(figures.fingerprints, _panels(examined(arms)), tasks, shares)
+    figure = partial(draw_rings, _panels(examined(arms)), tasks, shares)
     yield from table_section("Fingerprints (Figure 5)", note, ["subject", *tasks], lines, "fingerprints", figure)
 
 
@@ -93,3 +97,33 @@ def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
 
 def _parts(names: list[str]) -> list[list[str]]:
     return [names[start : start + MAX_SERIES] for start in range(0, len(names), MAX_SERIES)]
+
+
+def draw_rings(
+    panels: Sequence[tuple[Sequence[str], str]], tasks: Sequence[str], shares: Mapping[str, Sequence[float]]
+) -> Figure:
+    """A ring of abilities with one outline per subject (Figure 5): chance in the middle (0), perfect at the rim (1).
+
+    A panel has subjects and a reference (or an empty name), which is dashed and grey; `shares` are numbers by subject,
+    one per task. Values below chance are drawn at 0, and unknown values leave a gap.
+    """
+    turns = np.linspace(0, 2 * np.pi, len(tasks), endpoint=False)
+    size, polar = (5.2 * len(panels), 5.6), {"projection": "polar"}
+    figure, rings = panel_figure(len(panels), size, subplot_kw=polar)
+    for axes, (subjects, reference) in zip(rings, panels, strict=True):
+        lines: list[tuple[str, dict[str, Any]]]
+        lines = [(name, {"color": SERIES[n], "linewidth": 1.6}) for n, name in enumerate(subjects[:MAX_SERIES])]
+        if reference:
+            lines.append((reference, {"color": MUTED, "linewidth": 1.4, "linestyle": "--"}))
+        for name, appearance in lines:
+            outline = np.clip(np.array([*shares[name], shares[name][0]], float), 0, 1)
+            label = f"{name} (reference)" if name == reference else name
+            axes.plot([*turns, 0], outline, label=two_lines(label), **appearance)
+        axes.set_xticks(turns, tasks, fontsize=8)
+        axes.tick_params(axis="x", pad=10)  # otherwise names left and right overlap the rim
+        axes.set_ylim(0, 1)
+        axes.set_yticks((0.25, 0.5, 0.75, 1), ("", "50 %", "", "100 %"), fontsize=7, color=MUTED)
+        axes.grid(color=FAINT)
+        axes.spines["polar"].set_color(FAINT)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8, frameon=False)
+    return figure

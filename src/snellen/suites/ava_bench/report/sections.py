@@ -8,13 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, with_interval
+from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, number, with_interval
 from snellen.analysis.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
 from snellen.analysis.pivot import table_section
+from snellen.analysis.plots import draw_heat, panel_figure, two_lines
 from snellen.analysis.rankings import ScoreMatrix, ranked, spread
 from snellen.analysis.run_view import (
     arms_with_all,
@@ -23,31 +25,27 @@ from snellen.analysis.run_view import (
     main_arms,
     main_metric,
     mean_chance,
-    ordered_levels,
     result_rows,
-    row_of,
     score_matrix,
     scored,
     scored_tasks,
 )
-from snellen.analysis.section import ReportSection, Run, protocol_of
+from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.subjects.heads.table_6 import FACTS, SOURCE
-from snellen.suites.ava_bench.abilities import ability_named, composites
+from snellen.suites.ava_bench.abilities import composites
 from snellen.suites.ava_bench.balance import FactorBalance, balances
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
-from snellen.suites.ava_bench.report import composite, figures
-from snellen.suites.ava_bench.report.composite import score_lines
+from snellen.suites.ava_bench.report import composite
 from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Sections for the run's numbers: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
+    """Sections for the run's numbers: ranks (Table 5, Figure 6), fingerprints, evaluators, composites, balance."""
     arms = main_arms(run)
-    tasks, composed = scored_tasks(run, arms, COLUMNS), scored_tasks(run, arms, composites())
-    if tasks:
-        yield from scores(run, arms, tasks)
     ranks_over = scored_tasks(run, examined(arms), COLUMNS)
     compared = arms_with_all(run, examined(arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
@@ -55,29 +53,13 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield from ranks(run, compared, abilities)
         yield from spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
-    yield from tower_training(arms)
     yield from evaluators(run, examined(arms))
     yield from composite.sections(run, arms)
-    for task in (*tasks, *composed):
-        yield from subgroup(run, task, arms)
-    if tasks or composed:
+    if scored_tasks(run, arms, (*COLUMNS, *composites())):
         yield from balance_section(run)
 
 
-# Scores and ranks
-
-
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
-    """Every ability with interval, chance and the blind baseline."""
-    names, lines = score_lines(run, arms, tasks, ("chance", "blind"))
-    note = (
-        "Scores with 95 % interval: percent right, or the metric in the column's head (GIoU from -1 to 1; "
-        "relative error as a share of the truth; colour difference ΔE2000; ANLS, the similarity of texts, in "
-        f"percent). Scored {protocol_of(run)}. Chance for a choice comes from its options; for any other "
-        "answer it is the score of another item's truth. Blind is the score of the best attacker that does not see "
-        "the images: a subject that is no better need not have seen anything. Arrows point to better scores."
-    )
-    yield from table_section("The abilities one by one", note, names, lines, "abilities")
+# Ranks
 
 
 def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
@@ -100,9 +82,18 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
     if condition != {"vanilla"}:
         note += f" All under {listing(sorted(condition))}."
     numbers = [[by_ability[name][n].value for name in names] for n in order]
-    figure = partial(figures.rank_map, [arms[n].subject for n in order], names, numbers)
+    figure = partial(rank_map, [arms[n].subject for n in order], names, numbers)
     heads = ["subject", "average rank", *names]
     yield from table_section("Ranks (Table 5, Figure 6)", note, heads, lines, "ranks", figure)
+
+
+def rank_map(subjects: Sequence[str], tasks: Sequence[str], numbers: Sequence[Sequence[float]]) -> Figure:
+    """Ranks as colours, subjects down and abilities across, dark for the first (Figure 6)."""
+    figure, (axes,) = panel_figure(1, (2.6 + 0.55 * len(tasks), 1.6 + 0.34 * len(subjects)))
+    shades = 1 - (np.array(numbers, float) - 1) / (1.15 * len(subjects))
+    texts = [[f"{rank:g}" for rank in row] for row in numbers]
+    draw_heat(axes, shades, texts, [two_lines(name) for name in subjects], tasks)
+    return figure
 
 
 def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
@@ -127,19 +118,6 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
     )
     names = ["ability", "spread", "beyond chance of the draw", "best minus worst", "% of the way", "items"]
     yield from table_section("How far subjects lie apart", note, names, lines, "spread")
-
-
-def tower_training(arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """What Table 6 of the paper says of the towers of these subjects, if they are among the paper's."""
-    towers = {
-        arm.attributes.get("tower", arm.subject): arm.attributes
-        for arm in arms
-        if arm.attributes.get("source") == SOURCE
-    }
-    lines = [[name, *(attributes[fact] for fact in FACTS)] for name, attributes in towers.items()]
-    note = f"Facts printed in {SOURCE}; nothing here was measured."
-    names, title = ["tower", *(fact.replace("_", " ") for fact in FACTS)], "How the towers were trained (Table 6)"
-    yield from table_section(title, note, names, lines, "towers", detail=True)
 
 
 # Figure 7
@@ -193,42 +171,7 @@ def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[l
         yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text, learnt]
 
 
-# Subgroups and balance
-
-
-def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """One ability by the factors that the paper splits it by, each with more than one level."""
-    ability = ability_named(task)
-    every_panel = [_panel(run, task, factor, order, arms) for factor, order in ability.subgroups.items()]
-    panels = [panel for panel in every_panel if len(panel.levels) > 1]
-    if not panels:
-        return
-    metric, rows = main_metric(run, task), scored(result_rows(run, task))
-    with_score = [arm for arm in arms if row_of(rows, arm) is not None]
-    lines = [
-        [arm.subject, metric_cell(row_of(rows, arm), metric)]
-        + [metric_cell(row, metric) for panel in panels for row in panel.rows[arm.subject]]
-        for arm in with_score
-    ]
-    chances = [mean_chance(rows), *(chance for panel in panels for chance in panel.chances)]
-    lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
-    heads = [f"{panel.factor.replace('_', ' ')} {level}" for panel in panels for level in panel.levels]
-    factors = listing(panel.factor.replace("_", " ") for panel in panels)
-    note = f"{column_head(task, metric)} with 95 % interval, in all and by {factors}."
-    subjects = [arm.subject for arm in examined(with_score)]
-    figure = partial(figures.subgroups, panels, subjects, metric)
-    names = ["subject", "all", *heads]
-    title = f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else "")
-    yield from table_section(title, note, names, lines, f"subgroups-{task}", figure, detail=task != "localization")
-
-
-def _panel(run: Run, task: str, factor: str, order: Sequence[str], arms: Sequence[ArmCard]) -> figures.FactorPanel:
-    """The rows of all arms by the levels of a factor that have a score, known levels first in their order."""
-    rows = scored(result_rows(run, task, factor))
-    levels = ordered_levels(map(str, rows["level"]), order)
-    parts = [rows[rows["level"] == level] for level in levels]
-    by_subject = {arm.subject: [row_of(part, arm) for part in parts] for arm in arms}
-    return figures.FactorPanel(factor, levels, by_subject, [mean_chance(part) for part in parts])
+# Balance
 
 
 def balance_section(run: Run) -> Iterator[ReportSection]:
