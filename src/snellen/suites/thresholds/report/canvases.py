@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.changes import NORMAL_END
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
 from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, rows_by_arm
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.score import MEASURED
 from snellen.suites.thresholds.measures.acuity import ACUITY
-from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.scoring import estimate_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class Exponent(NamedTuple):
@@ -84,5 +86,30 @@ def canvases(run: Run) -> Iterator[ReportSection]:
         "gap against that of the side: 0 on the dashed line, 1 on the dotted one."
     )
     names = ["subject", *(f"{side} px" for side in sides), "exponent", "in words"]
-    figure = partial(figures.canvases, series[:MAX_SERIES], sides) if series else None
+    figure = partial(draw_canvases, series[:MAX_SERIES], sides) if series else None
     yield from table_section("Canvas against threshold", note, names, lines, "canvases", figure)
+
+
+def draw_canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Figure:
+    """Thresholds with intervals by the side of the canvas, and lines of constant pixels and of constant shares."""
+    figure, (axes,) = panel_figure(1, (6.4, 4.2))
+    start = float(np.exp(np.mean([np.log(thresholds[min(thresholds)][0]) for _, thresholds in series])))
+    ends = np.array([sides[0], sides[-1]], np.float64)
+    axes.plot(ends, [start, start], color=MUTED, linestyle="--", linewidth=0.9)
+    axes.plot(ends, start * ends / sides[0], color=MUTED, linestyle=":", linewidth=1.1)
+    for index, (name, thresholds) in enumerate(series):
+        x = np.array(list(thresholds), np.float64) * 1.03 ** (index - (len(series) - 1) / 2)
+        value, low, high = np.array(list(thresholds.values()), np.float64).T
+        appearance = series_appearance(index)
+        axes.errorbar(x, value, (value - low, high - value), linewidth=1.2, label=two_lines(name, 40), **appearance)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(list(sides), [f"{side} px" for side in sides])
+    axes.minorticks_off()
+    ticks = [2.0**power for power in range(-2, 9) if axes.get_ylim()[0] <= 2.0**power <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:g} px" for tick in ticks])
+    axes.set_xlabel("side of the canvas")
+    axes.set_ylabel("smallest gap")
+    plain_axes(axes)
+    figure.legend(loc="outside lower left", fontsize=8.5)
+    return figure

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,26 +17,18 @@ from snellen.analysis.pivot import arm_parts, arm_scores, table_section
 from snellen.analysis.plots import MAX_SERIES
 from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, row_by_arm, score_rows
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.core.subject import is_person
 from snellen.scoring.psychometric import credible_ends, posterior
+from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
-from snellen.suites.thresholds.measures.measure import PLACES
+from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.canvases import canvases
 from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians
 from snellen.suites.thresholds.report.profile import profile
-from snellen.suites.thresholds.report.retest import retest
-from snellen.suites.thresholds.scoring import (
-    Fitted,
-    amount,
-    estimate_text,
-    fitted,
-    goodness_of_fit,
-    point_and_spread,
-    with_ends,
-)
+from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
 
 
 class ArmThreshold(NamedTuple):
@@ -47,7 +40,7 @@ class ArmThreshold(NamedTuple):
     value: float
     low: float
     high: float
-    result: Fitted
+    result: scoring.Fitted
 
 
 @once_a_run
@@ -62,7 +55,7 @@ def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
             part = arm_scores(run, task, arm)
             if len(part) and arm in rows:
                 items = [run.items.by_id[name] for name in part["item_id"]]
-                row, result = rows[arm], fitted(items, part["value"].tolist())
+                row, result = rows[arm], scoring.fitted(items, part["value"].tolist())
                 thresholds.append(ArmThreshold(task, arm_name(*arm), row.state, row.value, row.low, row.high, result))
         if thresholds:
             by_task[task] = thresholds
@@ -130,7 +123,7 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
     if point.state != MEASURED:
         text = f"more than {amount(value, measure)}"
     else:
-        text = with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
+        text = scoring.with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
     sentence = (measure.negative_sentence if is_negative else measure.sentence).format(value=text)
     return f"{sentence}; spread {estimate_text(spread, measure)}"
 
@@ -153,12 +146,12 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
             if threshold.state != NOT_UNDERSTOOD:
                 both = point_and_spread(measure, threshold.result)
                 point, spread = (estimate_text(estimate, measure) for estimate in both)
-                curves.append((threshold.name, MEASURED, both[0].value, both[0].low, both[0].high, *curve(threshold)))
+                curves.append(curve_of(threshold, MEASURED, both[0]))
             rows.append([task, threshold.name, point, spread, in_words(threshold)])
         if curves:
             panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
     names = ["task", "subject", "point of subjective equality", "spread", "in words"]
-    figure = partial(figures.judgements, panels) if panels else None
+    figure = partial(figures.functions, panels) if panels else None
     yield from table_section("Bias and precision", note, names, rows, "bias", figure)
 
 
@@ -177,7 +170,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]
             easy = f"{int(answers.right[-1])} of {int(answers.counts[-1])}"
             slope = f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH
             lapses = f"{100 * fit.lapse:.0f} %" if is_fitted else DASH
-            p = f"{goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
+            p = f"{scoring.goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
             count = f"{int(answers.counts[:-1].sum())}"
             rows.append([task, threshold.name, in_words(threshold), count, easy, slope, lapses, p])
     names = ["task", "subject", "in words", "answers", "easy questions right", "slope", "lapses", "fit"]
@@ -192,9 +185,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
         "of the spatial frequency that is seen best, and dots are answers at it."
     )
     panels = [
-        figures.FunctionPanel(
-            task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in plotted]
-        )
+        figures.FunctionPanel(task, MEASURES[task], [curve_of(each, each.state, each) for each in plotted])
         for task, thresholds in by_task.items()
         if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
@@ -205,23 +196,16 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
     yield from table_section("Psychometric functions", note, ["task", *names], rows, "functions", figure)
 
 
-def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
-    """Levels (`positions_on`), and at each the answers, the share right (or of yes) and the fitted probability.
-
-    Of contrast they are those at the frequency that is seen best.
-    """
+def curve_of(threshold: ArmThreshold, state: str, estimate: Any) -> figures.Curve:
+    """The curve of a subject, with a value that was estimated; of contrast at the frequency that is seen best."""
     grid, answers = threshold.result.functions, threshold.result.answers
-    weights = posterior(grid, answers)
-    count = len(CONTRAST.levels)
+    weights, count = posterior(grid, answers), len(CONTRAST.levels)
     variant = 0 if grid.by_frequency is None else int(np.argmin(grid.by_frequency @ weights))
     part = slice(variant * count, (variant + 1) * count)
-    counts, right = answers.counts[part], answers.right[part]
-    return (
-        np.array(MEASURES[threshold.task].positions_on(threshold.result.side)),
-        counts,
-        right / np.maximum(counts, 1),
-        grid.right[part] @ weights,
-    )
+    levels = np.array(MEASURES[threshold.task].positions_on(threshold.result.side))
+    shares = answers.right[part] / np.maximum(answers.counts[part], 1)
+    ends = estimate.value, estimate.low, estimate.high
+    return figures.Curve(threshold.name, state, *ends, levels, answers.counts[part], shares, grid.right[part] @ weights)
 
 
 def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
@@ -239,13 +223,50 @@ def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         for values in threshold.result.functions.by_frequency:
             ends = (float(values @ weights), *credible_ends(np.round(values, 6), weights))
             value, low, high = (float(10**end) for end in ends)
-            least, most = CONTRAST.levels[0], CONTRAST.levels[-1]
-            state = BELOW if value < least else ABOVE if value > most else MEASURED
-            bound = {BELOW: least, ABOVE: most}.get(state, value)
-            cells.append(_cell(ArmThreshold(CONTRAST.task, threshold.name, state, bound, low, high, threshold.result)))
+            bound = min(max(value, CONTRAST.levels[0]), CONTRAST.levels[-1])
+            state = BELOW if value < bound else ABOVE if value > bound else MEASURED
+            cells.append(estimate_text(Measurement(bound, low, high, "", state, ""), CONTRAST))
         rows.append([threshold.name, *cells])
     names = ["subject", *(f"{name} cycles/px" for name in FREQUENCIES)]
     yield from table_section("Contrast by spatial frequency", note, names, rows, "contrast")
+
+
+# Repeats and places
+
+
+def retest(run: Run) -> Iterator[ReportSection]:
+    """The section of a run with repeats; people of a study are none."""
+    run, rows = run.unpooled or run, []
+    for task, measure in MEASURES.items():
+        for arm in examined(main_arms(run)):
+            part = arm_scores(run, task, arm)
+            repeats = sorted(part["repeat"].unique())[:2]
+            if len(repeats) == 2:
+                both = [_measured(run, measure, part[part["repeat"] == repeat]) for repeat in repeats]
+                cells = [estimate_text(result, measure) for result in both]
+                rows.append([task, arm_name(arm.subject, arm.condition), *cells, *ratio(*both)])
+    note = (
+        "Thresholds of the first two repeats, each with a 95 % credible interval, and their ratio, whose interval "
+        "follows from both. A ratio of 1 outside it means that the subject changed from one to the other. A subject "
+        "without noise of its own gives the same answers again, so that its ratio is 1 and says nothing."
+    )
+    names = ["task", "subject", "first", "second", "ratio", "in words"]
+    yield from table_section("Test and retest", note, names, rows, "retest")
+
+
+def _measured(run: Run, measure: Measure, part: pd.DataFrame) -> Measurement:
+    return scoring.threshold(measure, [run.items.by_id[name] for name in part["item_id"]], part["value"].tolist())
+
+
+def ratio(test: Measurement, again: Measurement) -> tuple[str, str]:
+    """The ratio of two thresholds with its 95 % interval, from the widths of both in log units, and what it says."""
+    if not test.state == again.state == MEASURED:
+        return DASH, "not estimable"
+    step = math.log(again.value / test.value)
+    half = math.hypot(*(math.log(result.high / result.low) / 2 for result in (test, again)))
+    low, high = math.exp(step - half), math.exp(step + half)
+    words = "no clear difference" if low <= 1 <= high else "differs from one repeat to the other"
+    return f"x{digits(math.exp(step))} [{digits(low)}, {digits(high)}]", words
 
 
 def _places(run: Run) -> Iterator[ReportSection]:
