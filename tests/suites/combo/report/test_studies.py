@@ -7,7 +7,6 @@ from importlib.resources import files
 import pytest
 import yaml
 
-from snellen.core.errors import SnellenError
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.combo.report.people import Side, agreement
 from tests.published.combo import DIFFICULTY_AGREEMENT
@@ -31,20 +30,20 @@ HARDER: list[Side] = ["first", "second", "first", "second"]
 def test_agreement_by_hand() -> None:
     result = agreement(
         HARDER,
-        {
-            "ann": ["first", "second", "first", "first"],
-            "bob": ["first", "second", "second", "first"],
-            "cat": ["first", "first", None, None],
-        },
+        [
+            ["first", "second", "first", "first"],
+            ["first", "second", "second", "first"],
+            ["first", "first", None, None],
+        ],
     )
     # Majorities: first (agrees), second (agrees), tie, first (does not): (1 + 1 + 1/2 + 0) / 4.
-    assert result.by_majority == 2.5 / 4
+    assert result.by_majority.value == 2.5 / 4
     low, high = wilson(2.5, 4)
-    assert result.low <= low
-    assert result.high >= high
-    assert result.by_vote == (3 + 2 + 1 + 0) / 10
-    assert result.vote_low < result.by_vote < result.vote_high
-    assert (result.comparisons, result.ties, result.votes) == (4, 1, 10)
+    assert result.by_majority.low <= low
+    assert result.by_majority.high >= high
+    assert result.by_vote.value == (3 + 2 + 1 + 0) / 10
+    assert result.by_vote.low < result.by_vote.value < result.by_vote.high
+    assert (result.by_majority.n, result.ties, result.by_vote.n) == (4, 1, 10)
 
 
 def test_people_are_resampled_too() -> None:
@@ -52,20 +51,14 @@ def test_people_are_resampled_too() -> None:
     # may change, which an interval over comparisons alone cannot show.
     most: list[Side | None] = [*["first"] * 38, *["second"] * 2]  # type: ignore[list-item]
     none: list[Side | None] = ["second"] * 40
-    result = agreement(["first"] * 40, {**dict.fromkeys("abc", most), **dict.fromkeys("de", none)})
-    assert result.by_majority == 38 / 40
+    result = agreement(["first"] * 40, [most] * 3 + [none] * 2).by_majority
+    assert result.value == 38 / 40
     assert result.low < 0.1 < wilson(38, 40)[0]
-    alike = agreement(["first"] * 40, dict.fromkeys("abcde", most))
+    alike = agreement(["first"] * 40, [most] * 5).by_majority
     assert (alike.low, alike.high) == pytest.approx(wilson(38, 40), abs=0.03)
 
 
 def test_comparisons_without_votes_are_left_out() -> None:
-    result = agreement(["first", "first"], {"ann": ["first", None], "bob": ["first", None]})
-    assert (result.by_majority, result.by_vote, result.comparisons) == (1.0, 1.0, 1)
-
-
-def test_votes_that_do_not_fit_are_an_error() -> None:
-    with pytest.raises(SnellenError, match="participant ann has 1 votes on 2 comparisons"):
-        agreement(["first", "first"], {"ann": ["first"]})
-    with pytest.raises(SnellenError, match="no one voted"):
-        agreement(["first"], {"ann": [None]})
+    result = agreement(["first", "first"], [["first", None], ["first", None]])
+    assert (result.by_majority.value, result.by_vote.value, result.by_majority.n) == (1.0, 1.0, 1)
+    assert agreement(["first"], [[None]]).by_vote.n == 0

@@ -69,7 +69,7 @@ def report() -> dict[str, ReportSection]:
 
 def test_every_section_exists_and_the_suite_offers_them(report: dict[str, ReportSection]) -> None:
     assert SUITE.sections is sections
-    names = ["table-1", "methods", "cues", "people-objects", "yes-bias", "letters", "counts", "people-named", "judge"]
+    names = ["table-1", "methods", "cues", "people-objects", "yes-bias", "letters", "counts", "people-named"]
     assert list(report) == names
     assert not any(section.detail for section in report.values())
 
@@ -279,15 +279,7 @@ def test_refusals_and_names_are_shown_next_to_vanilla(report: dict[str, ReportSe
     assert set(report["people-named"].table["task"]) == {"pc-cpr", "pc-cnt", "pc-grp", "pc-vid"}
 
 
-# Judges, and missing sections
-
-
-def test_the_judge_is_shown_by_pattern_and_by_unreadable_verdicts(report: dict[str, ReportSection]) -> None:
-    line = row_of(report["judge"], subject="own:model")
-    assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
-    assert line["mean PQ"].startswith("100")
-    assert line["mean PQP"].startswith("0")
-    assert "snellen judge RUN --agreement FILE" in report["judge"].note
+# Missing sections
 
 
 def test_a_run_without_people_methods_or_judges_has_no_section_of_them() -> None:

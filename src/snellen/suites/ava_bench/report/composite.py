@@ -28,7 +28,6 @@ from snellen.analysis.run_view import (
     scored_tasks,
 )
 from snellen.analysis.section import ReportSection, Run, protocol_of
-from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import Paired, paired_difference
@@ -56,14 +55,6 @@ def parts_of(task: str) -> tuple[str, ...]:
     return names(ability_named(task).parts)
 
 
-def first_part_alone(task: str) -> FirstPartAlone:
-    """The reference for mastering only the first part. Raises SnellenError for tasks that are not composite."""
-    alone = ability_named(task).first_part_alone
-    if alone is None:
-        raise SnellenError(f"ava-bench/{task}: not a composite task")
-    return alone
-
-
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
@@ -88,9 +79,9 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[
     if not np.isnan(list(chances.values())).all():
         lines.append(["(chance)", *(number(chance, metrics[task], 200) for task, chance in chances.items())])
     for task in tasks:
-        reference = number(with_one_part(run, task), metrics[task], 200)
-        cells = (reference if column == task else DASH for column in tasks)
-        lines.append([f"({first_part_alone(task).description})", *cells])
+        if alone := ability_named(task).first_part_alone:
+            reference = number(with_one_part(run, task, alone), metrics[task], 200)
+            lines.append([f"({alone.description})", *(reference if column == task else DASH for column in tasks)])
     names = ["subject", *(column_head(task, metrics[task]) for task in tasks)]
     parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
     note = (
@@ -101,11 +92,10 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[
     yield from table_section("Composite tasks", note, names, lines, "composites")
 
 
-def with_one_part(run: Run, task: str) -> float:
+def with_one_part(run: Run, task: str, alone: FirstPartAlone) -> float:
     """The mean score over the items asked of mastering only the first part."""
     scores = run.scores[protocol_of(run)]
     scored_items = set(scores.loc[scores["task"] == task, "item_id"])
-    alone = first_part_alone(task)
     return fmean(alone.score(item, main_metric(run, task)) for item in run.items.items if item.item_id in scored_items)
 
 

@@ -7,11 +7,11 @@ inputs; manual scores are those of the protocol `manual`.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,6 @@ import pandas as pd
 from snellen.analysis.cells import percent_interval, share_cell
 from snellen.analysis.pivot import table_section
 from snellen.analysis.section import ReportSection, Run
-from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
@@ -39,10 +38,9 @@ REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
 
 def people_sections(run: Run) -> Iterator[ReportSection]:
     """The sections for all judgements of people about this set."""
-    if path := run.inputs.get(PAIR_COMPARISONS):
-        yield from compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
-    if path := run.inputs.get(NATURAL_VOTES):
-        yield from natural_votes(_votes(path, run.items, NATURAL_VOTES))
+    for name, make in ((PAIR_COMPARISONS, compared_pairs), (NATURAL_VOTES, natural_votes)):
+        if path := run.inputs.get(name):
+            yield from make(_votes(path, run.items, name))
     yield from manual_scores(run)
 
 
@@ -69,10 +67,11 @@ def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection
     items = step_results[0].items.items
     harder: list[Side] = ["first" if item.measures["first"] < item.measures["second"] else "second" for item in items]
     by_person = {result.author: [result.answer(item) for item in items] for result in step_results}
-    similarity = agreement(harder, by_person)
-    majority = percent_interval(similarity.by_majority, similarity.low, similarity.high, similarity.comparisons)
-    vote = percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes)
-    line = [len(by_person), similarity.comparisons, similarity.ties, majority, vote]
+    similarity = agreement(harder, list(by_person.values()))
+    lines = []
+    if similarity.by_vote.n:
+        shares = (percent_interval(*share) for share in (similarity.by_majority, similarity.by_vote))
+        lines.append([len(by_person), similarity.by_majority.n, similarity.ties, *shares])
     note = (
         "People decided which of two pairs of categories is harder to tell apart; by the distance it is the closer "
         "pair. Percent of comparisons in which the majority agrees with the distance, a tie counting half, and percent "
@@ -80,63 +79,52 @@ def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection
         "state how it aggregated votes."
     )
     names = ["people", "comparisons", "ties", "by majority", "by vote"]
-    yield from table_section("People and the distance (appendix C.3)", note, names, [line], "pair-comparisons")
+    yield from table_section("People and the distance (appendix C.3)", note, names, lines, "pair-comparisons")
 
 
-@dataclass(frozen=True)
-class DifficultyAgreement:
-    """Agreement between people and the distance on which pair is harder, over `comparisons` with `ties` and `votes`.
+class AnswerShare(NamedTuple):
+    """A share with its 95 % interval (NaN if not estimable), of `n` answers."""
 
-    `by_majority` is the share of comparisons whose majority agrees, a tie counting half; `by_vote` that of all votes.
-    Both have a 95 % interval over comparisons and people (NaN if not estimable). Chance is 0.5 for both.
-    """
-
-    by_majority: float
+    value: float
     low: float
     high: float
-    by_vote: float
-    vote_low: float
-    vote_high: float
-    comparisons: int
+    n: int
+
+
+class DifficultyAgreement(NamedTuple):
+    """Agreement between people and the distance on which pair is harder.
+
+    `by_majority` is the share of comparisons whose majority agrees, of `ties` each counting half; `by_vote` that of all
+    votes. Intervals are over comparisons and people. Chance is 0.5 for both.
+    """
+
+    by_majority: AnswerShare
+    by_vote: AnswerShare
     ties: int
-    votes: int
 
 
-def agreement(harder: Sequence[Side], sides: Mapping[str, Sequence[Side | None]]) -> DifficultyAgreement:
+def agreement(harder: Sequence[Side], votes: Sequence[Sequence[Side | None]]) -> DifficultyAgreement:
     """Agreement of people's votes with the side of each comparison that the distance calls harder.
 
-    `sides` maps each participant to one vote per comparison, in order, None if missing. Comparisons without votes are
-    left out. Raises SnellenError if a participant has another number of votes, or if there are no votes.
+    `votes` has one vote per comparison for each person, in order, None if missing. Comparisons without votes are left
+    out.
     """
-    for name, person_votes in sides.items():
-        if len(person_votes) != len(harder):
-            raise SnellenError(
-                f"participant {name} has {len(person_votes)} votes on {len(harder)} comparisons; "
-                "give None for a missing one"
-            )
     # Comparisons x people: 1 if a vote agrees, -1 if it does not, 0 if there is none.
     signs = np.array(
-        [[0 if v[n] is None else 1 if v[n] == side else -1 for v in sides.values()] for n, side in enumerate(harder)],
-        dtype=np.float64,
-    ).reshape(len(harder), len(sides))
+        [[0.0 if v[n] is None else 1.0 if v[n] == side else -1.0 for v in votes] for n, side in enumerate(harder)]
+    )
     signs = signs[(signs != 0).any(axis=1)]
     if not len(signs):
-        raise SnellenError("no one voted on any comparison")
+        nothing = AnswerShare(math.nan, math.nan, math.nan, 0)
+        return DifficultyAgreement(nothing, nothing, 0)
     majorities = _majorities(signs)
     rng = stream("combo", STREAMS, "agreement of people with the distance")
     clusters, people = np.nonzero(signs)
     agrees = (signs[clusters, people] > 0).astype(np.float64)
-    vote_low, vote_high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
-    return DifficultyAgreement(
-        float(majorities.mean()),
-        *_majority_interval(signs, rng),
-        float(agrees.mean()),
-        vote_low,
-        vote_high,
-        comparisons=len(signs),
-        ties=int((majorities == 0.5).sum()),
-        votes=len(agrees),
-    )
+    low, high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
+    by_majority = AnswerShare(float(majorities.mean()), *_majority_interval(signs, rng), len(signs))
+    by_vote = AnswerShare(float(agrees.mean()), low, high, len(agrees))
+    return DifficultyAgreement(by_majority, by_vote, int((majorities == 0.5).sum()))
 
 
 def _majorities(signs: Floats) -> Floats:

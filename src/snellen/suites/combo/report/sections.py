@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,7 @@ from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.questions import alignment, categories, perception
 from snellen.suites.combo.report.confusions import confusions
-from snellen.suites.combo.report.people import comparisons, people_sections
+from snellen.suites.combo.report.people import AnswerShare, comparisons, people_sections
 from snellen.suites.combo.report.perceived import DescribedImage, deciding_dimensions, described_images
 from snellen.suites.combo.scoring import ALL_CORRECT
 
@@ -118,15 +118,6 @@ def table_3(run: Run) -> Iterator[ReportSection]:
         note += " The paper excludes the people with the best and the worst total over both (appendix C.3)."
     names = ["subject", "condition", "Img2Text", "Text2Img", "mean"]
     yield from table_section("Abstraction Alignment (Table 3)", note, names, lines, "table-3")
-
-
-class AnswerShare(NamedTuple):
-    """A share with its interval, of `n` answers."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def mean_of_two(first: Any, second: Any) -> str:

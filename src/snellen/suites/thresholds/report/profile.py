@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from snellen.analysis import plots
 from snellen.analysis.cells import DASH
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import (
-    MAX_SERIES,
-    MUTED,
-    panel_figure,
-    plain_axes,
-    series_appearance,
-    side_by_side,
-    two_lines,
-)
 from snellen.analysis.section import ReportSection
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.suites.thresholds.measures import MEASURES
@@ -113,22 +105,22 @@ def _section(
         rows.append([subject, *(texts.get(task, DASH) for task in tasks), in_words(of_subject, norm)])
     rows.append([f"unit (x1): {unit}", *(amount(unit_by_task[task], MEASURES[task]) for task in tasks), DASH])
     names, title = ["subject", *tasks, "in words"], f"Profile in units of {unit}"
-    figure = partial(draw_profile, list(by_name.items())[:MAX_SERIES], tasks, unit)
+    figure = partial(draw_profile, list(by_name.items())[: plots.MAX_SERIES], tasks, unit)
     yield from table_section(title, note, names, rows, name, figure)
 
 
 def draw_profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str], unit: str) -> Figure:
     """One row per task: multiples of a unit with their intervals; bounds are hollow."""
-    figure, (axes,) = panel_figure(1, (7.2, 0.55 * len(tasks) + 1.6))
+    figure, (axes,) = plots.panel_figure(1, (7.2, 0.55 * len(tasks) + 1.6))
     for index, (name, multiples) in enumerate(series):
-        appearance, offset = series_appearance(index), side_by_side(index, len(series), 0.6 / len(series))
-        axes.plot([], [], linestyle="none", label=two_lines(name, 40), **appearance)
+        appearance, offset = plots.series_appearance(index), plots.side_by_side(index, len(series), 0.6 / len(series))
+        axes.plot([], [], linestyle="none", label=plots.two_lines(name, 40), **appearance)
         for multiple in multiples:
             y = tasks.index(multiple.task) + offset
             fill = "white" if np.isnan(multiple.low) else appearance["color"]
             axes.plot((multiple.low, multiple.high), (y, y), color=appearance["color"], linewidth=1.4)
             axes.plot([multiple.value], [y], linestyle="none", **appearance, markerfacecolor=fill)
-    axes.axvline(1.0, color=MUTED, linestyle="--", linewidth=0.9)
+    axes.axvline(1.0, color=plots.MUTED, linestyle="--", linewidth=0.9)
     axes.set_xscale("log")
     least, most = axes.get_xlim()
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if least <= tick <= most]
@@ -137,6 +129,6 @@ def draw_profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str], unit: 
     axes.set_yticks(range(len(tasks)), list(tasks))
     axes.invert_yaxis()
     axes.set_xlabel(f"threshold, in units of {unit}")
-    plain_axes(axes)
+    plots.plain_axes(axes)
     figure.legend(loc="outside lower left", ncols=2, fontsize=8.5)
     return figure

@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis import plots
 from snellen.analysis.cells import DASH, percent
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import (
-    INK,
-    MAX_SERIES,
-    MUTED,
-    SERIES,
-    panel_figure,
-    percent_axis,
-    plain_axes,
-    series_appearance,
-    side_by_side,
-    two_lines,
-)
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
 from snellen.analysis.shot_curves import Curve, DerivedInterval, average, common, curve_of, gain_at, phi
@@ -63,8 +51,6 @@ COLUMNS: Mapping[str, str] = {
     "ndni": "others' demos under noise (φ ndni)",
 }
 """The changes of Table 4, in its order."""
-Bar: TypeAlias = tuple[str, str, float, float, DerivedInterval]
-"""Subject, change, accuracy before and after, and the change as a share of the former."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +121,8 @@ def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[A
 def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     """The effect of help at 0 shots: one shot, the region enhanced, a detailed instruction (Figure 8)."""
     at_zero = {(result.original.name, result.condition): result for result in changes(series, (0,))}
-    rows, cells, bars = accuracy_rows(run), [], list[Bar]()
+    rows, cells = accuracy_rows(run), []
+    shares: dict[ShotSeries, dict[str, tuple[float, float]]] = {}
     for line in unchanged(series):
         helps = [at_zero.get((line.name, ABLATIONS[name].condition)) for name in CAUSES]
         one_shot = _one_shot(line)
@@ -144,11 +131,8 @@ def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
         base = accuracy_cell(rows[ReportArm(line.subject, line.conditions[0])][""])
         gain = derived_cell(one_shot[2], NOTHING_RIGHT, "+") if one_shot else DASH
         cells.append([line.name, base, gain, *(_phi_cell(result, (0,)) for result in helps)])
-        if one_shot is not None:
-            bars.append((line.name, COLUMNS["vdpi"], *one_shot))
-        for name, result in zip(CAUSES, helps, strict=True):
-            if result is not None:
-                bars.append((line.name, COLUMNS[name], result.before[0], result.after[0], result.phi))
+        shares[line] = {"vdpi": one_shot[:2]} if one_shot else {}
+        shares[line] |= {name: (x.before[0], x.after[0]) for name, x in zip(CAUSES, helps, strict=True) if x}
     note = (
         "Base: percent right at 0 shots. Then the gain in accuracy with one shot, with the deciding region of the "
         "query enlarged and framed, and with a description of every class, in percent of the base with 95 % interval "
@@ -156,10 +140,14 @@ def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
         "region cannot be enhanced). The first is the gain at one shot, which the paper prints; its Table 3 defines it "
         "differently. There is no interval if resamples often have a base of zero."
     )
-    names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in ("vdpi", *CAUSES))]
-    in_table = {line[0] for line in cells}
-    order = [line.name for line in examined([line for line in unchanged(series) if line.name in in_table])]
-    figure = partial(draw_causes, bars, order)
+    order = ("vdpi", *CAUSES)
+    names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in order)]
+    panels = {
+        COLUMNS[name]: {line.name: shares[line][name] for line in examined(list(shares)) if name in shares[line]}
+        for name in order
+    }
+    panels = {title: pairs for title, pairs in panels.items() if pairs}
+    figure = partial(plots.before_after, panels, ("without", "with the help"))
     title = "Causes of errors at 0 shots (Table 4, Figure 8)"
     yield from table_section(title, note, names, cells, "table-4-causes", figure)
 
@@ -182,43 +170,6 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
         return DASH
     text = derived_cell(result.phi, NOTHING_RIGHT, "+")
     return text if result.shots == tuple(shots) else f"{text}, over {write_shots(result.shots)}"
-
-
-def draw_causes(bars: Sequence[Bar], order: Sequence[str]) -> Figure:
-    """Left: accuracy at 0 shots with each help, and without (tick). Right: the gain from each (Figure 8)."""
-    from matplotlib.patches import Patch
-
-    names = list(order)[:MAX_SERIES]
-    helps = list(dict.fromkeys(name for _, name, *_ in bars))
-    size = 10.4, 1.3 + (0.2 + 0.2 * len(helps)) * len(names)
-    figure, (left_axis, right) = panel_figure(2, size, sharey=True)
-    for name, help_name, before, after, gain in bars:
-        if name not in names:
-            continue
-        height, index = 0.8 / len(helps), helps.index(help_name)
-        y = names.index(name) + side_by_side(index, len(helps), height)
-        colour = SERIES[index % len(SERIES)]
-        left_axis.barh([y], [after], 0.86 * height, color=colour, alpha=0.8)
-        left_axis.vlines([before], y - height / 2, y + height / 2, colors=INK, linewidth=2)
-        if math.isnan(gain.value):
-            right.annotate(" undefined", (0, y), va="center", color=MUTED, fontsize=8)
-            continue
-        right.barh([y], [gain.value], 0.86 * height, color=colour, alpha=0.8)
-        if not math.isnan(gain.low):
-            right.hlines([y], [gain.low], [gain.high], colors=INK, linewidth=1.1)
-    left_axis.set_yticks(range(len(names)), [two_lines(name) for name in names])
-    left_axis.set_ylim(len(names) - 0.45, -0.55)
-    left_axis.set_xlim(0, 1.02)
-    left_axis.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
-    left_axis.set_title("percent right with the help (tick: without)")
-    right.axvline(0, color=MUTED, linewidth=1.1)
-    right.xaxis.set_major_formatter(lambda share, _: f"{100 * share:+.0f}" if share else "0")
-    right.set_title("change in percent of accuracy without")
-    for axes in (left_axis, right):
-        plain_axes(axes, "x")
-    handles = [Patch(color=SERIES[n % len(SERIES)], alpha=0.8, label=name) for n, name in enumerate(helps)]
-    figure.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=8.5)
-    return figure
 
 
 # Table 4, right half: strategies, over all shots
@@ -262,13 +213,13 @@ def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequenc
     """Figure 6: accuracy over shots, unchanged (solid) and changed (dashed), by change (panel) and subject (colour)."""
     from matplotlib.lines import Line2D
 
-    names = list(dict.fromkeys(change.original.name for _, change in curves))[:MAX_SERIES]
+    names = list(dict.fromkeys(change.original.name for _, change in curves))[: plots.MAX_SERIES]
     panels = [name for name in order if any(strategy == name for strategy, _ in curves)]
-    figure, columns = panel_figure(len(panels), (1.6 + 3.3 * len(panels), 3.6), sharey=True)
+    figure, columns = plots.panel_figure(len(panels), (1.6 + 3.3 * len(panels), 3.6), sharey=True)
     for axes, panel in zip(columns, panels, strict=True):
         for strategy, change in curves:
             if strategy == panel and change.original.name in names:
-                appearance = series_appearance(names.index(change.original.name))
+                appearance = plots.series_appearance(names.index(change.original.name))
                 shots, before, after = list(change.before), list(change.before.values()), list(change.after.values())
                 axes.plot(shots, before, linewidth=1.5, **appearance)
                 axes.plot(list(change.after), after, linewidth=1.5, linestyle=(0, (3, 2)), **appearance)
@@ -276,10 +227,13 @@ def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequenc
         axes.set_title(panel)
         axes.set_xticks(sorted({k for strategy, change in curves if strategy == panel for k in change.before}))
         axes.set_xlabel("solved examples of every class")
-        percent_axis(axes)
-    handles = [Line2D([], [], label=two_lines(name), **series_appearance(index)) for index, name in enumerate(names)]
-    kinds = [Line2D([], [], color=INK, label="unchanged"), Line2D([], [], color=INK, linestyle="--", label="changed")]
-    figure.legend(handles=[*handles, *kinds], loc="outside lower left", ncols=4, fontsize=8.5)
+        plots.percent_axis(axes)
+    handles = [
+        Line2D([], [], label=plots.two_lines(name), **plots.series_appearance(n)) for n, name in enumerate(names)
+    ]
+    for style, label in (("-", "unchanged"), ("--", "changed")):
+        handles.append(Line2D([], [], color=plots.INK, linestyle=style, label=label))
+    figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=8.5)
     return figure
 
 

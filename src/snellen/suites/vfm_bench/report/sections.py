@@ -6,36 +6,35 @@ Printed numbers (`published.py`) are shown only by `--compare published`, never 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis import plots
 from snellen.analysis.cells import DASH, percent, value_range
+from snellen.analysis.groups import counterparts
 from snellen.analysis.people import is_study
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import (
-    MAX_SERIES,
-    MUTED,
-    SERIES,
-    draw_levels,
-    legend_below,
-    panel_figure,
-    percent_axis,
-    plain_axes,
-    series_appearance,
-    two_lines,
-)
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Curve, DerivedInterval, delta, delta_above_chance, eta, eta_above_chance
+from snellen.analysis.shot_curves import (
+    Curve,
+    DerivedInterval,
+    common,
+    curve_of,
+    delta,
+    delta_above_chance,
+    eta,
+    eta_above_chance,
+)
+from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
 from snellen.suites.vfm_bench.report.ablations import causes, changes, every_change, strategies
 from snellen.suites.vfm_bench.report.by_industry import by_industry
 from snellen.suites.vfm_bench.report.confusions import confused_classes
-from snellen.suites.vfm_bench.report.reasoning import reasoning
 from snellen.suites.vfm_bench.report.shot_series import (
     ShotSeries,
     accuracy_cell,
@@ -55,6 +54,8 @@ MEANING = (
     "Efficiency (eta) is the mean gain over 0 shots, across all numbers of shots, as a share of the largest gain; "
     "effectiveness (delta) is the mean gain as a share of the largest possible one"
 )
+Statistic: TypeAlias = Callable[[Curve], float | None]
+UNDEFINED = "undefined"
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -158,38 +159,40 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
 
     Efficiency or effectiveness is left out if it is undefined for all subjects.
     """
-    in_figure = examined([gain.series for gain in gains])[:MAX_SERIES]
+    in_figure = examined([gain.series for gain in gains])[: plots.MAX_SERIES]
     gains = [gain for gain in gains if gain.series in in_figure]
     derived = {"efficiency η": [gain.eta for gain in gains], "effectiveness δ": [gain.delta for gain in gains]}
     derived = {name: numbers for name, numbers in derived.items() if not all(math.isnan(n.value) for n in numbers)}
     size = 7 + 2.2 * len(derived), 3.5 + 0.16 * len(gains)
-    figure, (curves, *beside) = panel_figure(1 + len(derived), size, width_ratios=[2.2] + [1] * len(derived))
+    figure, (curves, *beside) = plots.panel_figure(1 + len(derived), size, width_ratios=[2.2] + [1] * len(derived))
     for index, gain in enumerate(gains):
         rows = {shots: row for shots, row in gain.rows.items() if row.n}
-        shots, accuracy = list(rows), [row.value for row in rows.values()]
-        curves.plot(shots, accuracy, linewidth=1.6, label=two_lines(gain.series.name), **series_appearance(index))
-        low, high = ([getattr(row, end) for row in rows.values()] for end in ("low", "high"))
-        curves.fill_between(shots, low, high, color=SERIES[index % len(SERIES)], alpha=0.13, linewidth=0)
+        accuracy, low, high = ([getattr(row, end) for row in rows.values()] for end in ("value", "low", "high"))
+        appearance, label = plots.series_appearance(index), plots.two_lines(gain.series.name)
+        curves.plot(list(rows), accuracy, linewidth=1.6, label=label, **appearance)
+        curves.fill_between(list(rows), low, high, color=appearance["color"], alpha=0.13, linewidth=0)
     known_chances = {shots: chance for shots, chance in chances.items() if not math.isnan(chance)}
-    appearance: dict[str, Any] = {"color": MUTED, "linewidth": 1.2, "linestyle": "--", "label": "random policy"}
-    curves.plot(list(known_chances), list(known_chances.values()), **appearance)
+    curves.plot(
+        list(known_chances), list(known_chances.values()), color=plots.MUTED, linestyle="--", label="random policy"
+    )
     curves.set_xticks(sorted(chances))
     curves.set_xlabel("solved examples of every class")
     curves.set_title("accuracy")
-    percent_axis(curves)
+    plots.percent_axis(curves)
     for axes, (name, numbers) in zip(beside, derived.items(), strict=True):
         _draw_derived(axes, name, numbers)
-    legend_below(figure, curves)
+    plots.legend_below(figure, curves)
     return figure
 
 
 def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) -> None:
     """One dot with interval per subject, in the colour of its line; undefined numbers are marked as such."""
+    place: Any = ("axes fraction", "data")
     for index, derived in enumerate(numbers):
         if math.isnan(derived.value):
-            axes.annotate("undefined", (0.02, index), xycoords=("axes fraction", "data"), va="center", color=MUTED)
+            axes.annotate("undefined", (0.02, index), xycoords=place, va="center", color=plots.MUTED)
             continue
-        draw_levels(axes, [derived], [index], horizontal=True, elinewidth=1.3, **series_appearance(index))
+        plots.draw_levels(axes, [derived], [index], horizontal=True, elinewidth=1.3, **plots.series_appearance(index))
     axes.set_ylim(len(numbers) - 0.4, -0.6)
     axes.set_yticks([])
     defined = [derived for derived in numbers if not math.isnan(derived.value)]
@@ -197,7 +200,7 @@ def _draw_derived(axes: Axes, title: str, numbers: Sequence[DerivedInterval]) ->
     axes.set_xlim(max(-1.0, lowest) - 0.04, 1.04)
     axes.xaxis.set_major_formatter(lambda share, _: f"{100 * share:.0f}")
     axes.set_title(f"{title}, %")
-    plain_axes(axes, "x")
+    plots.plain_axes(axes, "x")
 
 
 def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
@@ -222,3 +225,63 @@ def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     )
     names = ["subject", "chance", "efficiency above chance", "effectiveness above chance"]
     yield from table_section("The same with chance instead of 0 shots", note, names, cells, "table-1-above-chance")
+
+
+# Reasoning models and their counterparts (finding 3 of section 4.2)
+
+
+def mean_gap(statistic: Statistic, curves: Sequence[Curve]) -> float | None:
+    """The mean of a statistic over reasoning models minus that over their counterparts; None if any is undefined.
+
+    `curves` alternate between a reasoning model and its counterpart.
+    """
+    numbers = [statistic(curve) for curve in curves]
+    defined = [number for number in numbers if number is not None]
+    if not defined or len(defined) < len(numbers):
+        return None
+    return float(np.mean(defined[::2]) - np.mean(defined[1::2]))
+
+
+def reasoning(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
+    """Eta and delta of every pair with their differences in points, and the means over the pairs."""
+    by_name = {series.subject: series for series in plain if len(series.shots) > 1}
+    compared = [(by_name[a], by_name[b]) for a, b in counterparts(run.card.arms) if a in by_name and b in by_name]
+    cells = [[first.subject, second.subject, *_compare(first, second)] for first, second in compared]
+    if len(compared) > 1:
+        arms = [arm for first, second in compared for arm in _at_common_shots(first, second)]
+        gaps = [_gap_cell(statistic, arms, "all") for statistic in (eta, delta)]
+        cells.append([f"(mean of {len(compared)} pairs)", "", DASH, DASH, gaps[0], DASH, DASH, gaps[1]])
+    note = (
+        "Efficiency (eta) and effectiveness (delta) in percent, and the first subject's minus the second's in "
+        "percentage points with 95 % interval (concepts resampled jointly), on the items scored in both at all numbers "
+        "of shots that both have. Pairs are those named by subjects (attributes reasoning and counterpart), and one "
+        "model with and without reasoning effort. The paper prints means over three pairs: "
+        f"{ETA_GAIN:+.1f} in efficiency and {DELTA_GAIN:+.1f} in effectiveness, written as percent; they are points."
+    )
+    names = ["reasons", "counterpart", "efficiency", "its", "difference", "effectiveness", "its ", "difference "]
+    yield from table_section("Reasoning models and their counterparts (Finding 3)", note, names, cells, "reasoning")
+
+
+def _at_common_shots(first: ShotSeries, second: ShotSeries) -> list[pd.DataFrame]:
+    shots = set(first.shots) & set(second.shots)
+    return [first.scored(shots), second.scored(shots)]
+
+
+def _compare(first: ShotSeries, second: ShotSeries) -> Iterator[str]:
+    """Eta of both and the difference, then delta of both and the difference."""
+    arms = _at_common_shots(first, second)
+    if any(arm.empty for arm in arms) or (on_common_items := common(arms))[0].empty:
+        yield from [DASH] * 6
+        return
+    curves = [curve_of(arm) for arm in on_common_items]
+    for statistic in (eta, delta):
+        for curve in curves:
+            number = statistic(curve)
+            yield UNDEFINED if number is None else f"{100 * number:.1f}"
+        yield _gap_cell(statistic, arms, first.subject, second.subject)
+
+
+def _gap_cell(statistic: Statistic, arms: Sequence[pd.DataFrame], *key: str) -> str:
+    gap = derived_interval(lambda *curves: mean_gap(statistic, curves), arms, "reasoning", statistic.__name__, *key)
+    # Written with one decimal, since differences of ratios are small.
+    return derived_cell(gap._replace(items=max(gap.items, 200)) if gap.items else gap, UNDEFINED, "+")

@@ -22,19 +22,15 @@ from snellen.analysis.run_view import (
     arm_name,
     divides,
     examined,
-    response_key,
-    response_keys,
     result_rows,
     row_by_arm,
     rows_by_arm,
-    score_rows,
     scored,
     simulated_last,
     units_by_task,
 )
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import mean_interval, unpaired_difference, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
 from snellen.suites.vlm2_bench.published import (
@@ -47,8 +43,6 @@ from snellen.suites.vlm2_bench.published import (
 from snellen.suites.vlm2_bench.report.methods_compared import Units, methods
 from snellen.suites.vlm2_bench.report.refusals_and_names import people_named
 from snellen.suites.vlm2_bench.report.response_bias import counts, letters, statements
-from snellen.suites.vlm2_bench.scoring import TOP
-from snellen.suites.vlm2_bench.tasks import VIDEOS
 
 IMAGE_TASKS = 8
 """Number of `COLUMNS` before the column of open questions (VID)."""
@@ -64,7 +58,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from table_1(run, units)
     yield from below_people(units)
     yield from methods(run, units)
-    for make in (cues, families, statements, letters, counts, people_named, verdicts):
+    for make in (cues, families, statements, letters, counts, people_named):
         yield from make(run)
 
 
@@ -264,36 +258,3 @@ def families(run: Run) -> Iterator[ReportSection]:
     )
     names = ["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"]
     yield from table_section("People and objects (Finding III)", note, names, lines, "people-objects")
-
-
-# Verdicts of judges (section 3.1)
-
-
-def verdicts(run: Run) -> Iterator[ReportSection]:
-    """One table for all judges, if there are verdicts."""
-    with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
-    lines = []
-    for task in VIDEOS:
-        scores = score_rows(run, task)
-        results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
-        scores = scores[scores["judge"] != ""]
-        for key, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
-            judge, *arm = map(str, key)
-            described = rows[[key in with_text for key in response_keys(rows)]]
-            outcomes = (int((described["outcome"] == outcome).sum()) for outcome in ("no_answer", "failed"))
-            levels = rows_by_arm(results[results["judge"] == judge]).get(ReportArm(*arm), {})
-            means = [result_cell(levels.get(level)) for level in (*TOP, "")]
-            counts = [len(described), len(rows) - len(described), *outcomes]
-            lines.append([task, judge, *arm, *counts, *means])
-    note = (
-        "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
-        "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
-        "(1 for PQ, 2 for PQP) with 95 % interval. The task's score is the mean of these two. A judge may be wrong: "
-        "draw a sample for people with `snellen judge RUN --sample FILE`, and compare their decisions with `snellen "
-        "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
-    )
-    count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
-    means = [*(f"mean {name}" for name in TOP), "both"]
-    names = ["task", "judge", "subject", "condition", *count_names, *means]
-    lines.sort(key=lambda line: is_simulated(str(line[2])))
-    yield from table_section("Verdicts on descriptions of videos", note, names, lines, "judge")
