@@ -24,8 +24,7 @@ from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
-from snellen.suites.ava_bench.report.fingerprints import tower_of
-from snellen.suites.ava_bench.report.sections import sections
+from snellen.suites.ava_bench.report.sections import sections, tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name

@@ -27,8 +27,7 @@ from snellen.runs.score import score
 from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import TABLE_1
-from snellen.suites.vfm_bench.report.by_industry import spread
-from snellen.suites.vfm_bench.report.sections import mean_gap, sections
+from snellen.suites.vfm_bench.report.sections import mean_gap, sections, spread
 from tests.helpers.sections import UNHASHED, by_name, row_of
 from tests.published.vfm_bench import REASONING, TRADITIONAL
 

@@ -33,16 +33,9 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, unpaired_difference, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
-from snellen.suites.vlm2_bench.published import (
-    CHANCE,
-    COLUMNS,
-    FINDING_III_MODELS,
-    PEOPLE_ABOVE_OBJECTS,
-    TASK_ORDER,
-)
+from snellen.suites.vlm2_bench.published import CHANCE, COLUMNS, FINDING_III_MODELS, PEOPLE_ABOVE_OBJECTS, TASK_ORDER
+from snellen.suites.vlm2_bench.report.answers import counts, letters, people_named, statements
 from snellen.suites.vlm2_bench.report.methods_compared import Units, methods
-from snellen.suites.vlm2_bench.report.refusals_and_names import people_named
-from snellen.suites.vlm2_bench.report.response_bias import counts, letters, statements
 
 IMAGE_TASKS = 8
 """Number of `COLUMNS` before the column of open questions (VID)."""
