@@ -265,13 +265,12 @@ def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_pat
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
     report: dict[str, ReportSection], toy: ItemSet
 ) -> None:
-    from snellen.suites.combo.report.confusions import _commonest_mistakes, _count_answers
+    from snellen.suites.combo.report.confusions import commonest_mistakes, count_answers
 
     pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
-    rows = pd.DataFrame([map(json.dumps, pair) for pair in pairs], columns=["truth", "prediction"])
-    assert _count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
-    table = _commonest_mistakes([("somebody", rows)])
-    assert table.to_numpy().tolist() == [
+    rows = pd.DataFrame(pairs, columns=["truth", "prediction"])
+    assert count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
+    assert commonest_mistakes([("somebody", rows)]) == [
         ["somebody", "red", "blue", "2 of 5"],
         ["somebody", "blue", "(no answer)", "1 of 2"],
     ]

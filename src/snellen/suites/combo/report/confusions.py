@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from snellen.analysis.cells import DASH
 from snellen.analysis.pivot import arm_parts
 from snellen.analysis.plots import draw_heat, panel_figure
 from snellen.analysis.run_view import arm_name, examined_rows, ordered_levels, score_rows
@@ -31,55 +32,41 @@ def confusions(run: Run) -> Iterator[ReportSection]:
     """Answers against truths in Pattern Perception, with a figure per question."""
     scores = score_rows(run, perception.TASK, "accuracy")
     scores = scores[scores["outcome"].isin(["answered", "no_answer", "cut_off"])]
+    scores = scores.assign(truth=scores["truth"].map(json.loads), prediction=scores["prediction"].map(json.loads))
     questions = scores["item_id"].map(lambda name: run.items.by_id[name].factors["question"])
     for name, dimension in perception.QUESTIONS.items():
         part = scores[questions == name]
         if part.empty or name == "pivot":
             continue
         by_arm = [(arm_name(*arm), rows) for arm, rows in arm_parts(examined_rows(part))]
-        answers = _answers_in_order(dimension, part)
-        matrices = [(arm, _count_answers(rows, answers)) for arm, rows in by_arm]
-        mistakes = _commonest_mistakes(by_arm)
+        answers = ordered_levels({*part["truth"], *part["prediction"].dropna()}, values(dimension))
+        mistakes = commonest_mistakes(by_arm)
         note = (
-            f"{'No mistakes' if mistakes.empty else 'The most frequent mistakes'}. The figure of a full report has all "
+            f"{'The most frequent mistakes' if mistakes else 'No mistakes'}. The figure of a full report has all "
             "answers: rows are true values, columns are answers, in percent of the row; the last column is no answer."
         )
-        frame = None if mistakes.empty else mistakes
+        frame = pd.DataFrame(mistakes, columns=["arm", "is", "is taken for", "times"]) if mistakes else None
+        figure = partial(draw_confusions, [(arm, count_answers(rows, answers)) for arm, rows in by_arm], answers)
         title = f"Confusions: {name.replace('-', ' ')}"
-        figure = partial(draw_confusions, matrices, answers)
         yield ReportSection(title, note, frame, figure, f"confusions-{name}", detail=True)
 
 
-def _answers_in_order(dimension: str, part: pd.DataFrame) -> list[str]:
-    """The true or answered values of a dimension, in the order of the options."""
-    return ordered_levels({answer for pair in _pairs(part) for answer in pair if answer}, values(dimension))
-
-
-def _count_answers(rows: pd.DataFrame, answers: Sequence[str]) -> NDArray[np.int64]:
+def count_answers(rows: pd.DataFrame, answers: Sequence[str]) -> NDArray[np.int64]:
     """Counts of answers (columns) by truth (rows); the last column counts missing answers."""
     matrix = np.zeros((len(answers), len(answers) + 1), np.int64)
-    for truth, prediction in _pairs(rows):
+    for truth, prediction in zip(rows["truth"], rows["prediction"], strict=True):
         matrix[answers.index(truth), len(answers) if prediction is None else answers.index(prediction)] += 1
     return matrix
 
 
-def _pairs(rows: pd.DataFrame) -> Iterator[tuple[str, str | None]]:
-    """(truth, prediction) of each row, None for no answer."""
-    for truth, prediction in zip(rows["truth"], rows["prediction"], strict=True):
-        yield json.loads(truth), json.loads(prediction)
-
-
-def _commonest_mistakes(by_arm: Sequence[tuple[str, pd.DataFrame]], limit: int = 3) -> pd.DataFrame:
-    """The most frequent mistakes of each arm."""
+def commonest_mistakes(by_arm: Sequence[tuple[str, pd.DataFrame]], limit: int = 3) -> list[list[str]]:
+    """The most frequent mistakes of each arm: the arm, the truth, the answer, and how often of how many."""
     lines = []
     for arm, rows in by_arm:
-        pairs = list(_pairs(rows))
-        total = Counter(truth for truth, _ in pairs)
-        mistakes = Counter((truth, prediction) for truth, prediction in pairs if truth != prediction)
-        for (truth, prediction), count in mistakes.most_common(limit):
-            name = "(no answer)" if prediction is None else prediction
-            lines.append([arm, truth, name, f"{count} of {total[truth]}"])
-    return pd.DataFrame(lines, columns=["arm", "is", "is taken for", "times"])
+        total, pairs = Counter(rows["truth"]), zip(rows["truth"], rows["prediction"], strict=True)
+        for (truth, answer), count in Counter(pair for pair in pairs if pair[0] != pair[1]).most_common(limit):
+            lines.append([arm, truth, answer or "(no answer)", f"{count} of {total[truth]}"])
+    return lines
 
 
 def draw_confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], answers: Sequence[str]) -> Figure:
@@ -92,9 +79,8 @@ def draw_confusions(matrices: Sequence[tuple[str, NDArray[np.int64]]], answers: 
     for axes, (arm, counts) in zip(panels, matrices, strict=False):
         total = counts.sum(axis=1, keepdims=True)
         shares = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
-        draw_heat(
-            axes, shares, [[f"{100 * x:.0f}" if x else "" for x in row] for row in shares], answers, [*answers, "–"]
-        )
+        texts = [[f"{100 * share:.0f}" if share else "" for share in row] for row in shares]
+        draw_heat(axes, shares, texts, answers, [*answers, DASH])
         axes.set_title("\n".join(textwrap.wrap(arm, max(18, 6 * len(answers)))))
     for axes in panels[len(matrices) :]:
         axes.set_visible(False)

@@ -48,7 +48,7 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.uncertainty import paired_difference, unpaired_difference
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
@@ -103,16 +103,15 @@ def table_2(run: Run) -> Iterator[ReportSection]:
 
 def table_3(run: Run) -> Iterator[ReportSection]:
     """Img2Text, Text2Img and their mean, as in Table 3."""
-    tasks = ALIGNMENT_TASKS
-    rows = pd.concat([scored(result_rows(run, task)).assign(level=task) for task in tasks])
+    rows = pd.concat([scored(result_rows(run, task)).assign(level=task) for task in ALIGNMENT_TASKS])
     lines = []
     for arm, by_task in rows_by_arm(rows).items():
-        first, second = (by_task.get(task) for task in tasks)
+        first, second = (by_task.get(task) for task in ALIGNMENT_TASKS)
         mean = mean_of_two(first, second) if first is not None and second is not None else DASH
         lines += [[*arm, result_cell(first), result_cell(second), mean], *trimmed_line(run, arm)]
-    for line in reference_lines("chance", rows, tasks):
+    for line in reference_lines("chance", rows, ALIGNMENT_TASKS):
         lines.append([*line, line[-1] if line[-2] == line[-1] else ""])
-    lines += reference_lines("blind", rows, tasks, after=[""])
+    lines += reference_lines("blind", rows, ALIGNMENT_TASKS, after=[""])
     note = "Percent right with four options, with 95 % interval. The paper shows its values only in an image."
     if any(is_study(arm) for arm in rows["subject"]):
         note += " The paper excludes the people with the best and the worst total over both (appendix C.3)."
@@ -122,9 +121,9 @@ def table_3(run: Run) -> Iterator[ReportSection]:
 
 def mean_of_two(first: Any, second: Any) -> str:
     """The mean of two independent shares, with an interval from theirs (Zou and Donner 2008, Statist. Med. 27)."""
-    mean = (first.value + second.value) / 2
-    low = mean - np.hypot(first.value - first.low, second.value - second.low) / 2
-    high = mean + np.hypot(first.high - first.value, second.high - second.value) / 2
+    negative = -second.value, -second.high, -second.low
+    total = unpaired_difference((first.value, first.low, first.high), negative)
+    mean, low, high = (number / 2 for number in total)
     return percent_interval(mean, low, high, first.n + second.n)
 
 

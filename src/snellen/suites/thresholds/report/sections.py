@@ -99,9 +99,13 @@ def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         "credible intervals. Subjects that did not understand the question have none."
     )
     side = thresholds[0].result.side
+
+    def share(threshold: ArmThreshold) -> str:
+        return f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+
     plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
     figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
-    rows = [[threshold.name, f"{side} px", _cell(threshold), _share(threshold, side)] for threshold in thresholds]
+    rows = [[threshold.name, f"{side} px", _cell(threshold), share(threshold)] for threshold in thresholds]
     names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
     yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
@@ -199,10 +203,6 @@ def draw_canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Fi
     plain_axes(axes)
     figure.legend(loc="outside lower left", fontsize=8.5)
     return figure
-
-
-def _share(threshold: ArmThreshold, side: int) -> str:
-    return f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
 
 
 def _cell(threshold: ArmThreshold) -> str:

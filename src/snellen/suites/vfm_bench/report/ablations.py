@@ -228,12 +228,10 @@ def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequenc
         axes.set_xticks(sorted({k for strategy, change in curves if strategy == panel for k in change.before}))
         axes.set_xlabel("solved examples of every class")
         plots.percent_axis(axes)
-    handles = [
-        Line2D([], [], label=plots.two_lines(name), **plots.series_appearance(n)) for n, name in enumerate(names)
-    ]
-    for style, label in (("-", "unchanged"), ("--", "changed")):
-        handles.append(Line2D([], [], color=plots.INK, linestyle=style, label=label))
-    figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=8.5)
+    lines = {name: Line2D([], [], **plots.series_appearance(n)) for n, name in enumerate(names)}
+    lines |= {"unchanged": Line2D([], [], color=plots.INK), "changed": Line2D([], [], color=plots.INK, linestyle="--")}
+    labels = [plots.two_lines(name) for name in lines]
+    figure.legend(list(lines.values()), labels, loc="outside lower left", ncols=4, fontsize=8.5)
     return figure
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,63 +30,50 @@ MAX_PAIRS, MAX_IMAGES = 5, 6
 THUMB_PX = 180
 
 
-@dataclass(frozen=True)
-class Confusion:
-    """One class taken for another, `count` times in `chances` answers for which it was true and the other offered.
+class Confusion(NamedTuple):
+    """One class taken for another, `times` in `chances` answers for which it was true and the other offered.
 
-    Classes are identified with their task (`concept_task`), since many tasks have a class `good`. `items` are the ids
-    of the questions, in the order of the set.
+    Classes are identified with their task (`concept_task`), since many tasks have a class `good`. `item` is the first
+    of these questions in the set.
     """
 
     subject: str
     task: str
     truth: str
     other: str
-    count: int
+    times: int
     chances: int
-    items: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """The share of chances with this confusion."""
-        return self.count / self.chances
+    item: str
 
 
 def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confusion]:
     """The confusions of a subject under one condition, by decreasing count, then by decreasing share of chances."""
     rows = series.scores[series.scores["condition"] == condition]
     rows = rows[rows["outcome"].isin(["answered", "no_answer", "cut_off"])]
-    chances: dict[tuple[str, str, str], int] = {}
-    confused_items: dict[tuple[str, str, str], list[str]] = {}
+    chances, confused_items = Counter[tuple[str, str, str]](), defaultdict[tuple[str, str, str], list[str]](list)
     for row in rows.itertuples():
         item = items.by_id[str(row.item_id)]
         names = {option.key: option.text for option in item.options}
-        task, truth = item.factors.get("concept_task", ""), names[item.answer]
-        for key in names.keys() - {item.answer}:
-            chances[task, truth, names[key]] = chances.get((task, truth, names[key]), 0) + 1
-        prediction = json.loads(str(row.prediction))
-        if prediction in names and prediction != item.answer:
-            confused_items.setdefault((task, truth, names[prediction]), []).append(item.item_id)
+        task, truth = item.factors.get("concept_task", ""), names.pop(item.answer)
+        chances.update((task, truth, name) for name in names.values())
+        if (prediction := json.loads(str(row.prediction))) in names:
+            confused_items[task, truth, names[prediction]].append(item.item_id)
     position = {item.item_id: n for n, item in enumerate(items.items)}
     pairs = [
-        Confusion(series.subject, *key, len(ids), chances[key], tuple(sorted(set(ids), key=position.__getitem__)))
+        Confusion(series.subject, *key, len(ids), chances[key], min(ids, key=position.__getitem__))
         for key, ids in confused_items.items()
     ]
-    return sorted(pairs, key=lambda pair: (-pair.count, -pair.share, pair.task, pair.truth, pair.other))
+    return sorted(pairs, key=lambda pair: (-pair.times, -pair.times / pair.chances, pair.task, pair.truth, pair.other))
 
 
 def confused_classes(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """The most frequent confusions of each subject at its largest number of shots, some with images."""
     scored = [series for series in examined(plain) if series.shots]
     by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
-    cells = [
-        [pair.subject, pair.task, pair.truth, pair.other, pair.count, pair.chances, percent(pair.share, 0)]
-        for pairs in by_subject
-        for pair in pairs
-    ]
+    cells = [[*pair[:-1], percent(pair.times / pair.chances, 0)] for pairs in by_subject for pair in pairs]
     # Subjects take turns, so that the figure has the worst pair of each before the second worst of any.
     in_turn = [pair for turn in zip_longest(*by_subject) for pair in turn if pair is not None][:MAX_IMAGES]
-    sheet = [(pair, *_images(run.items.by_id[pair.items[0]], pair.other)) for pair in in_turn]
+    sheet = [(pair, *_images(run.items.by_id[pair.item], pair.other)) for pair in in_turn]
     note = (
         f"At most {MAX_PAIRS} per subject, at its largest number of shots: how often one class was taken for another, "
         "and the number of chances: answers for which the one was true and the other offered. Classes are those of one "
@@ -117,7 +104,7 @@ def confused(sheet: Sequence[tuple[Confusion, Media, Media | None]], media: Medi
         demo.set_title(two_lines(f"taken for “{pair.other}”", 32), fontsize=8.5)
         small: dict[str, Any] = {"fontsize": 8, "color": MUTED, "va": "top"}
         query.text(0, -0.03, two_lines(pair.task, 40), transform=query.transAxes, **small)
-        times = f"{pair.count} of {pair.chances} by {pair.subject}"
+        times = f"{pair.times} of {pair.chances} by {pair.subject}"
         demo.text(0, -0.03, two_lines(times, 40), transform=demo.transAxes, **small)
         query.imshow(_thumbnail(image, media))
         if example is None:

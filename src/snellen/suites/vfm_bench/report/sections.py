@@ -115,8 +115,8 @@ def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
             gain.series.subject,
             value_range(int(row.n) for row in gain.rows.values() if row.n),
             *(accuracy_cell(gain.rows.get(count)) for count in shots),
-            derived_cell(gain.eta, no_gain_reason(gain.series.curve())),
-            derived_cell(gain.delta, no_room_reason(gain.series.curve())),
+            derived_cell(gain.eta, undefined_reason(gain.series.curve(), "undefined: no gain")),
+            derived_cell(gain.delta, undefined_reason(gain.series.curve(), "undefined: perfect at 0 shots")),
         ]
         for gain in gains
     ]
@@ -143,20 +143,11 @@ def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
     yield from table_section("Accuracy by shots (Table 1, Figure 3)", note, names, cells, "table-1", figure)
 
 
-def no_gain_reason(curve: Curve) -> str:
-    """The reason, in words, that a curve has no efficiency."""
-    return _no_base_reason(curve) or "undefined: no gain"
-
-
-def no_room_reason(curve: Curve) -> str:
-    """The reason, in words, that a curve has no effectiveness."""
-    return _no_base_reason(curve) or "undefined: perfect at 0 shots"
-
-
-def _no_base_reason(curve: Curve) -> str:
+def undefined_reason(curve: Curve, otherwise: str) -> str:
+    """The reason, in words, that a curve has no efficiency or effectiveness."""
     if 0 not in curve:
         return "undefined: no 0 shots"
-    return "" if len(curve) > 1 else "undefined: no demos"
+    return otherwise if len(curve) > 1 else "undefined: no demos"
 
 
 def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure:

@@ -163,20 +163,17 @@ def below_people(units: Units) -> Iterator[ReportSection]:
 
 
 def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
-    tasks, gaps, ours, theirs = list[str](), list[pd.DataFrame](), list[float](), list[float]()
-    for task in COLUMNS:
-        if study not in units.get(task, {}) or arm not in units[task]:
-            continue
-        both = units[task][arm].join(units[task][study]["value"].rename("people"), how="inner")
-        if len(both):
-            tasks.append(task)
-            gaps.append(both.assign(value=both["value"] - both["people"]))
-            ours.append(float(both["value"].mean()))
-            theirs.append(float(both["people"].mean()))
-    if study.condition == arm.condition and tasks:
+    both = {
+        task: by_arm[arm].join(by_arm[study]["value"].rename("people"), how="inner")
+        for task in COLUMNS
+        if {study, arm} <= (by_arm := units.get(task, {})).keys()
+    }
+    both = {task: part for task, part in both.items() if len(part)}
+    if study.condition == arm.condition and both:
+        gaps = [part.assign(value=part["value"] - part["people"]) for part in both.values()]
+        means = (np.mean([part[column].mean() for part in both.values()]) for column in ("value", "people"))
         gap = points(*task_mean(gaps, "below people", *study, *arm))
-        means = (f"{100 * sum(means) / len(means):.1f}" for means in (ours, theirs))
-        yield [*arm, study.subject, ", ".join(tasks), *means, gap]
+        yield [*arm, study.subject, ", ".join(both), *(f"{100 * mean:.1f}" for mean in means), gap]
 
 
 # Finding II: errors by cue
