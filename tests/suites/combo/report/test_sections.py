@@ -267,7 +267,7 @@ def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
 ) -> None:
     from snellen.suites.combo.report.confusions import commonest_mistakes, count_answers
 
-    pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
+    pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", ""), ("blue", "blue")]
     rows = pd.DataFrame(pairs, columns=["truth", "prediction"])
     assert count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
     assert commonest_mistakes([("somebody", rows)]) == [

@@ -32,14 +32,15 @@ def confusions(run: Run) -> Iterator[ReportSection]:
     """Answers against truths in Pattern Perception, with a figure per question."""
     scores = score_rows(run, perception.TASK, "accuracy")
     scores = scores[scores["outcome"].isin(["answered", "no_answer", "cut_off"])]
-    scores = scores.assign(truth=scores["truth"].map(json.loads), prediction=scores["prediction"].map(json.loads))
+    predictions = [json.loads(text) or "" for text in scores["prediction"]]
+    scores = scores.assign(truth=scores["truth"].map(json.loads), prediction=predictions)
     questions = scores["item_id"].map(lambda name: run.items.by_id[name].factors["question"])
     for name, dimension in perception.QUESTIONS.items():
         part = scores[questions == name]
         if part.empty or name == "pivot":
             continue
         by_arm = [(arm_name(*arm), rows) for arm, rows in arm_parts(examined_rows(part))]
-        answers = ordered_levels({*part["truth"], *part["prediction"].dropna()}, values(dimension))
+        answers = ordered_levels({*part["truth"], *part["prediction"]} - {""}, values(dimension))
         mistakes = commonest_mistakes(by_arm)
         note = (
             f"{'The most frequent mistakes' if mistakes else 'No mistakes'}. The figure of a full report has all "
@@ -52,10 +53,10 @@ def confusions(run: Run) -> Iterator[ReportSection]:
 
 
 def count_answers(rows: pd.DataFrame, answers: Sequence[str]) -> NDArray[np.int64]:
-    """Counts of answers (columns) by truth (rows); the last column counts missing answers."""
+    """Counts of answers (columns) by truth (rows); the last column counts missing answers, which are empty."""
     matrix = np.zeros((len(answers), len(answers) + 1), np.int64)
     for truth, prediction in zip(rows["truth"], rows["prediction"], strict=True):
-        matrix[answers.index(truth), len(answers) if prediction is None else answers.index(prediction)] += 1
+        matrix[answers.index(truth), answers.index(prediction) if prediction else len(answers)] += 1
     return matrix
 
 
