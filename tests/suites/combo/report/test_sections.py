@@ -265,7 +265,7 @@ def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_pat
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
     report: dict[str, ReportSection], toy: ItemSet
 ) -> None:
-    from snellen.suites.combo.report.confusions import commonest_mistakes, count_answers
+    from snellen.suites.combo.report.perceived import commonest_mistakes, count_answers
 
     pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", ""), ("blue", "blue")]
     rows = pd.DataFrame(pairs, columns=["truth", "prediction"])

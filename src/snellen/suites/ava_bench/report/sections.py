@@ -287,17 +287,12 @@ def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[l
 
 def balance_section(run: Run) -> Iterator[ReportSection]:
     """The balance between training and testing in the item set that was asked (section 3.3)."""
-    lines = [
-        [
-            balance.task,
-            balance.factor.replace("_", " "),
-            str(len(balance.levels)),
-            *(_count_range(counts, balance.levels) for counts in (balance.train, balance.test)),
-            _same_levels(balance),
-            f"{100 * balance.apart():.1f}" if balance.both else DASH,
-        ]
-        for balance in balances(run.items.items)
-    ]
+    lines = []
+    for balance in balances(run.items.items):
+        counts = (_count_range(counts, balance.levels) for counts in (balance.train, balance.test))
+        apart = f"{100 * balance.apart():.1f}" if balance.both else DASH
+        factor, levels = balance.factor.replace("_", " "), str(len(balance.levels))
+        lines.append([balance.task, factor, levels, *counts, _same_levels(balance), apart])
     note = (
         "For each factor by which the items of an ability are balanced: the number of levels, the fewest and the most "
         "training and test items per level (0 if a split lacks one), whether both splits have the same levels, and the "

@@ -54,9 +54,8 @@ from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.questions import alignment, categories, perception
-from snellen.suites.combo.report.confusions import confusions
 from snellen.suites.combo.report.people import AnswerShare, comparisons, people_sections
-from snellen.suites.combo.report.perceived import DescribedImage, deciding_dimensions, described_images
+from snellen.suites.combo.report.perceived import DescribedImage, confusions, deciding_dimensions, described_images
 from snellen.suites.combo.scoring import ALL_CORRECT
 
 ALIGNMENT_TASKS = (alignment.IMG2TEXT, alignment.TEXT2IMG)

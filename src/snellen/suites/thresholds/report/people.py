@@ -213,9 +213,8 @@ def draw_profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str], unit: 
         axes.plot([], [], linestyle="none", label=plots.two_lines(name, 40), **appearance)
         for multiple in multiples:
             y = tasks.index(multiple.task) + offset
-            fill = "white" if np.isnan(multiple.low) else appearance["color"]
-            axes.plot((multiple.low, multiple.high), (y, y), color=appearance["color"], linewidth=1.4)
-            axes.plot([multiple.value], [y], linestyle="none", **appearance, markerfacecolor=fill)
+            style = {**appearance, "markerfacecolor": "white" if np.isnan(multiple.low) else appearance["color"]}
+            plots.draw_levels(axes, [multiple], [y], horizontal=True, linestyle="none", **style)
     axes.axvline(1.0, color=plots.MUTED, linestyle="--", linewidth=0.9)
     axes.set_xscale("log")
     least, most = axes.get_xlim()

@@ -94,32 +94,25 @@ class ShotGains:
 
 def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
     """The series with their derived numbers, each over the items scored at all its numbers of shots."""
-    rows = accuracy_rows(run)
-    return [
-        ShotGains(
-            series,
-            {shots: rows[ReportArm(series.subject, condition)][""] for shots, condition in series.conditions.items()},
-            derived_interval(eta, [series.scored()], "eta", series.name),
-            derived_interval(delta, [series.scored()], "delta", series.name),
-        )
-        for series in plain
-        if any(ReportArm(series.subject, condition) in rows for condition in series.conditions.values())
-    ]
+    rows, gains = accuracy_rows(run), []
+    for series in plain:
+        arms = {shots: ReportArm(series.subject, condition) for shots, condition in series.conditions.items()}
+        if any(arm in rows for arm in arms.values()):
+            numbers = (derived_interval(f, [series.scored()], f.__name__, series.name) for f in (eta, delta))
+            gains.append(ShotGains(series, {shots: rows[arm][""] for shots, arm in arms.items()}, *numbers))
+    return gains
 
 
 def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
     """Subjects by shots, percent with interval, and the random policy."""
     shots = sorted({count for gain in gains for count in gain.rows})
-    cells = [
-        [
-            gain.series.subject,
-            value_range(int(row.n) for row in gain.rows.values() if row.n),
-            *(accuracy_cell(gain.rows.get(count)) for count in shots),
-            derived_cell(gain.eta, undefined_reason(gain.series.curve(), "undefined: no gain")),
-            derived_cell(gain.delta, undefined_reason(gain.series.curve(), "undefined: perfect at 0 shots")),
-        ]
-        for gain in gains
-    ]
+    cells = []
+    for gain in gains:
+        curve, sizes = gain.series.curve(), value_range(int(row.n) for row in gain.rows.values() if row.n)
+        efficiency = derived_cell(gain.eta, undefined_reason(curve, "undefined: no gain"))
+        effectiveness = derived_cell(gain.delta, undefined_reason(curve, "undefined: perfect at 0 shots"))
+        accuracies = (accuracy_cell(gain.rows.get(count)) for count in shots)
+        cells.append([gain.series.subject, sizes, *accuracies, efficiency, effectiveness])
     scores = pd.concat([gain.series.scored() for gain in gains])
     chances = {count: guess_accuracy(scores[scores["shots"] == count]) for count in shots}
     guesses = [f"{100 * chances[count]:.1f}" if not math.isnan(chances[count]) else DASH for count in shots]

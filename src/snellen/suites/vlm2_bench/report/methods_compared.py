@@ -54,22 +54,12 @@ class MethodChange:
 
 def methods(run: Run, units: Units) -> Iterator[ReportSection]:
     """The table and figure that correspond to Figure 5."""
-    changes = method_changes(run, units)
-    lines = [
-        [
-            arm_name(*change.plain),
-            change.method,
-            change.task,
-            change.gap.n,
-            percent(change.before, change.gap.n),
-            percent(change.after, change.gap.n),
-            points(change.gap.difference, change.gap.low, change.gap.high),
-            change.gained,
-            change.lost,
-            _p_cell(change.p),
-        ]
-        for change in changes
-    ]
+    changes, lines = method_changes(run, units), []
+    for change in changes:
+        gap, key = change.gap, [arm_name(*change.plain), change.method, change.task]
+        means = percent(change.before, gap.n), percent(change.after, gap.n)
+        difference = points(gap.difference, gap.low, gap.high)
+        lines.append([*key, gap.n, *means, difference, change.gained, change.lost, _p_cell(change.p)])
     note = (
         "Percent of the task's main metric with the plain question and with a method or visual prompt, on the units "
         "(pairs of statements, or questions) that both have, and the difference in points with its 95 % interval "

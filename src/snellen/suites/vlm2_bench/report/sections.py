@@ -82,12 +82,8 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
     printed = dict(zip(COLUMNS, CHANCE.scores, strict=True))
-    cells = [_two_decimals(printed.get(task)) for task in tasks]
-    return ["(chance as printed)", "", _two_decimals(CHANCE.average), DASH, *cells]
-
-
-def _two_decimals(number: float | None) -> str:
-    return DASH if number is None else f"{number:.2f}"
+    cells = [DASH if (number := printed.get(task)) is None else f"{number:.2f}" for task in tasks]
+    return ["(chance as printed)", "", f"{CHANCE.average:.2f}", DASH, *cells]
 
 
 def _table_note(rows: pd.DataFrame, tasks: Sequence[str]) -> str:
