@@ -30,7 +30,7 @@ from snellen.analysis.run_view import (
 from snellen.analysis.section import ReportSection, Run, protocol_of
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.scoring.uncertainty import Paired, paired_difference
+from snellen.scoring.uncertainty import paired_difference
 from snellen.suites.ava_bench.abilities import ability_named, composites, names
 from snellen.suites.ava_bench.abilities.ability import FirstPartAlone
 from snellen.suites.ava_bench.published import COLUMNS
@@ -50,11 +50,6 @@ class SubjectArms(NamedTuple):
         return self.boxed if ability == "spatial" else self.atomic
 
 
-def parts_of(task: str) -> tuple[str, ...]:
-    """The abilities that a composite task depends on."""
-    return names(ability_named(task).parts)
-
-
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
@@ -62,7 +57,7 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     subjects = examined(arms)
     for task in tasks:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
-        yield from order_followed(run, both, task, task, parts_of(task))
+        yield from order_followed(run, both, task, task, names(ability_named(task).parts))
     asked_twice = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
     if asked_twice:
         yield from without_boxes(run, asked_twice)
@@ -82,14 +77,14 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[
         if alone := ability_named(task).first_part_alone:
             reference = number(with_one_part(run, task, alone), metrics[task], 200)
             lines.append([f"({alone.description})", *(reference if column == task else DASH for column in tasks)])
-    names = ["subject", *(column_head(task, metrics[task]) for task in tasks)]
-    parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
+    heads = ["subject", *(column_head(task, metrics[task]) for task in tasks)]
+    parts = "; ".join(f"{task} depends on {listing(names(ability_named(task).parts))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and the score "
         "of mastering only the first of the two: a subject that is no better may lack the second. These tasks "
         f"are ours, and are part of no rank. Scored {protocol_of(run)}."
     )
-    yield from table_section("Composite tasks", note, names, lines, "composites")
+    yield from table_section("Composite tasks", note, heads, lines, "composites")
 
 
 def with_one_part(run: Run, task: str, alone: FirstPartAlone) -> float:
@@ -112,13 +107,6 @@ def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
     return SubjectArms(arm, boxed, bare)
 
 
-def _change_without_boxes(run: Run, pair: SubjectArms) -> Paired:
-    ability = score_matrix(run, "spatial", [pair.boxed, pair.composite])
-    with_boxes, without = ability.values
-    rng = stream("ava-bench", "boxes", pair.atomic.subject)
-    return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
-
-
 def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportSection]:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
@@ -130,9 +118,10 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportS
 
     lines, shares = [], dict[str, tuple[float, float]]()
     for pair in sorted(subjects, key=minus_localization):
-        both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
+        subject, both = pair.atomic.subject, [row_of(rows, arm) for arm in (pair.boxed, pair.composite)]
+        matrix, rng = score_matrix(run, "spatial", pair[1:]), stream("ava-bench", "boxes", subject)
+        gap = paired_difference(matrix.values[1], matrix.values[0], matrix.clusters, rng, bounds=metric.bounds)
         cells = [*(metric_cell(row, metric) for row in both), points(gap.difference, gap.low, gap.high)]
-        subject = pair.atomic.subject
         lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
         shares[subject] = float(both[0].value), float(both[1].value)
     note = (

@@ -124,7 +124,6 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
 
 # Fingerprints (Figure 5)
 
-
 TOWERS: tuple[tuple[str, str], ...] = (
     ("SigLIP-2", r"siglip[-_ ]?(?:v)?2"),
     ("SigLIP-1", r"siglip"),
@@ -139,7 +138,6 @@ TOWERS: tuple[tuple[str, str], ...] = (
 """Towers of Table 5 and patterns of subject names; the first match counts."""
 LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
 """Towers left in Figure 5, with DINOv2 as reference; the others are right, with SigLIP-2 as reference."""
-REFERENCES = ("DINOv2", "SigLIP-2")
 MIN_ABILITIES = 3
 """The minimum number of abilities for a ring."""
 
@@ -186,12 +184,9 @@ def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance:
 def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
     """(subjects, reference) per panel: the halves of Figure 5 for subjects with its towers, then all others."""
     towers = {arm.subject: tower_of(arm) for arm in arms}
-    halves: list[list[str]] = [
-        [name for name, tower in towers.items() if tower in LANGUAGE_SUPERVISED],
-        [name for name, tower in towers.items() if tower and tower not in LANGUAGE_SUPERVISED],
-    ]
     panels = []
-    for half, reference_tower in zip(halves, REFERENCES, strict=True):
+    for is_left, reference_tower in ((True, "DINOv2"), (False, "SigLIP-2")):
+        half = [name for name, tower in towers.items() if tower and (tower in LANGUAGE_SUPERVISED) is is_left]
         reference = next((name for name, tower in towers.items() if tower == reference_tower), "")
         panels += [(part, reference) for part in _parts(half)]
     return panels + [(part, "") for part in _parts([name for name, tower in towers.items() if not tower])]

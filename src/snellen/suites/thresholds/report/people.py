@@ -25,7 +25,6 @@ from snellen.suites.thresholds.scoring import amount, digits, estimate_text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 NOT_MEASURABLE = "not measurable at this distance"
 """In place of a threshold of a person that is smaller than what the pixels of the screen show."""
 ARCMIN = "arcmin", 1, 1.0
@@ -216,14 +215,13 @@ def draw_profile(series: Sequence[tuple[str, Any]], tasks: Sequence[str], unit: 
             style = {**appearance, "markerfacecolor": "white" if np.isnan(multiple.low) else appearance["color"]}
             plots.draw_levels(axes, [multiple], [y], horizontal=True, linestyle="none", **style)
     axes.axvline(1.0, color=plots.MUTED, linestyle="--", linewidth=0.9)
-    axes.set_xscale("log")
+    axes.set(xscale="log", xlabel=f"threshold, in units of {unit}")
     least, most = axes.get_xlim()
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200) if least <= tick <= most]
     axes.set_xticks(ticks, [f"x{tick:g}" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks(range(len(tasks)), list(tasks))
     axes.invert_yaxis()
-    axes.set_xlabel(f"threshold, in units of {unit}")
     plots.plain_axes(axes)
     figure.legend(loc="outside lower left", ncols=2, fontsize=8.5)
     return figure

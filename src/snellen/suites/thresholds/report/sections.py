@@ -98,14 +98,12 @@ def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
         "credible intervals. Subjects that did not understand the question have none."
     )
-    side = thresholds[0].result.side
-
-    def share(threshold: ArmThreshold) -> str:
-        return f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
-
+    side, rows = thresholds[0].result.side, []
     plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
     figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
-    rows = [[threshold.name, f"{side} px", _cell(threshold), share(threshold)] for threshold in thresholds]
+    for threshold in thresholds:
+        share = f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+        rows.append([threshold.name, f"{side} px", _cell(threshold), share])
     names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
     yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
@@ -192,14 +190,11 @@ def draw_canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Fi
         value, low, high = np.array(list(thresholds.values()), np.float64).T
         appearance = series_appearance(index)
         axes.errorbar(x, value, (value - low, high - value), linewidth=1.2, label=two_lines(name, 40), **appearance)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", xlabel="side of the canvas", ylabel="smallest gap")
     axes.set_xticks(list(sides), [f"{side} px" for side in sides])
     axes.minorticks_off()
     ticks = [2.0**power for power in range(-2, 9) if axes.get_ylim()[0] <= 2.0**power <= axes.get_ylim()[1]]
     axes.set_yticks(ticks, [f"{tick:g} px" for tick in ticks])
-    axes.set_xlabel("side of the canvas")
-    axes.set_ylabel("smallest gap")
     plain_axes(axes)
     figure.legend(loc="outside lower left", fontsize=8.5)
     return figure

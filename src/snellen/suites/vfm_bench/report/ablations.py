@@ -177,17 +177,13 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
 
 def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """The use of demos: fabricated names, replicated demos, noise for the other classes (Figure 6)."""
-    by_condition = {ABLATIONS[name].condition: name for name in STRATEGIES}
-    results = {
-        (result.original.name, by_condition[result.condition]): result
-        for result in all_changes
-        if result.condition in by_condition
-    }
-    cells = []
+    results = {(result.original.name, result.condition): result for result in all_changes}
+    cells, curves = [], list[tuple[str, AblationChange]]()
     for line in unchanged(series):
-        of_line = [results.get((line.name, name)) for name in STRATEGIES]
+        of_line = [results.get((line.name, ABLATIONS[name].condition)) for name in STRATEGIES]
         if any(of_line):
             cells.append([line.name, _average_cell(line), *(_phi_cell(result, ALL_SHOTS) for result in of_line)])
+            curves += [(COLUMNS[name], result) for name, result in zip(STRATEGIES, of_line, strict=True) if result]
     note = (
         "Average: mean percent right over 0 to 5 shots. Then the change in percent of the unchanged accuracy (equation "
         "4), with 95 % interval (concepts resampled), on the items scored in both: with meaningless names (removes "
@@ -197,8 +193,8 @@ def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -
         "change."
     )
     order = [COLUMNS[name] for name in STRATEGIES]
-    in_figure = examined([result.original for result in results.values()])
-    curves = [(COLUMNS[name], result) for (_, name), result in results.items() if result.original in in_figure]
+    in_figure = examined([result.original for _, result in curves])
+    curves = [curve for curve in curves if curve[1].original in in_figure]
     names, figure = ["subject", "average", *order], partial(draw_strategies, curves, order)
     yield from table_section("Use of demos (Table 4, Figure 6)", note, names, cells, "table-4-strategies", figure)
 
@@ -224,9 +220,8 @@ def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequenc
                 axes.plot(shots, before, linewidth=1.5, **appearance)
                 axes.plot(list(change.after), after, linewidth=1.5, linestyle=(0, (3, 2)), **appearance)
                 axes.fill_between(shots, before, after, color=appearance["color"], alpha=0.1)
-        axes.set_title(panel)
-        axes.set_xticks(sorted({k for strategy, change in curves if strategy == panel for k in change.before}))
-        axes.set_xlabel("solved examples of every class")
+        shots = sorted({k for strategy, change in curves if strategy == panel for k in change.before})
+        axes.set(title=panel, xticks=shots, xlabel="solved examples of every class")
         plots.percent_axis(axes)
     lines = {name: Line2D([], [], **plots.series_appearance(n)) for n, name in enumerate(names)}
     lines |= {"unchanged": Line2D([], [], color=plots.INK), "changed": Line2D([], [], color=plots.INK, linestyle="--")}

@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 MEANING = (
     "Efficiency (eta) is the mean gain over 0 shots, across all numbers of shots, as a share of the largest gain; "
     "effectiveness (delta) is the mean gain as a share of the largest possible one"
@@ -164,9 +163,7 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
     curves.plot(
         list(known_chances), list(known_chances.values()), color=plots.MUTED, linestyle="--", label="random policy"
     )
-    curves.set_xticks(sorted(chances))
-    curves.set_xlabel("solved examples of every class")
-    curves.set_title("accuracy")
+    curves.set(xticks=sorted(chances), xlabel="solved examples of every class", title="accuracy")
     plots.percent_axis(curves)
     for axes, (name, numbers) in zip(beside, derived.items(), strict=True):
         _draw_derived(axes, name, numbers)
@@ -217,7 +214,6 @@ def above_chance(plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
 
 
 # Industries (Figure 7)
-
 
 Floats = npt.NDArray[np.float64]
 DRAWS = 2000
@@ -308,10 +304,9 @@ def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection
 def _spread_cells(between: LevelSpread | None) -> list[str]:
     if between is None:
         return [DASH, DASH]
-    observed = f"{100 * between.observed:.1f}"
-    if math.isnan(between.beyond):
-        return [observed, DASH]
-    return [observed, percent_interval(between.beyond, between.low, between.high, 200)]
+    is_known = not math.isnan(between.beyond)
+    beyond = percent_interval(between.beyond, between.low, between.high, 200) if is_known else DASH
+    return [f"{100 * between.observed:.1f}", beyond]
 
 
 # Reasoning models and their counterparts (finding 3 of section 4.2)

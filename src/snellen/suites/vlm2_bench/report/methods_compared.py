@@ -70,8 +70,7 @@ def methods(run: Run, units: Units) -> Iterator[ReportSection]:
     )
     compared = ["subject", "method", "task", "units", "plain", "with it", "difference"]
     names = [*compared, "wrong to right", "right to wrong", "McNemar p"]
-    figure = partial(gains, changes)
-    yield from table_section("Effects of methods (Figure 5)", note, names, lines, "methods", figure)
+    yield from table_section("Effects of methods (Figure 5)", note, names, lines, "methods", partial(gains, changes))
 
 
 def _p_cell(p: float | None) -> str:

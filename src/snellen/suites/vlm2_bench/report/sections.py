@@ -193,8 +193,7 @@ def cues(run: Run) -> Iterator[ReportSection]:
         "Questions with an unknown kind of edit (most of the released ones) are left out."
     )
     names = ["task", "subject", "condition", *CUES, "hardest"]
-    figure = partial(level_figure, panels)
-    yield from table_section("Accuracy by cue (Finding II)", note, names, lines, "cues", figure)
+    yield from table_section("Accuracy by cue (Finding II)", note, names, lines, "cues", partial(level_figure, panels))
 
 
 def _cell_with_size(row: Any) -> str:
