@@ -154,13 +154,13 @@ def level_figure(panels: Sequence[LevelPanel], chance: str = "chance", linestyle
 
 
 def before_after(
-    panels: Mapping[str, Mapping[str, tuple[float, float]]], words: tuple[str, str], chance: float = np.nan
+    ends_by_title: Mapping[str, Mapping[str, tuple[float, float]]], words: tuple[str, str], chance: float = np.nan
 ) -> Figure:
     """Two shares of each subject, joined by a line: a ring for the first, a dot for the second; a panel per title."""
-    names = list(dict.fromkeys(name for shares in panels.values() for name in shares))[: 2 * MAX_SERIES]
-    size = 2.6 + max(4.6, 2.3 * len(panels)), 1.4 + 0.36 * len(names)
-    figure, columns = panel_figure(len(panels), size, sharey=True)
-    for axes, (title, shares) in zip(columns, panels.items(), strict=True):
+    names = list(dict.fromkeys(name for shares in ends_by_title.values() for name in shares))[: 2 * MAX_SERIES]
+    size = 2.6 + max(4.6, 2.3 * len(ends_by_title)), 1.4 + 0.36 * len(names)
+    figure, columns = panel_figure(len(ends_by_title), size, sharey=True)
+    for axes, (title, shares) in zip(columns, ends_by_title.items(), strict=True):
         heights = [y for y, name in enumerate(names) if name in shares]
         first, second = np.array([shares[names[y]] for y in heights]).T
         axes.hlines(heights, first, second, color=FAINT, linewidth=3, zorder=1)
@@ -178,13 +178,13 @@ def before_after(
     return figure
 
 
-def draw_heat(axes: Axes, shades: Any, texts: Sequence[Sequence[str]], rows: Sequence[str], columns: Any) -> None:
-    """Cells from white (a shade of 0) to dark (1), each with its text, and the names of rows and columns."""
+def draw_heat(axes: Axes, shades: Any, texts: Sequence[Sequence[str]], names: Sequence[str], heads: Any) -> None:
+    """Cells from white (a shade of 0) to dark (1), each with its text; names of rows, heads of columns."""
     axes.imshow(shades, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     for (row, column), shade in np.ndenumerate(shades):
         ink = "white" if shade > 0.55 else INK
         axes.text(column, row, texts[row][column], ha="center", va="center", color=ink, fontsize=7.5)
-    axes.set_xticks(range(len(columns)), columns, rotation=40, ha="right", rotation_mode="anchor")
-    axes.set_yticks(range(len(rows)), rows)
+    axes.set_xticks(range(len(heads)), heads, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(names)), names)
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)

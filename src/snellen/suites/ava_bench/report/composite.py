@@ -87,11 +87,12 @@ def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[
     yield from table_section("Composite tasks", note, heads, lines, "composites")
 
 
-def with_one_part(run: Run, task: str, alone: FirstPartAlone) -> float:
+def with_one_part(run: Run, task: str, first_part: FirstPartAlone) -> float:
     """The mean score over the items asked of mastering only the first part."""
     scores = run.scores[protocol_of(run)]
     scored_items = set(scores.loc[scores["task"] == task, "item_id"])
-    return fmean(alone.score(item, main_metric(run, task)) for item in run.items.items if item.item_id in scored_items)
+    asked = [item for item in run.items.items if item.item_id in scored_items]
+    return fmean(first_part.score(item, main_metric(run, task)) for item in asked)
 
 
 def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
