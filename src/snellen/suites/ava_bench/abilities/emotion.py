@@ -106,7 +106,6 @@ EMOTION = Ability(
     asks_inside_box=True,
     cheap_sight="an expression is in the details of a face",
     meaning="the emotion that a face shows",
-    figure="Figure 22",
     curation=CURATION,
     released=ReleasedForm(folder="Emotion", levels=level_of_answer("emotion")),
 )

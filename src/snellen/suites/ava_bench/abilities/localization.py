@@ -121,7 +121,6 @@ LOCALIZATION = Ability(
     padded=True,
     cheap_sight="a box needs the edges of one object among others",
     meaning="the location of an object in the image",
-    figure="Figure 8b",
     curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),
     released=ReleasedForm(folder="Localization"),

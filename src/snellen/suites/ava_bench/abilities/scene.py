@@ -66,7 +66,6 @@ SCENE = Ability(
     subgroups={"source": ()},
     balanced_by=("answer",),
     meaning="the kind of place shown",
-    figure="Figure 27",
     curation=CURATION,
     released=ReleasedForm(folder="Scene_Classification"),
 )
