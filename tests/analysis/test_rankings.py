@@ -19,7 +19,6 @@ from snellen.analysis.rankings import (
     ranks_of,
     spearman,
     spread,
-    weighted,
 )
 from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5
 from tests.published.ava_bench import LOWER_IS_BETTER, ranks, recomputed_ranks
@@ -134,20 +133,6 @@ def test_rank_intervals_cover() -> None:
         first = ranked([ScoreMatrix("x", right.astype(float), tuple(map(str, range(20))))])["x"][0]
         covered += first.low <= 1 <= first.high
     assert covered >= 92
-
-
-def test_weighted_averages_follow_the_weights() -> None:
-    # The first is better at ocr, the second at counting (an error), each on every item.
-    abilities = [ability([[1.0] * 9, [0.0] * 9], "ocr"), ability([[0.9] * 9, [0.1] * 9], "counting", True, "j")]
-    averages, best = weighted(abilities, {"ocr": 0.75, "counting": 0.25}, None, rng(), 200)
-    assert [average.value for average in averages] == [1.25, 1.75]
-    assert best == pytest.approx([1, 0], abs=0.01)
-    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, None, rng(), 200)
-    assert [average.value for average in averages] == [1.5, 1.5]
-    assert best == pytest.approx([0.5, 0.5], abs=0.01)
-    unsure = np.array([[0.75, 0.25], [0.25, 0.75]] * 100)
-    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, unsure, rng(), 200)
-    assert averages[0] == (1.5, 1.25, 1.75)
 
 
 def test_one_cluster_gives_the_observed_spread_only() -> None:

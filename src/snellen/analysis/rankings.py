@@ -197,39 +197,6 @@ def ranked(matrices: Sequence[ScoreMatrix], weights: Mapping[str, float] | None 
     return {name: [Ranked(*map(float, row)) for row in zip(*columns, strict=True)] for name, columns in rows.items()}
 
 
-def weighted(
-    matrices: Sequence[ScoreMatrix],
-    weights: Mapping[str, float],
-    drawn_weights_of: Floats | None,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-) -> tuple[list[Ranked], list[float]]:
-    """(weighted average rank, share of draws in which it is the best) of every subject; ties for the best are shared.
-
-    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are draws of uncertain weights, which
-    widen the intervals; None takes the weights as exact.
-    """
-    order = np.array([weights[matrix.name] for matrix in matrices])
-    again = np.stack([ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)], axis=1)
-    each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
-    rank_draws = np.einsum("da,das->ds", each, again)
-    first = np.abs(rank_draws - rank_draws.min(axis=1, keepdims=True)) <= ALIKE
-    best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    ranks = ranked(matrices, weights)
-    if drawn_weights_of is not None:
-        lows, highs = (
-            drawn_weights_of @ np.array([[rank[side] for rank in ranks[matrix.name]] for matrix in matrices])
-            for side in (1, 2)
-        )
-        tail = (1 - LEVEL) / 2
-        ends = np.quantile(lows, tail, axis=0), np.quantile(highs, 1 - tail, axis=0)
-        ranks[""] = [
-            Ranked(rank.value, min(rank.low, float(low)), max(rank.high, float(high)))
-            for rank, low, high in zip(ranks[""], *ends, strict=True)
-        ]
-    return ranks[""], [float(share) for share in best]
-
-
 # Spread
 
 

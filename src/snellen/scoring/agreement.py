@@ -6,14 +6,12 @@ Ratings are a table units x raters (`ratings`), or a table units x categories of
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
-"""Scale of the ratings: names, places in an order, or numbers whose differences count."""
 
 
 def rating_counts(ratings: npt.ArrayLike) -> Floats:
@@ -56,13 +54,12 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
     return (percent_agreement(table) - chance) / (1 - chance) if chance < 1 else math.nan
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> float:
+def krippendorff_alpha(ratings: npt.ArrayLike) -> float:
     """Krippendorff's alpha of a table units x raters, NaN for no rating; 1 is full agreement, 0 chance agreement.
 
     Negative if raters differ more than by chance; NaN if fewer than two ratings can be compared, or all are equal. Any
-    number of raters may miss units; a unit with one rating does not count. With `ordinal` the order of the numbers
-    counts, with `interval` their squared difference. Krippendorff 2011, "Computing Krippendorff's
-    alpha-reliability".
+    number of raters may miss units; a unit with one rating does not count. Ratings are names: two are equal or not.
+    Krippendorff 2011, "Computing Krippendorff's alpha-reliability".
     """
     counts = rating_counts(ratings)
     raters = counts.sum(axis=1)
@@ -73,20 +70,7 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> floa
     # Coincidences: every ordered pair of ratings of one unit; a unit with m ratings has weight m in total.
     pairs = np.einsum("uc,uk->uck", counts, counts)
     within = (pairs / (raters - 1)[:, None, None]).sum(axis=0) - np.diag((counts / (raters - 1)[:, None]).sum(axis=0))
-    every = np.asarray(ratings, dtype=np.float64)
-    distances = _squared_distances(np.unique(every[~np.isnan(every)]), totals, level)
+    distances = 1 - np.eye(len(totals))
     observed = float((within * distances).sum() / totals.sum())
     expected = float((np.outer(totals, totals) * distances).sum() / (totals.sum() * (totals.sum() - 1)))
     return 1 - observed / expected
-
-
-def _squared_distances(categories: Floats, totals: Floats, level: Level) -> Floats:
-    """Squared distances of categories, categories x categories; `totals` is how often each category was chosen."""
-    if level == "nominal":
-        return 1 - np.eye(len(categories))
-    if level == "interval":
-        return np.asarray((categories[:, None] - categories[None, :]) ** 2)
-    if level != "ordinal":
-        raise ValueError(f"no level {level!r}; available: nominal, ordinal, interval")
-    middles = np.cumsum(totals) - totals / 2  # the distance of two middles is the number of ratings between them
-    return np.asarray((middles[:, None] - middles[None, :]) ** 2)

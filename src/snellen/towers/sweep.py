@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.compute import Progress, Shard, map_shards
-from snellen.core.condition import Condition, near
+from snellen.core.condition import Condition, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.files import write_csv, write_text
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 def ability_task(items: ItemSet, ability: str) -> Task:
     """The task of an ability. Raises SnellenError if the suite has none, or the set has no training items of it."""
     suite = SUITES.get(items.card.suite)
-    if ability not in suite.tasks:
-        raise SnellenError(f"{suite.name} has no ability {ability!r}; {near(ability, suite.tasks)}")
+    refuse_unknown([ability], suite.tasks, f"{suite.name} has no ability")
     task = suite.tasks[ability]
     if not any(item.split == task.train_split for item in items.task(ability)):
         raise SnellenError(f"{items.root}: no training items of {ability}; build a set that has some")

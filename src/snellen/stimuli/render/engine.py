@@ -139,7 +139,7 @@ def region_samples(settings: RenderSettings, engine: Engine) -> RegionSamples | 
     return QUALITIES[settings.quality] if engine.variant == LLVM_VARIANT and settings.denoise else None
 
 
-def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, Any]:
+def renderer_info(settings: RenderSettings) -> dict[str, Any]:
     """Renderer facts for a card: name, variant, versions, libLLVM's file name, processor, threads, samples a pixel."""
     engine = find_engine(settings)
     regions = region_samples(settings, engine)
@@ -149,7 +149,7 @@ def renderer_info(settings: RenderSettings, *, workers: int = 1) -> dict[str, An
         "versions": dict(engine.versions),
         "llvm": Path(engine.libllvm).name if engine.libllvm else None,
         **({"processor": _processor()} if engine.renderer == "mitsuba" else {}),
-        "threads_per_worker": threads_per_worker(workers) if engine.variant == LLVM_VARIANT else 1,
+        "threads_per_worker": threads_per_worker(1) if engine.variant == LLVM_VARIANT else 1,
         "samples_per_pixel": settings.samples_per_pixel,
         "glass_samples_per_pixel": settings.glass_samples_per_pixel,
         "denoise": settings.denoise,
@@ -165,11 +165,9 @@ def _processor() -> str:
 
 def threads_per_worker(workers: int) -> int:
     """Threads per worker: all cores for a single worker, else one."""
-    return (
-        (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-        if workers == 1
-        else 1
-    )
+    if workers > 1:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @functools.cache

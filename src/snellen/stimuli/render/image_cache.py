@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +22,6 @@ from snellen.stimuli.scenes.floor_patterns import PLAIN
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene, to_json
 
 _PNG_LEVEL = 3
-_WANTED: ContextVar[dict[RenderSpec, None] | None] = ContextVar("wanted", default=None)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,17 +33,6 @@ class _Job:
     settings: RenderSettings
     engine: Engine
     threads: int
-
-
-@contextmanager
-def wanted_specs() -> Iterator[dict[RenderSpec, None]]:
-    """Collects the specs requested from `render_images` in this context, in order, each once."""
-    specs: dict[RenderSpec, None] = {}
-    token = _WANTED.set(specs)
-    try:
-        yield specs
-    finally:
-        _WANTED.reset(token)
 
 
 def render_images(
@@ -67,8 +53,6 @@ def render_images(
     """
     folder = Path(cache_dir)
     engine = find_engine(settings)
-    if (wanted := _WANTED.get()) is not None:
-        wanted.update(dict.fromkeys(specs))
     scenes: dict[Scene, str] = {}
     paths = []
     missing: dict[str, dict[Path, RenderSpec]] = {}

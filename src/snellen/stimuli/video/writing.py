@@ -49,11 +49,6 @@ class JoinedVideo:
     size: tuple[int, int]
     changed: tuple[str, ...] = ()
 
-    @property
-    def boundaries(self) -> tuple[float, ...]:
-        """The times in seconds at which a new part begins: one less than there are parts."""
-        return tuple(n * self.part_seconds for n in range(1, self.parts))
-
 
 def join_clips(
     clip_sources: Sequence[Path | Sequence[Pixels]],
