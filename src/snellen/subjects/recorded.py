@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -19,8 +23,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Trial
-from snellen.subjects.recorded_evidence import CONTRADICTION, placed, refuse_other_items
-from snellen.subjects.recorded_rows import AnswerRow, ItemIndex, RecordedAnswer
+from snellen.subjects.recorded_rows import POSITION, WHOLE_NUMBER, AnswerRow, ItemIndex, RecordedAnswer
 
 NO_ITEM, SEVERAL_ITEMS = "match no item", "match several items"
 NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
@@ -133,3 +136,144 @@ class Recording(Recorded):
                 f"({short_reason(str(error), 200)}); write ?condition=COLUMN:VALUE>CONDITION+VALUE>CONDITION"
             ) from error
         return condition
+
+
+# Whether rows of a file are of the items that they were joined to, by their questions, images and targets
+
+
+MAX_SHARE, MIN_ROWS = 0.02, 2
+"""The share of comparable rows that may contradict their items, and the number of rows from which a join is refused."""
+MIN_COMMON = 0.5
+"""The share of common words, of those of the shorter text, below which two wordings are of two questions."""
+CONTRADICTION = "contradict their item in the question, the image or the target"
+_TRUTH = {"true": "true", "t": "true", "yes": "true", "false": "false", "f": "false", "no": "false"}
+_LABEL = re.compile(r"\(?(\w{1,2})[.):](?:\s|$)")
+"""The label at the beginning of `C. blue` or `(C) blue`."""
+
+
+def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -> tuple[int, list[str]]:
+    """The number of comparable rows, and a description of each that contradicts its item."""
+    comparable, described = 0, list[str]()
+    for row, item in joined:
+        verdicts = {
+            ("question", row.question, item.question): _question_agrees(row.question, item, index),
+            ("image", "another item", "its own"): _image_agrees(row.images, item, index),
+            ("target", ", ".join(row.target), str(item.answer)): _target_agrees(row, item),
+        }
+        comparable += any(verdict is not None for verdict in verdicts.values())
+        for what, theirs, ours in [cells for cells, verdict in verdicts.items() if verdict is False][:1]:
+            same = next((n for n, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), 0)
+            start = max(same - 5, 0)  # long texts differ late, and the line is short
+            texts = f"{short_reason(theirs[start:], 14)!r}, not {short_reason(ours[start:], 14)!r}"
+            described.append(f"row {row.number}: {what} {texts}")
+    return comparable, described
+
+
+def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -> int:
+    """The number of rows of a file that contradict their items. Raises SnellenError if they are too many."""
+    comparable, described = contradictions(joined, index)
+    if len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable:
+        raise SnellenError(
+            f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
+            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?target=none"
+        )
+    return len(described)
+
+
+def _question_agrees(text: str, item: Item, index: ItemIndex) -> bool | None:
+    """False for the question of another item, and for one with few words of this item's; None for other wordings."""
+    theirs, ours = _words(text), _words(item.question)
+    if not theirs.strip() or not ours.strip():
+        return None
+    if ours in theirs or theirs in ours:
+        return True
+    is_of_other = any(index.plain(line) in index.by_question for line in (text, *text.splitlines()))
+    sets = set(theirs.split()), set(ours.split())
+    return False if is_of_other or len(sets[0] & sets[1]) < MIN_COMMON * min(map(len, sets)) else None
+
+
+def _image_agrees(images: Sequence[str], item: Item, index: ItemIndex) -> bool | None:
+    """False for images of other items only; None for unknown images, which may be the same in other files."""
+    known = index.images.intersection(images)
+    return not known.isdisjoint(index.images_of[item.item_id]) if known else None
+
+
+def _target_agrees(row: AnswerRow, item: Item) -> bool | None:
+    """Whether one of the texts of a target may be the item's answer; None if none can be compared."""
+    kind, answer, is_tuple = item.answer_kind, item.answer, isinstance(item.answer, tuple)
+    if row.condition not in ("", "vanilla"):  # options may have other letters
+        return None
+    if kind in ("choice", "choices", "true_false"):
+        named = [keys for text in row.target for keys in _options_named(text, item)]
+        own = {str(key) for key in (answer if is_tuple else (answer,))}
+        return all(keys & own for keys in named) and own <= set().union(*named) if named else None
+    if kind in ("integer", "number") and isinstance(answer, int | float):
+        numbers = [number for number in map(_number, row.target) if not math.isnan(number)]
+        return any(math.isclose(number, answer, rel_tol=1e-6) for number in numbers) if numbers else None
+    theirs, ours = ([_words(str(text)) for text in texts] for texts in (row.target, answer if is_tuple else (answer,)))
+    return any(one in other or other in one for one in theirs for other in ours) if kind == "text" and theirs else None
+
+
+def _options_named(text: str, item: Item) -> list[set[str]]:
+    """The keys that each part of a target may mean: by key, text, index from 0 or from 1; none if one means nothing."""
+    names: dict[str, set[str]] = {}
+    for n, option in enumerate(item.options):
+        indices = () if item.answer_kind == "true_false" else (str(n), str(n + 1))  # 1 may be the first word, or true
+        for name in (_plain(option.key), _plain(option.text), *indices):
+            names.setdefault(name, set()).add(option.key)
+    for name, key in _TRUTH.items() if item.answer_kind == "true_false" else ():
+        names.setdefault(name, {key})
+    whole, label = _plain(text), _LABEL.match(_plain(text))
+    parts = [whole if whole in names or label is None else label[1]]
+    if item.answer_kind == "choices" and whole not in names:
+        parts = re.findall(r"\w+", whole)
+        parts = list(whole) if len(parts) == 1 else parts
+    return [names[part] for part in parts] if all(names.get(part) and part for part in parts) else []
+
+
+def _words(text: str) -> str:
+    """The words of a text between single spaces, which are also at its ends."""
+    words = re.findall(r"\w+", re.sub(r"<image[^<>]{0,20}>", " ", text.casefold()))
+    return f" {' '.join(words)} "
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(".")
+
+
+def _number(text: str) -> float:
+    """The number; NaN for another text."""
+    with suppress(ValueError):
+        return float(text.replace(",", "").strip(" $%"))
+    return math.nan
+
+
+def placed(index: ItemIndex, answer_rows: Sequence[AnswerRow]) -> Mapping[str, Item] | None:
+    """The item of each row number in a file, none if there are more or fewer rows; None if they are ids."""
+    written = {row.item for row in answer_rows if row.numbering}
+    if not written or not all(map(WHOLE_NUMBER.fullmatch, written)):
+        return None
+    numbers = sorted(map(int, written))
+    is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+    by_task = [item for items in index.tasks.values() for item in items]
+    orders = [("", list(index.by_id.values())), ("", by_task), *index.tasks.items()]
+    fitting = {tuple(item.item_id for item in items): task for task, items in orders if len(items) == len(numbers)}
+    are_ids = numbers[0] == index.first and (not fitting or written <= index.by_provenance.keys())
+    if not any(row.numbering == POSITION for row in answer_rows) and (are_ids or not is_run):
+        return None
+    ranked = list[tuple[tuple[int, int], str, dict[str, Item]]]()
+    for ids, task in fitting.items() if is_run else ():
+        place = {str(number): index.by_id[item_id] for number, item_id in zip(numbers, ids, strict=True)}
+        joined = [(row, place[row.item]) for row in answer_rows if row.numbering]
+        comparable, described = contradictions(joined, index)
+        ranked.append(((len(described) - comparable, len(described)), task, place))
+    best = [entry for entry in ranked if entry[0] == min(rank for rank, *_ in ranked)]
+    if len(best) > 1:
+        file = _slug(Path(answer_rows[0].path).name)
+        named = [task for _, task, _ in best if task and _slug(task) in file]
+        best = [entry for entry in best if entry[1] in named and len(entry[1]) == max(map(len, named))]
+    return best[0][2] if len(best) == 1 else {}
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[\W_]+", "_", f"_{text}_")
