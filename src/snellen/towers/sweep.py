@@ -150,7 +150,7 @@ def settings_jobs(
 
     Raises SnellenError if LoRA is not trained.
     """
-    from snellen.subjects.heads.table_3 import stages
+    from snellen.subjects.heads.stages import stages
 
     if plan.stage.scope != "lora":
         raise SnellenError(f"Table 3 varies LoRA, which --scope {plan.stage.scope} does not train; leave it out")
@@ -349,7 +349,7 @@ def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: 
 
     from snellen.analysis.run_view import main_metric, result_rows, scored
     from snellen.reports.loading import load_run
-    from snellen.subjects.heads.table_3 import printed
+    from snellen.subjects.heads.stages import printed
 
     lines: list[dict[str, object]] = []
     for setting, part in jobs.items():
