@@ -12,7 +12,7 @@ ones for all subjects and, if abilities share images, for all abilities. Cluster
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -182,13 +182,13 @@ def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
     return 1 + (clear < 0).sum(axis=1).astype(np.float64), subjects - (clear > 0).sum(axis=1).astype(np.float64)
 
 
-def ranked(matrices: Sequence[ScoreMatrix], weights: Mapping[str, float] | None = None) -> dict[str, list[Ranked]]:
+def ranked(matrices: Sequence[ScoreMatrix]) -> dict[str, list[Ranked]]:
     """The rank of every subject by ability, and under the empty name its average rank (Table 5).
 
-    All abilities must have the same subjects in the same order. `weights` by ability add up to 1; by default they are
-    equal. An average has the averages of the ends: wide, since noise moves the ranks of a subject the same way in all.
+    All abilities must have the same subjects in the same order. An average has the averages of the ends: wide, since
+    noise moves the ranks of a subject the same way in all.
     """
-    shares = np.array([1 / len(matrices) if weights is None else weights[matrix.name] for matrix in matrices])
+    shares = np.full(len(matrices), 1 / len(matrices))
     ranks = np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
     ends = [_rank_bounds(matrix) for matrix in matrices]
     lows, highs = (np.stack([pair[side] for pair in ends]) for side in (0, 1))

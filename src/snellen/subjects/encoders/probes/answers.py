@@ -61,6 +61,14 @@ def _number(key: str) -> float | None:
     return (float(low) + float(high if high is not None else low)) / 2
 
 
+class _Targets:
+    """Common part of targets: a form that answers every view."""
+
+    def refusal(self, view: View) -> str | None:
+        """The reason why the view cannot be answered, or None."""
+        return None
+
+
 @dataclass(frozen=True)
 class OptionTargets:
     """Options by key. Targets are indices of `keys`; only offered ones share the probability."""
@@ -97,7 +105,7 @@ class OptionTargets:
 
 
 @dataclass(frozen=True)
-class NumberTargets:
+class NumberTargets(_Targets):
     """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x if some are negative.
 
     Equal steps of the logarithm are equal ratios, which is how counts and depths are scored. Predictions stay within
@@ -119,10 +127,6 @@ class NumberTargets:
     def _scaled(self, number: float) -> float:
         return math.log1p(number) if self.logarithmic else number
 
-    def refusal(self, view: View) -> str | None:
-        """None: any number can be predicted."""
-        return None
-
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The number, and its value before rounding or choosing the nearest offered one."""
         scaled = float(outputs[0]) * self.scale + self.mean
@@ -135,7 +139,7 @@ class NumberTargets:
 
 
 @dataclass(frozen=True)
-class BoxTargets:
+class BoxTargets(_Targets):
     """A box as centre, width and height in shares of the image shown, 0 to 1."""
 
     form: Form = "box"
@@ -145,10 +149,6 @@ class BoxTargets:
         """Centre, width and height, shape (4,)."""
         x1, y1, x2, y2 = shares(example.view.query[0], example.view.query[0].from_stored.box(example.answer))
         return np.array([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1])
-
-    def refusal(self, view: View) -> str | None:
-        """None: every box can be predicted."""
-        return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The box, and its corners in shares of the image shown."""
@@ -160,7 +160,7 @@ class BoxTargets:
 
 
 @dataclass(frozen=True)
-class ColourTargets:
+class ColourTargets(_Targets):
     """A colour as sRGB, 0 to 1."""
 
     form: Form = "colour"
@@ -170,17 +170,13 @@ class ColourTargets:
         """Red, green and blue, shape (3,)."""
         return np.asarray(example.answer, dtype=np.float64) / RGB_MAX
 
-    def refusal(self, view: View) -> str | None:
-        """None: every colour can be predicted."""
-        return None
-
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The colour, and its three numbers, not limited to 0 to 255."""
         return view.reply.write(np.clip(outputs * RGB_MAX, 0.0, RGB_MAX)), (outputs * RGB_MAX).tolist()
 
 
 @dataclass(frozen=True)
-class Letters:
+class Letters(_Targets):
     """A word as a sequence of characters of `alphabet`; 0 means no character (CTC)."""
 
     alphabet: str
@@ -194,10 +190,6 @@ class Letters:
     def target(self, example: TrainingExample) -> Doubles:
         """Indices of the characters, from 1."""
         return np.array([self.alphabet.index(letter) + 1.0 for letter in str(example.answer)])
-
-    def refusal(self, view: View) -> str | None:
-        """None: without letters, the answer is empty."""
-        return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The best character of each frame (frames, size), without repetitions; no numbers."""
