@@ -134,10 +134,6 @@ class Task:
     schedule: Callable[[Sequence[Item]], Schedule] | None = None
     most_items: int | None = None
 
-    def limited(self, count: int, part_count: int = 1) -> int:
-        """How many of so many test items in equal parts are asked at most."""
-        return count if self.most_items is None else min(count, part_count * self.most_items)
-
 
 class Ceiling(BaseModel):
     """The score of people, with its source."""

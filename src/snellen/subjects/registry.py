@@ -50,6 +50,9 @@ EXAMPLES: Mapping[str, str] = {
     "recorded:FILE": "answers in a file, of all models in it: JSONL, CSV, TSV, XLSX, Inspect logs; nobody is asked",
 }
 
+FORMER_SETTINGS = {"at_once": "max_concurrency"}
+"""Renamed settings: former name -> name; specs with the former name are still read."""
+
 
 def needs_items(spec: str) -> bool:
     """True if the subject of `spec` needs the items when it is created, as only ideal observers do."""
@@ -70,7 +73,8 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     name, _, query = rest.partition("?")
     if kind == "recorded":
         query = query.replace("+", "%2B")  # it joins columns, as in ?id=task+number, and is no space
-    return kind, name, dict(parse_qsl(query, keep_blank_values=True))
+    settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
+    return kind, name, settings
 
 
 def subjects_of(spec: str, items: Sequence[Item] = ()) -> list[Subject]:

@@ -253,7 +253,7 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     return Sweep(outcomes, examination, ranks)
 
 
-def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool = True) -> Tiers:
+def ask_probes(items: ItemSet, sweep: Sweep, out: Path) -> Tiers:
     """Fit an attentive probe to each tower and ability that has a head, ask it, and compare both tiers.
 
     Probes are fitted to the same items and answer the same ones as heads. Writes the run `probes`, `probe-ranks.csv`
@@ -267,7 +267,7 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     abilities = dict.fromkeys(outcome.ability for outcome in done)
     names = {f"tower:{outcome.tower}": outcome.tower for outcome in done}
     chosen = tuple(item for item in items.items if item.task in abilities)
-    examination = run(replace(items, items=chosen), list(names), out / "probes", show_progress=show_progress)
+    examination = run(replace(items, items=chosen), list(names), out / "probes")
     ranks = _ranks(out / "probes", names)
     table = compare_runs(out / "probes", out / "run", ("probes", "heads"))
     counts = {ability: len(train_items(items, ability)) for ability in abilities}

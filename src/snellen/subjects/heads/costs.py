@@ -16,11 +16,12 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import LlavaForConditionalGeneration
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.checkpoints import read_config, to_device
-from snellen.subjects.heads.composition import TowerConfig
-from snellen.subjects.heads.files import CARD, HeadCard, is_head, read_head_card
+from snellen.subjects.heads.composition import llava_config
+from snellen.subjects.heads.files import CARD, is_head, read_head_card
 from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
 from snellen.subjects.heads.stages import STAGES, TrainingStage
@@ -94,14 +95,7 @@ def conversation_flops(
 
 def _empty_head(tower: Tower, shape: Any) -> Any:
     """A head without memory, whose tower is only a placeholder. Call it on the meta device."""
-    transformers = import_extra("transformers", "training a head")
-    config = transformers.LlavaConfig(
-        vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
-        text_config=shape,
-        vision_feature_layer=-1,
-        vision_feature_select_strategy="full",
-    )
-    return transformers.LlavaForConditionalGeneration(config)
+    return LlavaForConditionalGeneration(llava_config(tower, shape))
 
 
 def _empty_loss(model: Any, tower: Tower, rows: int, text: int, answer: int) -> torch.Tensor:
@@ -255,17 +249,6 @@ def measured_speed(device: str) -> float:
     return rounds * 2 * side**3 / (time.perf_counter() - begun)
 
 
-def sweep_cards(root: Path) -> list[HeadCard]:
-    """The cards of all heads of a sweep and of the stages that they build on, each folder once.
-
-    Raises SnellenError if there are none.
-    """
-    folders = dict.fromkeys(folder for path in sorted(root.glob(f"heads/*/*/{CARD}")) for folder in _stack(path.parent))
-    if not folders:
-        raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
-    return [read_head_card(folder) for folder in folders]
-
-
 def _stack(folder: Path) -> Iterator[Path]:
     """A head's folder and those of its earlier stages, as far as they still exist."""
     while is_head(folder):
@@ -277,8 +260,14 @@ def _stack(folder: Path) -> Iterator[Path]:
 
 
 def hours_by_stage(root: Path) -> list[dict[str, object]]:
-    """One row per stage of a sweep's heads: number of trainings, device, and device hours."""
-    cards = sweep_cards(root)
+    """One row per stage of a sweep's heads: number of trainings, device, and device hours.
+
+    Each head counts, and each stage that heads build on, once. Raises SnellenError if there are no heads.
+    """
+    folders = dict.fromkeys(folder for path in sorted(root.glob(f"heads/*/*/{CARD}")) for folder in _stack(path.parent))
+    if not folders:
+        raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
+    cards = [read_head_card(folder) for folder in folders]
     rows: list[dict[str, object]] = []
     for stage in STAGES:
         part = [card for card in cards if card.stage["name"] == stage]
