@@ -26,7 +26,7 @@ from snellen.analysis.shot_curves import (
     printed,
     rounded,
 )
-from snellen.scoring.uncertainty import tails
+from snellen.scoring.clustered_means import tails
 
 CURVE = {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.5}
 # Gains .2, .4, .3: mean .3, largest .4, room .8.

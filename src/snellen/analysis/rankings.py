@@ -20,10 +20,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from snellen.scoring.clustered_means import ClusteredSamples, effective_clusters, grouped, normal_ends
-from snellen.scoring.uncertainty import MAX_CELLS, tails
+from snellen.scoring.clustered_means import (
+    MAX_CELLS,
+    ClusteredSamples,
+    Floats,
+    effective_clusters,
+    grouped,
+    normal_ends,
+    tails,
+)
 
-Floats = npt.NDArray[np.float64]
 DRAWS = 2000
 LEVEL = 0.95
 ALIKE = 1e-9

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.scoring.uncertainty import Floats, tails
+from snellen.scoring.clustered_means import Floats, tails
 
 Curve: TypeAlias = Mapping[int, float]
 """Shots per class -> accuracy."""

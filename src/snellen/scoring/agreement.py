@@ -6,12 +6,11 @@ Ratings are a table units x raters (`ratings`), or a table units x categories of
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
+from snellen.scoring.clustered_means import Floats
 
 
 def rating_counts(ratings: npt.ArrayLike) -> Floats:
