@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -171,6 +171,11 @@ def least_similarity(features: ArrayLike) -> float:
     """The smallest cosine between any two of the features (n, d), n at least 2."""
     rows = unit(features)
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].min())
+
+
+def key_of(answer: Any) -> str:
+    """The option key of an answer."""
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)
 
 
 def pick(scores: Doubles, keys: Sequence[str], rng: np.random.Generator) -> str:

@@ -25,7 +25,37 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
+
+Appearance = Mapping[str, str]
+
+
+def is_erased(dimension: str, blind_to: Iterable[str]) -> bool:
+    """True if an observer blind to these factors or dimensions misses this dimension."""
+    return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
+
+
+def perceive(appearance: Appearance, blind_to: Iterable[str]) -> Appearance:
+    """The part of an appearance that an observer blind to these factors or dimensions sees."""
+    return {dimension: value for dimension, value in appearance.items() if not is_erased(dimension, blind_to)}
+
+
+def appearances_by_image(items: Iterable[Item]) -> dict[str, Appearance]:
+    """The appearance of each described image, by stored SHA-256."""
+    return {name: appearance for item in items for name, appearance in item.latent.get("shows", {}).items()}
+
+
+def dimensions_of(items: Iterable[Item]) -> set[str]:
+    """All dimensions in the items' latent, of their images and of their worlds."""
+    appearances = (
+        appearance
+        for item in items
+        for appearance in (
+            *item.latent.get("shows", {}).values(),
+            *(world["look"] for world in item.latent.get("worlds", ())),
+        )
+    )
+    return {dimension for appearance in appearances for dimension in appearance}
+
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
 """An option's claims about an image: the allowed values of each dimension."""
@@ -274,3 +304,55 @@ def _common_answer(answers: Iterable[str]) -> str | None:
     remaining = iter(answers)
     first = next(remaining, None)
     return first if all(answer == first for answer in remaining) else None
+
+
+# Ideal observers with one bias: they answer some questions differently from what they see
+
+
+Bias: TypeAlias = Callable[[View, str, np.random.Generator], str]
+"""Maps a view and the ideal observer's reply to the biased reply."""
+PREFERENCE = 0.5
+"""Share of questions in which the preferred option is taken regardless of the answer."""
+
+
+@dataclass(frozen=True)
+class Biased(Base):
+    """The ideal observer with biased replies. Declines what the observer declines."""
+
+    observer: IdealObserver
+    bias: Bias
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline what the observer declines."""
+        return self.observer.declines(prompt)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Answer each view separately."""
+        return Reply(
+            answer_views(prompt.views, lambda view: self.bias(view, self.observer.answer_view(view, rng), rng))
+        )
+
+
+def counting_to(limit: int) -> Bias:
+    """A bias that replies `limit` to counts above `limit`; others are unchanged."""
+
+    def bias(view: View, reply: str, rng: np.random.Generator) -> str:
+        too_many = view.reply.kind == "integer" and reply.isdecimal() and int(reply) > limit
+        return view.reply.write(limit) if too_many else reply
+
+    return bias
+
+
+def preferring(name: str) -> Bias:
+    """A bias that takes the option shown under this name half of the time (`PREFERENCE`), right or not."""
+
+    def bias(view: View, reply: str, rng: np.random.Generator) -> str:
+        is_offered = name in (shown_name for shown_name, _ in view.reply.keys)
+        return name if is_offered and rng.random() < PREFERENCE else reply
+
+    return bias
+
+
+def says_yes(view: View, reply: str, rng: np.random.Generator) -> str:
+    """A bias that replies true to every statement; other replies are unchanged."""
+    return view.reply.write("true") if view.reply.kind == "true_false" else reply

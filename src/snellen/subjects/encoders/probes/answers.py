@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from snellen.core.item import Box, Media, View
 from snellen.core.subject import TrainingExample
-from snellen.subjects.encoders.readouts import Doubles, pick
+from snellen.subjects.encoders.readouts import Doubles, key_of, pick
 
 Form: TypeAlias = Literal["class", "number", "box", "colour", "text"]
 """Answer types of a probe: an offered option, a number (a count, a range of depths), a box, a colour, letters."""
@@ -83,7 +83,7 @@ class OptionTargets:
 
     def target(self, example: TrainingExample) -> Doubles:
         """The index of the answer, shape (1,)."""
-        return np.array([float(self.keys.index(_key(example.answer)))])
+        return np.array([float(self.keys.index(key_of(example.answer)))])
 
     def offered(self, view: View) -> NDArray[np.bool_]:
         """Mask of the keys that the view offers, shape (size,)."""
@@ -204,7 +204,7 @@ Answers: TypeAlias = OptionTargets | NumberTargets | BoxTargets | ColourTargets 
 def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
     """Targets for one form of answers, fitted to training examples of that form."""
     if form == "class":
-        return OptionTargets(tuple(sorted({_key(example.answer) for example in examples})))
+        return OptionTargets(tuple(sorted({key_of(example.answer) for example in examples})))
     if form == "box":
         return BoxTargets()
     if form == "colour":
@@ -229,7 +229,3 @@ def shares(image: Media, box: Box) -> Box:
 def _value(answer: Any) -> float:
     number = _number(str(answer))
     return float(answer) if number is None else number
-
-
-def _key(answer: Any) -> str:
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)
