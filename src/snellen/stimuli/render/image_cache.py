@@ -53,15 +53,14 @@ def render_images(
     cache_dir: str | os.PathLike[str],
     *,
     workers: int = 1,
-    threads: int | None = None,
     progress: Progress | None = None,
 ) -> list[Path]:
     """The image file (8-bit RGB PNG) of every spec, in order; only missing and damaged ones are rendered.
 
     A file is named by a hash of scene, camera, seed, samples, renderer variant and versions, and written atomically:
     after a kill the next call renders only what is missing. All views of a scene are rendered by one worker from one
-    built scene. `threads` per worker default to those that leave no core idle. `workers` above 1 starts new processes
-    (guard scripts with `if __name__ == "__main__"`).
+    built scene. Its threads leave no core idle. `workers` above 1 starts new processes (guard scripts with
+    `if __name__ == "__main__"`).
     """
     folder = Path(cache_dir)
     engine = find_engine(settings)
@@ -75,7 +74,7 @@ def render_images(
         paths.append(path)
         if not _is_intact(path):
             missing.setdefault(scene_text, {})[path] = spec
-    threads = threads or threads_per_worker(min(workers, max(len(missing), 1)))
+    threads = threads_per_worker(min(workers, max(len(missing), 1)))
     shards = []
     for views in sorted(missing.values(), key=_kernels):
         scene = next(iter(views.values())).scene
