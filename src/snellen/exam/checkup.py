@@ -29,7 +29,7 @@ from snellen.exam.run import Examination, run, undecided
 from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
-from snellen.stimuli.video.opening import pyav
+from snellen.stimuli.video.timeline import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:

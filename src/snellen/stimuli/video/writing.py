@@ -15,9 +15,8 @@ from PIL import Image, ImageOps
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
 from snellen.stimuli.video.reading import frames_at
-from snellen.stimuli.video.timeline import timeline
+from snellen.stimuli.video.timeline import ROUNDING_S, convert_frame, open_video, pyav, timeline
 
 if TYPE_CHECKING:
     from av.video.stream import VideoStream
