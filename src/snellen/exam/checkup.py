@@ -32,7 +32,7 @@ from snellen.exam.session import undecided
 from snellen.exam.sight import sight
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
-from snellen.stimuli.video.opening import pyav
+from snellen.stimuli.video.timeline import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:

@@ -43,10 +43,10 @@ from snellen.subjects.heads.llava_tuning import (  # noqa: E402
     CARD,
     KIND,
     LlavaCard,
+    TemplateWording,
     llava_checkpoint,
     template_wording,
 )
-from snellen.subjects.heads.template_wording import TemplateWording  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
 from snellen.subjects.heads.training import CHECKPOINT  # noqa: E402
 from tests.subjects.heads.toys import Stopped, stopping  # noqa: E402

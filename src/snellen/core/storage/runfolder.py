@@ -284,9 +284,6 @@ def tables_are_behind(root: Path) -> bool:
     except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
-    if made_of is None:  # not recorded by earlier versions
-        written = (root / "responses.parquet").stat().st_mtime_ns
-        return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
     if not isinstance(made_of, dict) or not all(type(size) is int for size in made_of.values()):
         return True  # damaged
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
