@@ -23,21 +23,21 @@ class LazyObjects(Mapping[str, Any]):
     SnellenError()
     """
 
-    def __init__(self, places: Mapping[str, str]) -> None:
-        self._places = dict(places)
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = dict(paths)
 
     def __getitem__(self, name: str) -> Any:
-        found = imported(self._places[name])
+        found = imported(self._paths[name])
         return found() if isinstance(found, type) else found
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
+        return iter(self._paths)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._paths)
 
 
-def imported(place: str) -> Any:
+def imported(path: str) -> Any:
     """The object at `module:NAME`."""
-    module, _, name = place.partition(":")
+    module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

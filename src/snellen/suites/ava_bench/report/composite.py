@@ -108,7 +108,7 @@ def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
     return SubjectArms(arm, boxed, bare)
 
 
-def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportSection]:
+def without_boxes(run: Run, subject_arms: Sequence[SubjectArms]) -> Iterator[ReportSection]:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
@@ -118,7 +118,7 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportS
         return np.inf if row is None else -float(row.value)
 
     lines, shares = [], dict[str, tuple[float, float]]()
-    for pair in sorted(subjects, key=minus_localization):
+    for pair in sorted(subject_arms, key=minus_localization):
         subject, both = pair.atomic.subject, [row_of(rows, arm) for arm in (pair.boxed, pair.composite)]
         matrix, rng = score_matrix(run, "spatial", pair[1:]), stream("ava-bench", "boxes", subject)
         gap = paired_difference(matrix.values[1], matrix.values[0], matrix.clusters, rng, bounds=metric.bounds)
@@ -137,12 +137,12 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportS
 
 
 def order_followed(
-    run: Run, subjects: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
+    run: Run, subject_arms: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
 ) -> Iterator[ReportSection]:
     """Agreement of a composite task, named `composite`, and each ability in the order of enough subjects."""
     lines = []
-    for ability in scored_tasks(run, [arms.atomic for arms in subjects], COLUMNS):
-        compared = [arms for arms in subjects if arms_with_all(run, [arms.arm(ability)], [ability])]
+    for ability in scored_tasks(run, [arms.atomic for arms in subject_arms], COLUMNS):
+        compared = [arms for arms in subject_arms if arms_with_all(run, [arms.arm(ability)], [ability])]
         if len(compared) < MIN_SUBJECTS:
             continue
         composed = score_matrix(run, task, [arms.composite for arms in compared], composite)
