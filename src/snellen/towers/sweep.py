@@ -307,9 +307,9 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
     They are fitted to the training items of the head's ability and asked its test items. Raises SnellenError for a head
     without an ability, and if answers are not classes.
     """
-    from snellen.analysis.linear_probe import linear_probes
     from snellen.subjects.heads.connector import class_of, connector_features
     from snellen.subjects.heads.files import read_head_card
+    from snellen.towers.linear_probe import linear_probes
 
     ability = read_head_card(head).task
     if not ability:

@@ -15,7 +15,6 @@ from PIL import Image
 from snellen.analysis.groups import counterparts
 from snellen.analysis.results import results, with_python_strings
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import delta, eta
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
@@ -28,6 +27,7 @@ from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import TABLE_1
 from snellen.suites.vfm_bench.report.sections import mean_gap, sections, spread
+from snellen.suites.vfm_bench.shot_curves import delta, eta
 from tests.helpers.sections import UNHASHED, by_name, row_of
 from tests.published.vfm_bench import REASONING, TRADITIONAL
 

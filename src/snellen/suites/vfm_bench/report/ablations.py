@@ -15,7 +15,6 @@ from snellen.analysis.cells import DASH, percent
 from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import Curve, DerivedInterval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench.items import SHOTS
@@ -31,6 +30,7 @@ from snellen.suites.vfm_bench.report.shot_series import (
     write_setting,
     write_shots,
 )
+from snellen.suites.vfm_bench.shot_curves import Curve, DerivedInterval, average, common, curve_of, gain_at, phi
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,16 +23,6 @@ from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import LevelPanel, level_figure
 from snellen.analysis.run_view import ReportArm, examined, ordered_levels
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import (
-    Curve,
-    DerivedInterval,
-    common,
-    curve_of,
-    delta,
-    delta_above_chance,
-    eta,
-    eta_above_chance,
-)
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import INDUSTRIES
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN
@@ -48,6 +38,16 @@ from snellen.suites.vfm_bench.report.shot_series import (
     in_main_setting,
     percent_interval,
     series_of,
+)
+from snellen.suites.vfm_bench.shot_curves import (
+    Curve,
+    DerivedInterval,
+    common,
+    curve_of,
+    delta,
+    delta_above_chance,
+    eta,
+    eta_above_chance,
 )
 
 if TYPE_CHECKING:

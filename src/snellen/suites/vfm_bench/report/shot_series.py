@@ -14,9 +14,9 @@ from snellen.analysis.cells import DASH, result_cell
 from snellen.analysis.pivot import arm_parts
 from snellen.analysis.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
 from snellen.analysis.section import Run
-from snellen.analysis.shot_curves import DerivedInterval, curve_of, interval
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import SHOTS, TASK
+from snellen.suites.vfm_bench.shot_curves import DerivedInterval, curve_of, interval
 
 Setting: TypeAlias = tuple[tuple[str, str], ...]
 """The axis values of a condition that differ from the defaults, without shots; empty for the paper's main setting."""

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.analysis.shot_curves import (
+from snellen.scoring.clustered_means import tails
+from snellen.suites.vfm_bench.shot_curves import (
     DerivedInterval,
     average,
     common,
@@ -26,7 +27,6 @@ from snellen.analysis.shot_curves import (
     printed,
     rounded,
 )
-from snellen.scoring.clustered_means import tails
 
 CURVE = {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.5}
 # Gains .2, .4, .3: mean .3, largest .4, room .8.
