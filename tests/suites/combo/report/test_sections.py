@@ -87,10 +87,6 @@ def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
     assert levels_name(loaded) == "distance by efficientnet-lite2"
 
 
-def test_the_suite_offers_its_sections() -> None:
-    assert SUITE.sections is sections
-
-
 def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[str, ReportSection]) -> None:
     table = report["table-2"].table
     assert table["subject"].iloc[0] == "own:misled"  # simulated observers come last

@@ -17,7 +17,6 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson
-from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     video_item,
 )
@@ -67,8 +66,7 @@ def report() -> dict[str, ReportSection]:
     return _report(made_run(replies, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
 
 
-def test_every_section_exists_and_the_suite_offers_them(report: dict[str, ReportSection]) -> None:
-    assert SUITE.sections is sections
+def test_every_section_exists(report: dict[str, ReportSection]) -> None:
     names = ["table-1", "methods", "cues", "people-objects", "yes-bias", "letters", "counts", "people-named"]
     assert list(report) == names
     assert not any(section.detail for section in report.values())
