@@ -89,6 +89,7 @@ def test_pixel_levels_are_those_of_the_tone_curve() -> None:
     assert develop(np.nextafter(thresholds, 0)).tolist() == list(range(255))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", [name for name in BLIND_OBSERVERS if name != "thresholds"])  # drawn flat
 def test_no_radiance_is_near_a_threshold(suite: str, sets_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Radiances differ by some 1e-15 between processors. One within 1e-12 of a threshold might change its level."""

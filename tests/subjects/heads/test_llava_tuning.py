@@ -235,6 +235,7 @@ def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
     assert (parts / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, images: Path, tmp_path: Path) -> None:
     """A model in half precision, in the key layout of the published ones, trained twice."""
     half = tmp_path / "half"

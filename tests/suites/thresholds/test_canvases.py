@@ -64,6 +64,7 @@ def test_one_bank_has_all_canvases(tmp_path: Path) -> None:
         Generated().plan(BuildOptions(tmp_path, tasks=("touching",), settings={"canvas": "all"}))
 
 
+@pytest.mark.slow
 def test_native_and_resized_observers_are_told_apart(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity",), settings={"canvas": "all"})
     subjects = [

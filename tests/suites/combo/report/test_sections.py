@@ -291,6 +291,7 @@ def test_a_subject_that_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: P
     assert row_of(by_name["given-perception"])["items seen right"] == 0
 
 
+@pytest.mark.slow
 def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
     for section in report.values():
         if section.figure is not None:
