@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 # Every file must have a hash of the list, and nothing that is not on it is installed.
-LOCKED := $(PIP) --require-hashes --no-deps --requirement
+INSTALL := $(BIN)/python scripts/install.py
 export SNELLEN_HOME := $(CURDIR)/.snellen
 # Modules are kept compiled: each test process would compile and rewrite them all again, 10 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
@@ -20,14 +20,12 @@ help:  ## print this list
 
 env: $(VENV)/ready  ## create or update the environment in .venv
 
-# torch comes by version, not by hash, since the build depends on the machine; its Python packages are there before it.
-$(VENV)/ready: pyproject.toml constraints.txt requirements.txt scripts/fetch_llvm.py src/snellen/web/web.lock
+$(VENV)/ready: pyproject.toml constraints.txt requirements.txt scripts/install.py scripts/fetch_llvm.py src/snellen/web/web.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python'; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@echo 'Installing into $(VENV): some minutes the first time'
-	@$(LOCKED) requirements.txt
-	@$(PIP) --constraint constraints.txt torch
+	@echo 'Installing into $(VENV)'
+	@$(INSTALL) requirements.txt --torch
 	@$(PIP) --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m pip check >$(VENV)/check.txt || { cat $(VENV)/check.txt; exit 2; }
 	@$(BIN)/python scripts/fetch_llvm.py
@@ -60,7 +58,7 @@ bench: env  ## run every bench/*.py
 	@echo 'The recorded numbers and how they were taken: docs/benchmarks.md, docs/measurements/'
 
 docs: env  ## build the documentation as a site, build/site; a link that leads nowhere is an error
-	@$(LOCKED) requirements-docs.txt
+	@$(INSTALL) requirements-docs.txt
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
 	@echo 'build/site/index.html'
 
