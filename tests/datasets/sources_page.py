@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.datasets import DATASETS
 from snellen.datasets.dataset import DatasetCard
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
 INDUSTRY, TASKS, EVIDENCE = "| source | industry |", "| source | tasks |", "| source | known by |"
@@ -25,12 +25,21 @@ def tables() -> Mapping[str, list[str]]:
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
         INDUSTRY: [
-            _row(card.name, row.industry, row.level, card.licence.replace(DatasetCard.licence, "–"), card.layout, _origin(card))
+            _row(
+                card.name,
+                row.industry,
+                row.level,
+                card.licence.replace(DatasetCard.licence, "–"),
+                card.layout,
+                _origin(card),
+            )
             for card in cards
             if (row := ROW_OF_DATASET.get(card.name))
         ],
         TASKS: [
-            _row(card.name, ", ".join(tasks), card.licence.replace(DatasetCard.licence, "–"), card.layout, _origin(card))
+            _row(
+                card.name, ", ".join(tasks), card.licence.replace(DatasetCard.licence, "–"), card.layout, _origin(card)
+            )
             for card in cards
             if (tasks := TASKS_OF_DATASET.get(card.name))
         ],

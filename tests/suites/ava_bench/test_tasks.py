@@ -29,7 +29,7 @@ from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin
+from snellen.suites.ava_bench.curated.candidates import Candidate, Origin
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from snellen.datasets.image_files import VideoFrame
 from snellen.suites.ava_bench.abilities.action import CURATION
-from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, of_class, texts
-from tests.suites.ava_bench.candidates.fixtures import curating
+from tests.suites.ava_bench.curated.class_fixtures import chosen, make_items, merging, of_class, texts
+from tests.suites.ava_bench.curated.fixtures import curating
 
 MOMENTS = "Moments-in-Time"
 

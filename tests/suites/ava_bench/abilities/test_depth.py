@@ -15,10 +15,10 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import absolute_depth
 from snellen.suites.ava_bench.abilities.absolute_depth import CURATION
-from snellen.suites.ava_bench.candidates import depths
-from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS, crop_around, within
-from tests.suites.ava_bench.candidates.fixtures import scene
-from tests.suites.ava_bench.candidates.marked_scenes import annotation, curating, dropped, find_all, item_source
+from snellen.suites.ava_bench.curated import depths
+from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS, crop_around, within
+from tests.suites.ava_bench.curated.fixtures import scene
+from tests.suites.ava_bench.curated.marked_scenes import annotation, curating, dropped, find_all, item_source
 
 ROAD, WIDTHS = (1242, 375), (1.0, 2.0)
 ROOM = (640, 480)

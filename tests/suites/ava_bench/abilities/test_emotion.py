@@ -9,11 +9,11 @@ import pytest
 from snellen.core.item import Box
 from snellen.datasets.sample import Annotation
 from snellen.suites.ava_bench.abilities.emotion import CURATION, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
-from snellen.suites.ava_bench.candidates.classification import OUTSIDE
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.classification import OUTSIDE
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import EMOTIONS
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
-from tests.suites.ava_bench.candidates.fixtures import curating, scene
+from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
+from tests.suites.ava_bench.curated.fixtures import curating, scene
 
 LEFT, RIGHT = (0.0, 0.0, 40.0, 50.0), (60.0, 0.0, 100.0, 50.0)
 

@@ -9,11 +9,11 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, ImageQuestion
 from snellen.suites.ava_bench.abilities import counting, localization
 from snellen.suites.ava_bench.abilities import object as object_ability
-from snellen.suites.ava_bench.candidates import completeness
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated import completeness
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import ItemSource
-from tests.suites.ava_bench.candidates.fixtures import FewChoices, curating, scene
+from tests.suites.ava_bench.curated.fixtures import FewChoices, curating, scene
 
 CHOICES = FewChoices({"LVIS": {"cat": "cat", "dog_(animal)": "dog"}})
 BOX = (10.0, 10.0, 40.0, 40.0)

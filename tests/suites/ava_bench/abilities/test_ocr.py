@@ -10,10 +10,10 @@ from snellen.core.item import Box
 from snellen.datasets.sample import Annotation, AttributeValue
 from snellen.suites.ava_bench.abilities import ocr
 from snellen.suites.ava_bench.abilities.ocr import CURATION
-from snellen.suites.ava_bench.candidates.classification import OUTSIDE
-from snellen.suites.ava_bench.candidates.rules import Rules
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, find_all, make_items, of_class
-from tests.suites.ava_bench.candidates.fixtures import curating, scene
+from snellen.suites.ava_bench.curated.classification import OUTSIDE
+from snellen.suites.ava_bench.curated.rules import Rules
+from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, find_all, make_items, of_class
+from tests.suites.ava_bench.curated.fixtures import curating, scene
 
 COCO, CROPPED, TEXT_VQA = CURATION.datasets
 BOX = (0.0, 0.0, 50.0, 50.0)

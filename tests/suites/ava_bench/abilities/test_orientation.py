@@ -17,8 +17,8 @@ from snellen.suites.ava_bench.abilities.orientation import (
     UNKNOWN,
 )
 from snellen.suites.ava_bench.items import ORIENTATIONS
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
-from tests.suites.ava_bench.candidates.fixtures import curating, scene
+from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
+from tests.suites.ava_bench.curated.fixtures import curating, scene
 
 EGO, CURE = CURATION.datasets
 

@@ -13,11 +13,11 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities import relative_depth
 from snellen.suites.ava_bench.abilities.relative_depth import CURATION, bin_gaps, pairs_of
-from snellen.suites.ava_bench.candidates import depths
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
-from snellen.suites.ava_bench.candidates.depths import ROADS, ROOMS
-from tests.suites.ava_bench.candidates.fixtures import scene
-from tests.suites.ava_bench.candidates.marked_scenes import annotation, curating, dropped, find_all, item_source
+from snellen.suites.ava_bench.curated import depths
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext
+from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS
+from tests.suites.ava_bench.curated.fixtures import scene
+from tests.suites.ava_bench.curated.marked_scenes import annotation, curating, dropped, find_all, item_source
 
 ROAD, ROOM = (1242, 375), (640, 480)
 LEFT, RIGHT = (400.0, 100.0, 450.0, 200.0), (500.0, 100.0, 550.0, 200.0)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from snellen.suites.ava_bench.abilities.scene import CURATION
-from snellen.suites.ava_bench.candidates.classification import ALONE
-from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, of_class, texts
-from tests.suites.ava_bench.candidates.fixtures import curating
+from snellen.suites.ava_bench.curated.classification import ALONE
+from tests.suites.ava_bench.curated.class_fixtures import chosen, make_items, merging, of_class, texts
+from tests.suites.ava_bench.curated.fixtures import curating
 
 
 def test_a_class_has_thirty_images_or_none_and_merged_labels_are_one_class() -> None:

@@ -17,10 +17,10 @@ from snellen.core.seeds import stream
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 from snellen.suites.ava_bench.abilities import spatial
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS, position
-from snellen.suites.ava_bench.candidates.completeness import CROWD, LOST, NOT_EXHAUSTIVE
-from snellen.suites.ava_bench.candidates.depths import EXCLUDED
-from tests.suites.ava_bench.candidates.fixtures import scene
-from tests.suites.ava_bench.candidates.marked_scenes import annotation, curating, dropped, find_all, item_source
+from snellen.suites.ava_bench.curated.completeness import CROWD, LOST, NOT_EXHAUSTIVE
+from snellen.suites.ava_bench.curated.depths import EXCLUDED
+from tests.suites.ava_bench.curated.fixtures import scene
+from tests.suites.ava_bench.curated.marked_scenes import annotation, curating, dropped, find_all, item_source
 from tests.suites.ava_bench.fixtures import item_source as any_image
 
 OTHER = annotation("cup", (50.0, 50.0, 90.0, 90.0))

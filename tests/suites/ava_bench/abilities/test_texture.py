@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from snellen.suites.ava_bench.abilities.texture import CURATION, DISCARDED
-from snellen.suites.ava_bench.candidates.choices import Choices
-from snellen.suites.ava_bench.candidates.classification import NOT_CHOSEN
-from tests.suites.ava_bench.candidates.class_fixtures import choices, chosen, make_items, of_class, texts
-from tests.suites.ava_bench.candidates.fixtures import curating
+from snellen.suites.ava_bench.curated.choices import Choices
+from snellen.suites.ava_bench.curated.classification import NOT_CHOSEN
+from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, make_items, of_class, texts
+from tests.suites.ava_bench.curated.fixtures import curating
 
 
 def test_both_kth_datasets_are_counted_together_and_offer_the_names_of_both() -> None:

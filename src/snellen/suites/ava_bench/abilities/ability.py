@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Option
 from snellen.core.least_px import LEAST_PX
 from snellen.core.score import Metric, Protocol
-from snellen.suites.ava_bench.candidates.candidates import Curation
+from snellen.suites.ava_bench.curated.candidates import Curation
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions

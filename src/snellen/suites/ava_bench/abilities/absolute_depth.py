@@ -18,14 +18,14 @@ from snellen.curation.draws import draw_options, grouped
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm, is_generated
-from snellen.suites.ava_bench.candidates.candidates import (
+from snellen.suites.ava_bench.curated.candidates import (
     Candidate,
     Curation,
     CurationContext,
     capped_by_source,
     origin_of,
 )
-from snellen.suites.ava_bench.candidates.depths import (
+from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     ROADS,
     ROOMS,
@@ -38,7 +38,7 @@ from snellen.suites.ava_bench.candidates.depths import (
     recording,
     within,
 )
-from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
+from snellen.suites.ava_bench.curated.depths import SOURCES as DATASETS
 from snellen.suites.ava_bench.items import ItemSource, bin_middle, checked_box, depth_bin, range_name, range_names
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.table_contents import KINDS

@@ -21,8 +21,8 @@ from snellen.core.storage.item_rows import FROM_PIXELS
 from snellen.curation.draws import grouped
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, Pixels, origin_of
-from snellen.suites.ava_bench.candidates.regions import best_region
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, Pixels, origin_of
+from snellen.suites.ava_bench.curated.regions import best_region
 from snellen.suites.ava_bench.items import ItemSource, checked_box
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.scenes import Rect, apart, seen_box

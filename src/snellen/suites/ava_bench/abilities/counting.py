@@ -22,14 +22,14 @@ from snellen.curation.draws import grouped, shuffled
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import (
+from snellen.suites.ava_bench.curated.candidates import (
     Candidate,
     Curation,
     CurationContext,
     capped_by_source,
     origin_of,
 )
-from snellen.suites.ava_bench.candidates.completeness import completeness
+from snellen.suites.ava_bench.curated.completeness import completeness
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.table_contents import KINDS, plural

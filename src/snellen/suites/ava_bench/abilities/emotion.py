@@ -15,9 +15,9 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
-from snellen.suites.ava_bench.candidates.completeness import is_alone
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.curated.classification import OUTSIDE, lies_in
+from snellen.suites.ava_bench.curated.completeness import is_alone
 from snellen.suites.ava_bench.items import EMOTIONS, ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scoring import without_script

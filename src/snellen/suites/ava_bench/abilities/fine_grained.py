@@ -24,9 +24,9 @@ from snellen.curation.draws import draw_options, grouped, shuffled
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.candidates.choices import species_name
-from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.curated.choices import species_name
+from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_any_token

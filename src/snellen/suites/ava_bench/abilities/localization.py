@@ -15,8 +15,8 @@ from snellen.core.item import Item
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.candidates.completeness import completeness
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.curated.completeness import completeness
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,

@@ -35,9 +35,9 @@ from snellen.suites.ava_bench.abilities.relative_depth import (
     depth_gap,
     kept_pairs,
 )
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
-from snellen.suites.ava_bench.candidates.completeness import completeness
-from snellen.suites.ava_bench.candidates.depths import (
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.curated.completeness import completeness
+from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     ROAD_CLASSES,
     ROADS,
@@ -51,7 +51,7 @@ from snellen.suites.ava_bench.candidates.depths import (
     pair_truth,
     recording,
 )
-from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
+from snellen.suites.ava_bench.curated.depths import SOURCES as DATASETS
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     MIN_DEPTH_GAP_M,

@@ -15,8 +15,8 @@ from snellen.curation.draws import draw_options
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate
-from snellen.suites.ava_bench.candidates.classification import offered_names
+from snellen.suites.ava_bench.curated.candidates import Candidate
+from snellen.suites.ava_bench.curated.classification import offered_names
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,

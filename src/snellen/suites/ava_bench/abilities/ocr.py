@@ -23,7 +23,7 @@ from snellen.core.least_px import LEAST_PX
 from snellen.curation.draws import grouped
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, Levels, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import (
+from snellen.suites.ava_bench.curated.candidates import (
     Candidate,
     Curation,
     CurationContext,
@@ -31,7 +31,7 @@ from snellen.suites.ava_bench.candidates.candidates import (
     draw_candidates,
     origin_of,
 )
-from snellen.suites.ava_bench.candidates.classification import OUTSIDE, lies_in
+from snellen.suites.ava_bench.curated.classification import OUTSIDE, lies_in
 from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource, box_area, checked_box, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth

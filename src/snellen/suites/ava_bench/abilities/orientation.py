@@ -19,7 +19,7 @@ from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
-from snellen.suites.ava_bench.candidates.candidates import (
+from snellen.suites.ava_bench.curated.candidates import (
     Candidate,
     Curation,
     CurationContext,

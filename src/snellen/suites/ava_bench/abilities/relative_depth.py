@@ -22,8 +22,8 @@ from snellen.core.item import Item
 from snellen.curation.draws import grouped, least_used, level_shares, shuffled
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, is_generated
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
-from snellen.suites.ava_bench.candidates.depths import (
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.curated.depths import (
     NO_CROP,
     ROADS,
     MeasuredObject,
@@ -35,7 +35,7 @@ from snellen.suites.ava_bench.candidates.depths import (
     pair_truth,
     recording,
 )
-from snellen.suites.ava_bench.candidates.depths import SOURCES as DATASETS
+from snellen.suites.ava_bench.curated.depths import SOURCES as DATASETS
 from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_equal

@@ -15,8 +15,8 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, source_of, with_names
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, capped, origin_of
+from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, source_of, with_names
 from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scoring import without_script

@@ -20,9 +20,9 @@ from snellen.core.item import Box, Item
 from snellen.curation.draws import grouped, least_used, shuffled
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
-from snellen.suites.ava_bench.candidates.completeness import completeness
-from snellen.suites.ava_bench.candidates.depths import EXCLUDED, ROOMS, excluded, name_of, recording
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.curated.completeness import completeness
+from snellen.suites.ava_bench.curated.depths import EXCLUDED, ROOMS, excluded, name_of, recording
 from snellen.suites.ava_bench.items import ItemSource, box_area, checked_box
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_first_token

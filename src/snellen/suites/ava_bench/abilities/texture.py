@@ -17,8 +17,8 @@ from snellen.curation.draws import draw_options, grouped, shuffled
 from snellen.datasets.sample import Sample
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext, origin_of
-from snellen.suites.ava_bench.candidates.classification import NOTHING, offered_names, only_class, with_names
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, origin_of
+from snellen.suites.ava_bench.curated.classification import NOTHING, offered_names, only_class, with_names
 from snellen.suites.ava_bench.items import DIFFICULTIES, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES

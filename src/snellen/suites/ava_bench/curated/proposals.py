@@ -29,8 +29,8 @@ from snellen.curation.steps import Argument, Stage, Step, step_item
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import action, scene, texture
-from snellen.suites.ava_bench.candidates.candidates import CurationContext
 from snellen.suites.ava_bench.curated import merge_steps
+from snellen.suites.ava_bench.curated.candidates import CurationContext
 from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.items import SUITE
 

@@ -3,8 +3,8 @@
     snellen build ava-bench --from curated --source data=ROOT --out SET
     snellen build ava-bench/counting --from curated --source LVIS=DIR --source CARPK=DIR --n 200 --out SET
 
-`ROOT` holds one folder per dataset, as `snellen sources list` names them. `candidates/rules.py` has every threshold,
-`candidates/choices/` every choice made by hand; `--source choices=DIR` replaces or extends files of the latter. The
+`ROOT` holds one folder per dataset, as `snellen sources list` names them. `curated/rules.py` has every threshold,
+`curated/choices/` every choice made by hand; `--source choices=DIR` replaces or extends files of the latter. The
 set's card and its `curation.csv` state how many candidates each rule left out.
 """
 
@@ -34,13 +34,13 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.layout_notes import layout_notes
 from snellen.suites.ava_bench.abilities import ABILITIES, atomic, composites
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
-from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated import proposals
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.curated.loosening import advise
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource

@@ -9,7 +9,7 @@ from typing import Any
 from snellen.core.item import Media, Split
 from snellen.curation.splitting import assign_sides, balance, bind_units
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext
 
 ONE_SIDE = "class or bin with too few images to have some for training and some for testing"
 

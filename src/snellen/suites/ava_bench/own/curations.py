@@ -8,16 +8,16 @@ from dataclasses import dataclass, field, replace
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import ABILITIES, colour
-from snellen.suites.ava_bench.candidates.candidates import (
+from snellen.suites.ava_bench.curated.candidates import (
     Candidate,
     Curation,
     CurationContext,
     keep_unchanged,
     origin_of,
 )
-from snellen.suites.ava_bench.candidates.choice_files import Category
-from snellen.suites.ava_bench.candidates.choices import Choices
-from snellen.suites.ava_bench.candidates.completeness import completeness
+from snellen.suites.ava_bench.curated.choice_files import Category
+from snellen.suites.ava_bench.curated.choices import Choices
+from snellen.suites.ava_bench.curated.completeness import completeness
 from snellen.suites.ava_bench.curated.recipe import curated_groups
 from snellen.suites.ava_bench.curated.splits import CuratedGroup
 from snellen.suites.ava_bench.items import ORIENTATIONS

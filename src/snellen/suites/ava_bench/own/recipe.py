@@ -34,12 +34,12 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.completeness import NOT_EXHAUSTIVE
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.completeness import NOT_EXHAUSTIVE
 from snellen.suites.ava_bench.curated.images import ImageStore
 from snellen.suites.ava_bench.curated.recipe import complete, make_items
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE

@@ -13,9 +13,9 @@ from snellen.core.errors import SnellenError
 from snellen.datasets import DATASETS
 from snellen.datasets.formats.named_files import BACKGROUNDS, DEVICES
 from snellen.datasets.formats.named_files import ORIENTATIONS as SIDES
-from snellen.suites.ava_bench.candidates.choice_files import FILES
-from snellen.suites.ava_bench.candidates.choices import Choices, plural_of, read_choices, species_name
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.choice_files import FILES
+from snellen.suites.ava_bench.curated.choices import Choices, plural_of, read_choices, species_name
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 SOURCES = ("Objects365", "LVIS", "iNaturalist-2021", "DIOR")
@@ -273,5 +273,5 @@ def test_things_of_cure_or_and_images_to_discard_are_given_by_the_user(tmp_path:
 
 
 def test_every_packaged_file_of_choices_is_read() -> None:
-    folder = files("snellen.suites.ava_bench.candidates").joinpath("choices")
+    folder = files("snellen.suites.ava_bench.curated").joinpath("choices")
     assert {path.name for path in folder.iterdir()} == set(FILES)

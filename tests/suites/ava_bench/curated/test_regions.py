@@ -17,7 +17,7 @@ from skimage.segmentation import slic
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.suites.ava_bench.candidates.regions import (
+from snellen.suites.ava_bench.curated.regions import (
     DEFAULTS,
     NO_BOX,
     NO_LARGE,

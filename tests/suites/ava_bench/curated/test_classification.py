@@ -15,8 +15,8 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.abilities import action, emotion, fine_grained, ocr, orientation, texture
 from snellen.suites.ava_bench.abilities import scene as scene_ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation
-from snellen.suites.ava_bench.candidates.classification import (
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation
+from snellen.suites.ava_bench.curated.classification import (
     ALONE,
     NO_CLASS,
     NOT_CHOSEN,
@@ -26,10 +26,10 @@ from snellen.suites.ava_bench.candidates.classification import (
     source_of,
     with_names,
 )
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import ORIENTATIONS
-from tests.suites.ava_bench.candidates.class_fixtures import chosen, make_items, merging, texts
-from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene
+from tests.suites.ava_bench.curated.class_fixtures import chosen, make_items, merging, texts
+from tests.suites.ava_bench.curated.fixtures import candidates, curating, scene
 
 NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hall", "odd": None, "other": None}
 

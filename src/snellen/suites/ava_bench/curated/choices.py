@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from snellen.core.hashing import digest
-from snellen.suites.ava_bench.candidates.choice_files import (
+from snellen.suites.ava_bench.curated.choice_files import (
     Categories,
     Category,
     ChoiceFile,

@@ -6,9 +6,9 @@ from typing import Any
 
 from snellen.core.item import Box, Media
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import ItemSource
 
 

@@ -11,10 +11,10 @@ import pytest
 
 from snellen.datasets import DATASETS
 from snellen.suites.ava_bench.abilities import counting, localization, spatial
-from snellen.suites.ava_bench.candidates.completeness import CROWD, IGNORED, LOST, NOT_EXHAUSTIVE, completeness
+from snellen.suites.ava_bench.curated.completeness import CROWD, IGNORED, LOST, NOT_EXHAUSTIVE, completeness
 from tests.datasets.layouts import image_files, write
-from tests.suites.ava_bench.candidates.fixtures import FewChoices, curating, scene
-from tests.suites.ava_bench.candidates.marked_scenes import annotation
+from tests.suites.ava_bench.curated.fixtures import FewChoices, curating, scene
+from tests.suites.ava_bench.curated.marked_scenes import annotation
 
 DOG, CAT, HAT = 1, 2, 3
 CATEGORIES = [{"id": id, "name": name} for id, name in ((DOG, "dog"), (CAT, "cat"), (HAT, "hat"))]

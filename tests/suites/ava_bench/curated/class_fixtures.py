@@ -10,10 +10,10 @@ import numpy as np
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.datasets.sample import Annotation, Attributes, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
-from snellen.suites.ava_bench.candidates.choices import Choices, read_choices
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext
+from snellen.suites.ava_bench.curated.choices import Choices, read_choices
 from snellen.suites.ava_bench.items import ItemSource
-from tests.suites.ava_bench.candidates.fixtures import scene
+from tests.suites.ava_bench.curated.fixtures import scene
 
 WIDTH, HEIGHT = 100, 100
 choices = cache(read_choices)

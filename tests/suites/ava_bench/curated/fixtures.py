@@ -10,9 +10,9 @@ from typing import Any, cast
 
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, ImageQuestion, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, Origin
-from snellen.suites.ava_bench.candidates.choices import Choices
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, Origin
+from snellen.suites.ava_bench.curated.choices import Choices
+from snellen.suites.ava_bench.curated.rules import Rules
 
 
 @dataclass(frozen=True)

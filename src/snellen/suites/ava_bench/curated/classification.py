@@ -12,7 +12,7 @@ import numpy as np
 from snellen.core.item import Box
 from snellen.curation.draws import draw_options
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext
 
 NO_CLASS = "image without a class"
 SEVERAL = "image of several classes"

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from snellen.curation.rules import Caps
 from snellen.suites.ava_bench.abilities import colour
-from snellen.suites.ava_bench.candidates.candidates import Candidate, capped, draw_candidates, thinned
-from snellen.suites.ava_bench.candidates.rules import Rules, rule_table
-from tests.suites.ava_bench.candidates.fixtures import candidates, curating, scene
+from snellen.suites.ava_bench.curated.candidates import Candidate, capped, draw_candidates, thinned
+from snellen.suites.ava_bench.curated.rules import Rules, rule_table
+from tests.suites.ava_bench.curated.fixtures import candidates, curating, scene
 
 
 def test_bins_are_capped_and_classes_with_few_bins_are_dropped() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from snellen.datasets import DATASETS
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 
 
 def test_every_dataset_is_declared() -> None:

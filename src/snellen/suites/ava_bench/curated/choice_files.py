@@ -21,7 +21,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.storage.user_yaml import parse_yaml
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, pattern=r"^\S(.*\S)?$")]
@@ -193,7 +193,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {"emotions.yaml": EMOTIONS, "orientatio
 @cache
 def packaged() -> Mapping[str, ChoiceFile]:
     """The files of the package, by name."""
-    folder = files("snellen.suites.ava_bench.candidates").joinpath("choices")
+    folder = files("snellen.suites.ava_bench.curated").joinpath("choices")
     return MappingProxyType({name: parse_file(name, folder.joinpath(name).read_text("utf-8"), name) for name in FILES})
 
 

@@ -17,11 +17,11 @@ from snellen.curation.draws import grouped, shuffled
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample, SourceImage
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import STREAMS, SUITE, ItemSource
 
 if TYPE_CHECKING:
-    from snellen.suites.ava_bench.candidates.choices import Choices
+    from snellen.suites.ava_bench.curated.choices import Choices
 
 
 @dataclass(frozen=True, slots=True)

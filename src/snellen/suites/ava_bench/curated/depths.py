@@ -11,8 +11,8 @@ import numpy as np
 from snellen.core.item import Box, Item
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, ItemMaker
-from snellen.suites.ava_bench.candidates.choices import bare_name
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, ItemMaker
+from snellen.suites.ava_bench.curated.choices import bare_name
 from snellen.suites.ava_bench.items import ItemSource
 
 ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
