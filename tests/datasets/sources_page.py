@@ -25,21 +25,12 @@ def tables() -> Mapping[str, list[str]]:
     cards = [DATASETS.get(name).card for name in DATASETS]
     return {
         INDUSTRY: [
-            _row(
-                card.name,
-                row.industry,
-                row.level,
-                card.licence.replace(DatasetCard.licence, "–"),
-                card.layout,
-                _origin(card),
-            )
+            _row(card.name, row.industry, row.level, _licence(card), card.layout, _origin(card))
             for card in cards
             if (row := ROW_OF_DATASET.get(card.name))
         ],
         TASKS: [
-            _row(
-                card.name, ", ".join(tasks), card.licence.replace(DatasetCard.licence, "–"), card.layout, _origin(card)
-            )
+            _row(card.name, ", ".join(tasks), _licence(card), card.layout, _origin(card))
             for card in cards
             if (tasks := TASKS_OF_DATASET.get(card.name))
         ],
@@ -63,6 +54,10 @@ def rewritten(path: Path) -> str:
 
 def _row(*cells: str) -> str:
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
+
+
+def _licence(card: DatasetCard) -> str:
+    return card.licence.replace(DatasetCard.licence, "–")
 
 
 def _origin(card: DatasetCard) -> str:
