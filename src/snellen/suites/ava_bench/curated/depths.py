@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,11 +13,10 @@ from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, ItemMaker
 from snellen.suites.ava_bench.curated.choices import bare_name
-from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.items import ItemSource, SceneType
 
 ROOMS, ROADS = "NYU-Depth-V2", "KITTI"
 SOURCES = (ROOMS, ROADS)
-SceneType: TypeAlias = Literal["indoor", "outdoor", "own"]
 SCENE_TYPES: Mapping[str, SceneType] = {ROOMS: "indoor", ROADS: "outdoor", OWN: "own"}
 ROAD_CLASSES: Mapping[str, str] = {
     "Car": "Car",

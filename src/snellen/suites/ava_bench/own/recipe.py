@@ -216,13 +216,11 @@ def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[s
     has_colours = any("rgb" in thing.extra for sample in samples for thing in sample.annotations)
     groups = []
     for group in own_groups():
-        abilities = tuple(
-            ability
-            for ability in group.abilities
-            if ability.name not in without and (not options.tasks or ability.name in options.tasks)
+        tasks = tuple(
+            task for task in group.tasks if task not in without and (not options.tasks or task in options.tasks)
         )
-        if abilities:
-            chosen = replace(group, abilities=abilities)
+        if tasks:
+            chosen = replace(group, tasks=tasks)
             groups.append(stated_colours(chosen) if has_colours and "colour" in group.tasks else chosen)
     return groups
 
@@ -243,7 +241,7 @@ def _with_choice(
     """The group, without the task object if there is only one name."""
     if "object" in group.tasks and candidates and len(candidates[0].truth["among"]) < 2:
         without["object"] = ONE_NAME
-        group = replace(group, abilities=tuple(ability for ability in group.abilities if ability.name != "object"))
+        group = replace(group, tasks=tuple(task for task in group.tasks if task != "object"))
     return group, candidates
 
 
