@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.curation.rules import Caps
-from snellen.suites.ava_bench.abilities import colour
+from snellen.suites.ava_bench.curated.abilities import colour
 from snellen.suites.ava_bench.curated.candidates import Candidate, capped, draw_candidates, thinned
 from snellen.suites.ava_bench.curated.rules import Rules, rule_table
 from tests.suites.ava_bench.curated.fixtures import candidates, curating, scene

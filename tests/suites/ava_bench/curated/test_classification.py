@@ -13,8 +13,8 @@ import pytest
 from snellen.core.seeds import stream
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Attributes, Sample
-from snellen.suites.ava_bench.abilities import action, emotion, fine_grained, ocr, orientation, texture
-from snellen.suites.ava_bench.abilities import scene as scene_ability
+from snellen.suites.ava_bench.curated.abilities import emotion, fine_grained, ocr, orientation
+from snellen.suites.ava_bench.curated.abilities.image_classes import ACTION_CURATION, SCENE_CURATION, TEXTURE_CURATION
 from snellen.suites.ava_bench.curated.candidates import Candidate, Curation
 from snellen.suites.ava_bench.curated.classification import (
     ALONE,
@@ -125,9 +125,9 @@ def by_pool(candidate: Candidate) -> Hashable:
 
 
 LIMIT_CASES = (
-    LimitCase(scene_ability.CURATION, ("first", "second", "lawn", "hall"), by_stratum, 3, 3),
-    LimitCase(action.CURATION, ("first", "second", "boxing", "buying"), by_stratum, 2, 4),
-    LimitCase(texture.CURATION, ("cotton", "wool", "stone1", "stone2", "sponge"), by_pool, 2, 6),
+    LimitCase(SCENE_CURATION, ("first", "second", "lawn", "hall"), by_stratum, 3, 3),
+    LimitCase(ACTION_CURATION, ("first", "second", "boxing", "buying"), by_stratum, 2, 4),
+    LimitCase(TEXTURE_CURATION, ("cotton", "wool", "stone1", "stone2", "sponge"), by_pool, 2, 6),
     LimitCase(emotion.CURATION, ("happy", "happiness", "sad", "bored"), by_stratum, 2, 4, True),
     LimitCase(orientation.CURATION, ("bus", "toy_plane", "001"), by_stratum, 2, 4, True),
     LimitCase(fine_grained.CURATION, ("001.Crow", "002.Crow", "Boletus edulis", "Canis lupus"), by_stratum, 2, 2),

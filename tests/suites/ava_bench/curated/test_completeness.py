@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from snellen.datasets import DATASETS
-from snellen.suites.ava_bench.abilities import counting, localization, spatial
+from snellen.suites.ava_bench.curated.abilities import counting, localization, spatial
 from snellen.suites.ava_bench.curated.completeness import CROWD, IGNORED, LOST, NOT_EXHAUSTIVE, completeness
 from tests.datasets.layouts import image_files, write
 from tests.suites.ava_bench.curated.fixtures import FewChoices, curating, scene

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.item import Box
 from snellen.datasets.sample import Annotation
-from snellen.suites.ava_bench.abilities.emotion import CURATION, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
+from snellen.suites.ava_bench.curated.abilities.emotion import CURATION, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
 from snellen.suites.ava_bench.curated.classification import OUTSIDE
 from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import EMOTIONS

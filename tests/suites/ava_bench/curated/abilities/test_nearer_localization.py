@@ -10,10 +10,10 @@ import pytest
 from snellen.core.item import Box
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.abilities import localization as objects
-from snellen.suites.ava_bench.abilities import nearer_localization, relative_depth
-from snellen.suites.ava_bench.abilities.nearer_localization import CURATION, pairs_of
 from snellen.suites.ava_bench.curated import completeness, depths
+from snellen.suites.ava_bench.curated.abilities import localization as objects
+from snellen.suites.ava_bench.curated.abilities import nearer_localization, relative_depth
+from snellen.suites.ava_bench.curated.abilities.nearer_localization import CURATION, pairs_of
 from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS
 from tests.suites.ava_bench.curated.fixtures import scene

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from snellen.datasets.sample import Annotation, Attributes, Sample
-from snellen.suites.ava_bench.abilities.orientation import (
+from snellen.suites.ava_bench.curated.abilities.orientation import (
     CURATION,
     NAMELESS,
     NOT_TAKEN,

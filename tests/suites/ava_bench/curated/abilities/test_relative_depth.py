@@ -11,9 +11,9 @@ from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.abilities import relative_depth
-from snellen.suites.ava_bench.abilities.relative_depth import CURATION, bin_gaps, pairs_of
 from snellen.suites.ava_bench.curated import depths
+from snellen.suites.ava_bench.curated.abilities import relative_depth
+from snellen.suites.ava_bench.curated.abilities.relative_depth import CURATION, bin_gaps, pairs_of
 from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS
 from tests.suites.ava_bench.curated.fixtures import scene

@@ -8,8 +8,8 @@ import pytest
 
 from snellen.core.item import Box
 from snellen.datasets.sample import Annotation, AttributeValue
-from snellen.suites.ava_bench.abilities import ocr
-from snellen.suites.ava_bench.abilities.ocr import CURATION
+from snellen.suites.ava_bench.curated.abilities import ocr
+from snellen.suites.ava_bench.curated.abilities.ocr import CURATION
 from snellen.suites.ava_bench.curated.classification import OUTSIDE
 from snellen.suites.ava_bench.curated.rules import Rules
 from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, find_all, make_items, of_class

@@ -13,9 +13,9 @@ from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities import absolute_depth
-from snellen.suites.ava_bench.abilities.absolute_depth import CURATION
 from snellen.suites.ava_bench.curated import depths
+from snellen.suites.ava_bench.curated.abilities import absolute_depth
+from snellen.suites.ava_bench.curated.abilities.absolute_depth import CURATION
 from snellen.suites.ava_bench.curated.depths import ROADS, ROOMS, crop_around, within
 from tests.suites.ava_bench.curated.fixtures import scene
 from tests.suites.ava_bench.curated.marked_scenes import annotation, curating, dropped, find_all, item_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.abilities.fine_grained import CURATION, KINGDOM, NOT_DRAWN, SHARED
+from snellen.suites.ava_bench.curated.abilities.fine_grained import CURATION, KINGDOM, NOT_DRAWN, SHARED
 from snellen.suites.ava_bench.curated.rules import Rules
 from tests.suites.ava_bench.curated.class_fixtures import choices, chosen, make_items, of_class, texts
 from tests.suites.ava_bench.curated.fixtures import curating, scene

@@ -7,9 +7,8 @@ import pytest
 from snellen.core.item import Media
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, ImageQuestion
-from snellen.suites.ava_bench.abilities import counting, localization
-from snellen.suites.ava_bench.abilities import object as object_ability
 from snellen.suites.ava_bench.curated import completeness
+from snellen.suites.ava_bench.curated.abilities import counting, localization
 from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import ItemSource
@@ -82,7 +81,7 @@ def test_both_tasks_ask_about_the_same_images_and_objects_offer_all_names() -> N
     ]  # a small set without a dog
     source = ItemSource("h", Media("a" * 64, "image", "jpg", 100, 100), "c", "LVIS")
     location_item = localization.CURATION.make_item(chosen[0], source, context.rng("t"))
-    object_item = object_ability.CURATION.make_item(chosen[0], source, context.rng("t"))
+    object_item = localization.OBJECT_CURATION.make_item(chosen[0], source, context.rng("t"))
     assert (location_item.question, tuple(location_item.answer)) == ("Provide bounding box coordinate for cat.", BOX)
     assert object_item.answer == "cat"
     assert sorted(option.text for option in object_item.options) == ["cat", "dog"]

@@ -15,8 +15,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
-from snellen.suites.ava_bench.abilities import spatial
 from snellen.suites.ava_bench.abilities.spatial import POSITIONS, position
+from snellen.suites.ava_bench.curated.abilities import spatial
 from snellen.suites.ava_bench.curated.completeness import CROWD, LOST, NOT_EXHAUSTIVE
 from snellen.suites.ava_bench.curated.depths import EXCLUDED
 from tests.suites.ava_bench.curated.fixtures import scene
