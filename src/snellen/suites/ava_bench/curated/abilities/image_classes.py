@@ -41,9 +41,9 @@ def _curation(
     name_of: Callable[[Choices, str, str], str],
     caps_of: Callable[[Rules], Caps],
     write: Callable[[ItemSource, str, Sequence[str]], Item],
-    options: int,
+    max_names: int,
 ) -> Curation:
-    """Images of one class, which `name_of` names by dataset and label, and items with so many options."""
+    """Images of one class, which `name_of` names by dataset and label. Items offer `max_names`, with the true one."""
 
     def find(scene: Sample, context: CurationContext) -> Iterator[Candidate]:
         class_name = only_class(scene, lambda label: name_of(context.choices, scene.source, label), name, context)
@@ -54,7 +54,7 @@ def _curation(
         return with_names(capped(candidates, caps_of(context.rules), name, context), source_of, name, context)
 
     def make_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-        return write(item_source, *offered_names(candidate, rng, options))
+        return write(item_source, *offered_names(candidate, rng, max_names))
 
     return Curation(name=name, datasets=datasets, find=find, select=select, make_item=make_item)
 
@@ -65,7 +65,7 @@ SCENE_CURATION = _curation(
     lambda choices, source, label: choices.scene(source, label),
     lambda rules: Caps(rules.scene_images, rules.scene_images),
     scene_item,
-    options=30,
+    max_names=30,
 )
 ACTION_CURATION = _curation(
     "action",
@@ -73,7 +73,7 @@ ACTION_CURATION = _curation(
     lambda choices, source, label: choices.action(label),
     lambda rules: Caps(rules.fewest, rules.action_images),
     action_item,
-    options=100,
+    max_names=100,
 )
 
 
