@@ -52,11 +52,11 @@ ABILITIES: dict[str, str] = {
 class Noise(Hog):
     """Patches of noise."""
 
-    NAME: ClassVar[str] = "noise"
+    name: ClassVar[str] = "noise"
 
     @property
     def patch_settings(self) -> dict[str, Any]:
-        return {"encoder": self.NAME}
+        return {"encoder": self.name}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
         seeds = [int(np.asarray(image).astype(int).sum()) for image in images]

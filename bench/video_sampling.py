@@ -26,7 +26,7 @@ from PIL import Image
 
 from snellen.core.seeds import stream
 from snellen.stimuli.video import Pixels, frames_at, rate_times, write_video
-from snellen.stimuli.video.opening import convert_frame
+from snellen.stimuli.video.timeline import convert_frame
 
 SIZE, FPS, ROUNDS = (640, 360), 30, 5
 GOPS = (30, 250)

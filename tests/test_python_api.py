@@ -18,6 +18,7 @@ import pandas as pd
 import pytest
 
 import snellen
+import snellen.extend
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
@@ -56,6 +57,7 @@ def test_every_parameter_is_documented(name: str, function: Any) -> None:
 def test_examples_import_only_what_the_reference_lists() -> None:
     """Imported are the package itself, names in the reference, and names of packages that lead to such a name."""
     listed = (ROOT / "docs" / "site" / "reference.md").read_text("utf-8")
+    listed += " ".join(f"snellen.extend.{name}" for name in snellen.extend.__all__)
     pages = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.py"), *ROOT.glob("examples/*.ipynb")]
     unlisted = set()
     for page in pages:

@@ -19,7 +19,6 @@ from snellen.analysis.rankings import (
     ranks_of,
     spearman,
     spread,
-    weighted,
 )
 from snellen.suites.ava_bench.published import COLUMNS, METRIC_OF, TABLE_5
 from tests.published.ava_bench import LOWER_IS_BETTER, ranks, recomputed_ranks
@@ -100,7 +99,6 @@ def test_the_ends_of_an_average_rank_are_averages_of_ends() -> None:
     # Clear in one ability (1 and 2), open in the other (1 to 2 each).
     clear, even = ability([[1.0] * 12, [0.0] * 12], "a"), ability([[1.0, 0.0] * 6, [0.0, 1.0] * 6], "b")
     assert ranked([clear, even])[""] == [(1.25, 1, 1.5), (1.75, 1.5, 2)]
-    assert ranked([clear, even], {"a": 0.8, "b": 0.2})[""][0] == pytest.approx((1.1, 1, 1.2))
 
 
 def test_with_too_few_clusters_nothing_is_clear() -> None:
@@ -134,20 +132,6 @@ def test_rank_intervals_cover() -> None:
         first = ranked([ScoreMatrix("x", right.astype(float), tuple(map(str, range(20))))])["x"][0]
         covered += first.low <= 1 <= first.high
     assert covered >= 92
-
-
-def test_weighted_averages_follow_the_weights() -> None:
-    # The first is better at ocr, the second at counting (an error), each on every item.
-    abilities = [ability([[1.0] * 9, [0.0] * 9], "ocr"), ability([[0.9] * 9, [0.1] * 9], "counting", True, "j")]
-    averages, best = weighted(abilities, {"ocr": 0.75, "counting": 0.25}, None, rng(), 200)
-    assert [average.value for average in averages] == [1.25, 1.75]
-    assert best == pytest.approx([1, 0], abs=0.01)
-    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, None, rng(), 200)
-    assert [average.value for average in averages] == [1.5, 1.5]
-    assert best == pytest.approx([0.5, 0.5], abs=0.01)
-    unsure = np.array([[0.75, 0.25], [0.25, 0.75]] * 100)
-    averages, best = weighted(abilities, {"ocr": 0.5, "counting": 0.5}, unsure, rng(), 200)
-    assert averages[0] == (1.5, 1.25, 1.75)
 
 
 def test_one_cluster_gives_the_observed_spread_only() -> None:

@@ -46,7 +46,8 @@ def test_damage_is_reported_or_harmless(tmp_path: Path) -> None:
     assert [trouble for file in ("images", "parts", "tables") for trouble in tallies[file].troubles] == []
 
 
-@pytest.mark.parametrize("count", [40, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [40, 10_000])
 def test_hostile_replies_are_read_and_recorded(tmp_path: Path, count: int) -> None:
     tally = hostile_replies(tmp_path, count, SEED)
     assert tally.troubles == []

@@ -26,7 +26,7 @@ from snellen.reports import loading  # noqa: E402
 from snellen.reports.evaluators import compare_runs  # noqa: E402
 from snellen.reports.loading import load_run  # noqa: E402
 from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
-from snellen.subjects.heads import probed_tower, table_3  # noqa: E402
+from snellen.subjects.heads import probed_tower  # noqa: E402
 from snellen.subjects.heads.costs import Cost  # noqa: E402
 from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
 from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
@@ -183,7 +183,7 @@ def test_settings_of_table_3_are_rows_and_diverged_ones_unstable(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = {"rate 1e30": (1e30, 128), "rate 1e-4": (1e-4, 128), "rank 128": (1e-4, 128)}
-    monkeypatch.setattr(table_3, "SETTINGS", settings)
+    monkeypatch.setattr("snellen.subjects.heads.stages.TABLE_3", settings)
     names = ("--towers", "tiny/clip-l", "--abilities", "counting", "--items", items.root, "--out", tmp_path / "sweep")
     model = ("--language-model", SMALL, "--epochs", 5)
     code, output, err = snellen("tower", "sweep", *names, *model, "--table-3")

@@ -184,6 +184,7 @@ def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
     wait_for_ends(tmp_path)
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(

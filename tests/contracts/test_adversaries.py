@@ -39,6 +39,7 @@ def test_hardly_any_cell_of_an_adversary_is_above_none(
     assert len(above) <= max(1, allowed * len(every_cell)), above
 
 
+@pytest.mark.slow
 def test_the_rule_on_words_alone_has_no_grade_in_gc_trk(tmp_path: Path) -> None:
     """It is right in half of 60 pairs, as any rule that answers the two statements oppositely."""
     items = generated("vlm2-bench", tmp_path, size=5, seed=500, renderer="blank", tasks=("gc-trk",))

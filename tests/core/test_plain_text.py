@@ -55,6 +55,11 @@ def test_a_reason_is_one_short_line() -> None:
     ("cell", "written"),
     [
         ("=1+1", "'=1+1"),
+        ("+1+cmd", "'+1+cmd"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-", "-"),
+        ("", ""),
+        (-1.5, -1.5),
         ("y;=1+1", "y;'=1+1"),
         ("a\t@SUM(A1)", "a\t'@SUM(A1)"),
         ("x|+cmd", "x|'+cmd"),
@@ -70,7 +75,7 @@ def test_a_reason_is_one_short_line() -> None:
         ("\r=1", "'\n'=1"),
     ],
 )
-def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: str, written: str) -> None:
+def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: object, written: object) -> None:
     assert no_formula(cell) == written
 
 

@@ -17,6 +17,7 @@ from snellen.core.storage.itemset import read_itemset
 from snellen.exam import checkup
 from snellen.exam.examination import open_examination
 from snellen.exam.run import run
+from snellen.runs.options import CheckupOptions
 
 
 def test_sets_and_runs_of_another_checkup_are_moved_aside(
@@ -25,13 +26,13 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
     monkeypatch.setattr(checkup, "CHECKUP_SUBJECTS", ("fake:chance",))
     out = tmp_path / "checkup"
-    first = checkup.checkup(out=out, quick=True, show_progress=False).examinations[0]
+    first = checkup.checkup((), CheckupOptions(out, quick=True, show_progress=False)).examinations[0]
     scores = first.all_results()
     bytes_of = {path.name: path.read_bytes() for path in first.root.glob("**/*.parquet")}
     notes = out / "items" / "notes.txt"
     notes.write_text("no set")
     capsys.readouterr()
-    second = checkup.checkup(out=out, quick=True, fresh=True, show_progress=False).examinations[0]
+    second = checkup.checkup((), CheckupOptions(out, quick=True, fresh=True, show_progress=False)).examinations[0]
     assert second.items.card.content_hash != first.items.card.content_hash
     earlier = out / "earlier" / "1"
     assert f"were moved to {earlier}" in capsys.readouterr().err
@@ -73,7 +74,7 @@ def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monke
     monkeypatch.setitem(sys.modules, "av", None)
     monkeypatch.setattr(checkup, "build", lambda suite, how, options: pytest.fail("built"))
     with pytest.raises(SnellenError, match=r"PyAV.*\[video\]"):
-        checkup.checkup(out=tmp_path / "checkup", renderer="toy", quick=True, show_progress=False)
+        checkup.checkup((), CheckupOptions(tmp_path / "checkup", renderer="toy", quick=True, show_progress=False))
     assert not (tmp_path / "checkup").exists()
 
 

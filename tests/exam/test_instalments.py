@@ -217,6 +217,7 @@ def test_a_run_draws_what_it_needs(grown: Examination) -> None:
     assert not grown.unasked()
 
 
+@pytest.mark.slow
 def test_a_run_draws_no_more_than_its_limits_allow(items: ItemSet, tmp_path: Path) -> None:
     assert decided(items, tmp_path / "limit", SUBJECTS[1], limit=4).grades().n.tolist() == [4]
     assert len(read_card(items.root).instalments) <= 2, "one instalment may be drawn ahead"

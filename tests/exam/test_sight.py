@@ -183,6 +183,7 @@ def test_without_images_little_is_asked() -> None:
     assert len(card.calls) <= CHECKS["colours"].most
 
 
+@pytest.mark.slow
 def test_a_subject_that_takes_one_image_is_not_accused(tmp_path: Path) -> None:
     from dataclasses import replace
 

@@ -11,7 +11,7 @@ import yaml
 
 from snellen.core.condition import parse_conditions
 from snellen.interop.exporting import export
-from snellen.interop.hub_benchmark import benchmark_tasks
+from snellen.interop.hub_questions import benchmark_tasks
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from snellen.analysis.shot_curves import Curve, average, delta, eta, gain_at
 from snellen.suites.vfm_bench.published import (
     DELTA_GAIN,
     ETA_GAIN,
@@ -17,6 +16,7 @@ from snellen.suites.vfm_bench.published import (
     Row,
     Source,
 )
+from snellen.suites.vfm_bench.shot_curves import Curve, average, delta, eta, gain_at
 from tests.published.derived import DerivedNumber, PrintedNumber, Underivable, by_subject, count_row
 
 HUMAN = Row({0: 0.44, 1: 0.72, 3: 0.79, 5: 0.79}, frozenset((0, 1, 3, 5)))

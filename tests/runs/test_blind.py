@@ -62,6 +62,7 @@ def test_known_leaks_are_named() -> None:
     assert recipe_card(suite, {"balance": "paper"}) is None
 
 
+@pytest.mark.slow
 def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: Path) -> None:
     """Picking labels that are not COCO names is right in half of the items."""
     suite = SUITES.get("combo")

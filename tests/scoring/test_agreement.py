@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats import inter_rater
 
-from snellen.scoring.agreement import Level, fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
+from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
 
 NO: float = math.nan
 KRIPPENDORFF = np.array(
@@ -56,21 +56,16 @@ def test_ratings_are_counted_by_category_without_missing_ones() -> None:
         rating_counts([1.0, 2.0])
 
 
-@pytest.mark.parametrize(("level", "printed"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_krippendorffs_own_example(level: Level, printed: float) -> None:
-    assert krippendorff_alpha(KRIPPENDORFF, level) == pytest.approx(printed, abs=5e-4)
+def test_alpha_of_krippendorffs_own_example() -> None:
+    assert krippendorff_alpha(KRIPPENDORFF) == pytest.approx(0.743, abs=5e-4)
 
 
 def test_alpha_by_hand() -> None:
     """Two raters, units (0, 0), (1, 1), (0, 1): of 6 ratings in coincidences 0-1 twice, so that observed = 2 / 6.
 
-    Three 0 and three 1: expected = 2 * 3 * 3 / (6 * 5) = 3 / 5; alpha = 1 - (1/3) / (3/5) = 4/9 for any level.
+    Three 0 and three 1: expected = 2 * 3 * 3 / (6 * 5) = 3 / 5; alpha = 1 - (1/3) / (3/5) = 4/9.
     """
-    levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
-    for level in levels:
-        assert krippendorff_alpha([[0, 0], [1, 1], [0, 1]], level) == pytest.approx(4 / 9)
-    # With 3 in place of 1 and one unit (0, 3), (3, 3): only the interval level depends on the distance, which cancels.
-    assert krippendorff_alpha([[0, 0], [3, 3], [0, 3]], "interval") == pytest.approx(4 / 9)
+    assert krippendorff_alpha([[0, 0], [1, 1], [0, 1]]) == pytest.approx(4 / 9)
 
 
 def test_alpha_is_undefined_without_a_pair_or_a_difference() -> None:
@@ -78,8 +73,6 @@ def test_alpha_is_undefined_without_a_pair_or_a_difference() -> None:
     assert math.isnan(krippendorff_alpha([[1, 1], [1, 1]]))
     # The 2 is alone in its unit and does not count.
     assert math.isnan(krippendorff_alpha([[1.0, 1.0], [2.0, NO]]))
-    with pytest.raises(ValueError, match="no level"):
-        krippendorff_alpha([[1, 2], [2, 2]], "ratio")  # type: ignore[arg-type]
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=3, max_size=3), min_size=2, max_size=12), st.randoms())

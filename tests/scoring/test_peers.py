@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.peers import PEERS, peers
+from snellen.scoring.metrics import PEERS, peers
 
 
 def test_peers_by_hand() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from snellen.scoring.reliability import split_half
+from snellen.scoring.agreement import split_half
 
 
 def rng(seed: int = 0) -> np.random.Generator:

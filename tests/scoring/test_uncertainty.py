@@ -18,7 +18,6 @@ from snellen.scoring import clustered_means as formulas
 from snellen.scoring.uncertainty import (
     BOOTSTRAP_T,
     GAFFKE,
-    MAX_CELLS,
     MIN_EFFECTIVE_CLUSTERS,
     ONE_SIDED,
     UNTOLD,
@@ -291,7 +290,7 @@ def test_ten_thousand_clusters_take_little_memory() -> None:
     values, clusters = rng(0).random(20_000), np.repeat(np.arange(10_000), 2)
     tracemalloc.start()
     mean_interval(values, clusters, None, rng())
-    assert tracemalloc.get_traced_memory()[1] < 8 * 8 * MAX_CELLS
+    assert tracemalloc.get_traced_memory()[1] < 8 * 8 * formulas.MAX_CELLS
     tracemalloc.stop()
 
 

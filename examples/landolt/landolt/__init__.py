@@ -10,16 +10,31 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from snellen.core.build_options import BuildOptions
-from snellen.core.condition import Condition
-from snellen.core.item import Item, Option, Part, Split, View
-from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.storage.media import MediaFolder
-from snellen.core.suite import Suite, Task, Transform, ViewContext, read_suite_card
-from snellen.presentation.controls import IMAGES, ORDER, control, order_transforms
-from snellen.presentation.methods import OneByOne
-from snellen.scoring.protocols import strict
+from snellen.extend import (
+    IMAGES,
+    ORDER,
+    BuildOptions,
+    Condition,
+    Item,
+    ItemSet,
+    MediaFolder,
+    OneByOne,
+    Option,
+    Part,
+    Split,
+    Suite,
+    Task,
+    Transform,
+    View,
+    ViewContext,
+    control,
+    order_transforms,
+    read_suite_card,
+    refuse_existing,
+    stream,
+    strict,
+    write_itemset,
+)  # fmt: skip
 
 CARD = read_suite_card(__name__)
 TASK = "gap"

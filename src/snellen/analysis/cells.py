@@ -38,10 +38,10 @@ def with_interval(text: str, low: str, high: str) -> str:
     return f"{text} [{low}, {high}]"
 
 
-def percent_interval(share: float, low: float, high: float, n: int) -> str:
+def percent_interval(share: float, low: float, high: float, n: int, sign: str = "") -> str:
     """A share in percent with its interval, if there is one."""
-    text = percent(share, n)
-    return text if math.isnan(low) else with_interval(text, percent(low, n), percent(high, n))
+    text, *ends = (percent(number, n, sign) for number in (share, low, high))
+    return text if math.isnan(low) else with_interval(text, *ends)
 
 
 def points(difference: float, low: float, high: float) -> str:

@@ -19,7 +19,6 @@ import pandas as pd
 from snellen.analysis.rankings import (
     ALIKE,
     DRAWS,
-    Floats,
     Ranked,
     ScoreMatrix,
     agreement,
@@ -34,6 +33,7 @@ from snellen.analysis.run_view import arms_with_all, main_metric, score_matrix, 
 from snellen.analysis.section import Run
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
+from snellen.scoring.clustered_means import Floats
 from snellen.scoring.uncertainty import paired_difference
 
 MIN_ENCODERS = 3

@@ -17,8 +17,7 @@ from snellen.analysis.units import summary
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import read_calls
-from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts
-from snellen.scoring.reliability import split_half
+from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts, split_half
 
 QUESTIONS = "questions"
 """The attribute of a person's card with the number of items of their form, under all conditions."""
@@ -115,7 +114,7 @@ def trimmed(run: Run, task: str, study: str, condition: str) -> Trimmed:
 
 
 def reliability(run: Run, task: str, study: str, condition: str) -> float:
-    """Split-half reliability of the people's scores in a task (`scoring.reliability`); NaN if not estimable."""
+    """Split-half reliability of the people's scores in a task (`scoring.agreement`); NaN if not estimable."""
     units = person_units(run, task, study, condition)
     if units.empty:
         return math.nan

@@ -12,7 +12,7 @@ ones for all subjects and, if abilities share images, for all abilities. Cluster
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import NamedTuple
@@ -20,10 +20,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from snellen.scoring.clustered_means import ClusteredSamples, effective_clusters, grouped, normal_ends
-from snellen.scoring.uncertainty import MAX_CELLS, tails
+from snellen.scoring.clustered_means import (
+    MAX_CELLS,
+    ClusteredSamples,
+    Floats,
+    effective_clusters,
+    grouped,
+    normal_ends,
+    tails,
+)
 
-Floats = npt.NDArray[np.float64]
 DRAWS = 2000
 LEVEL = 0.95
 ALIKE = 1e-9
@@ -182,52 +188,19 @@ def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
     return 1 + (clear < 0).sum(axis=1).astype(np.float64), subjects - (clear > 0).sum(axis=1).astype(np.float64)
 
 
-def ranked(matrices: Sequence[ScoreMatrix], weights: Mapping[str, float] | None = None) -> dict[str, list[Ranked]]:
+def ranked(matrices: Sequence[ScoreMatrix]) -> dict[str, list[Ranked]]:
     """The rank of every subject by ability, and under the empty name its average rank (Table 5).
 
-    All abilities must have the same subjects in the same order. `weights` by ability add up to 1; by default they are
-    equal. An average has the averages of the ends: wide, since noise moves the ranks of a subject the same way in all.
+    All abilities must have the same subjects in the same order. An average has the averages of the ends: wide, since
+    noise moves the ranks of a subject the same way in all.
     """
-    shares = np.array([1 / len(matrices) if weights is None else weights[matrix.name] for matrix in matrices])
+    shares = np.full(len(matrices), 1 / len(matrices))
     ranks = np.stack([ranks_of(observed_signs(matrix)) for matrix in matrices])
     ends = [_rank_bounds(matrix) for matrix in matrices]
     lows, highs = (np.stack([pair[side] for pair in ends]) for side in (0, 1))
     rows = {matrix.name: (ranks[n], lows[n], highs[n]) for n, matrix in enumerate(matrices)}
     rows[""] = shares @ ranks, shares @ lows, shares @ highs
     return {name: [Ranked(*map(float, row)) for row in zip(*columns, strict=True)] for name, columns in rows.items()}
-
-
-def weighted(
-    matrices: Sequence[ScoreMatrix],
-    weights: Mapping[str, float],
-    drawn_weights_of: Floats | None,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-) -> tuple[list[Ranked], list[float]]:
-    """(weighted average rank, share of draws in which it is the best) of every subject; ties for the best are shared.
-
-    `weights` by ability add up to 1. `drawn_weights_of` (draws x abilities) are draws of uncertain weights, which
-    widen the intervals; None takes the weights as exact.
-    """
-    order = np.array([weights[matrix.name] for matrix in matrices])
-    again = np.stack([ranks_of(signs) for signs in redrawn_signs(matrices, rng, draws)], axis=1)
-    each = np.broadcast_to(order, (draws, len(order))) if drawn_weights_of is None else drawn_weights_of
-    rank_draws = np.einsum("da,das->ds", each, again)
-    first = np.abs(rank_draws - rank_draws.min(axis=1, keepdims=True)) <= ALIKE
-    best = (first / first.sum(axis=1, keepdims=True)).mean(axis=0)
-    ranks = ranked(matrices, weights)
-    if drawn_weights_of is not None:
-        lows, highs = (
-            drawn_weights_of @ np.array([[rank[side] for rank in ranks[matrix.name]] for matrix in matrices])
-            for side in (1, 2)
-        )
-        tail = (1 - LEVEL) / 2
-        ends = np.quantile(lows, tail, axis=0), np.quantile(highs, 1 - tail, axis=0)
-        ranks[""] = [
-            Ranked(rank.value, min(rank.low, float(low)), max(rank.high, float(high)))
-            for rank, low, high in zip(ranks[""], *ends, strict=True)
-        ]
-    return ranks[""], [float(share) for share in best]
 
 
 # Spread

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -13,11 +14,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, grading_of, incomplete
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
+from snellen.core.box_units import BOX_UNITS
 from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
@@ -329,3 +330,32 @@ def ceiling_of_part(printed: Sequence[Ceiling], task: str, metric: str, factor: 
     """The score of people on a task or a part of it among those that the paper prints; NaN if there is none."""
     sought = task, metric, factor, level
     return next((c.value for c in printed if (c.task, c.metric, c.factor, c.level) == sought), math.nan)
+
+
+# The unit of an arm's boxes, recognised over all of its replies, never reply by reply
+
+
+LEAST_SHARE = 0.9
+"""Share of the replies that must be a box within the image in a unit for the unit to be recognised."""
+
+
+def other_unit(forms: Sequence[str], own: str = "") -> str:
+    """The unit in which boxes were given instead of the one asked for; empty if there is none.
+
+    `forms` are those of all replies of an arm (`scoring.answers.answer_form`). Of several units in which nearly all
+    boxes are within the image it is `own`, the unit of the subject's family, if that is one of them, else the smallest:
+    in any larger unit, no box would come near the right or the bottom edge.
+    """
+    units = [[name for name in form.split(" or ") if name in BOX_UNITS] for form in forms]
+    counts = Counter(name for names in units for name in names)
+    possible = {name for name, count in counts.items() if count >= LEAST_SHARE * len(forms)}
+    if own.removesuffix("-y-first").replace("1024ths", "thousandths") in possible:
+        return own
+    smallest = Counter(next((name for name in names if name in possible), "") for names in units)
+    return smallest.most_common(1)[0][0] if possible else ""
+
+
+def units_read(forms: Sequence[str], outcomes: Sequence[str]) -> list[str]:
+    """The units other than fractions in which boxes were read."""
+    pairs = zip(forms, outcomes, strict=True)
+    return sorted({form for form, outcome in pairs if outcome == "answered" and form in BOX_UNITS})

@@ -210,11 +210,6 @@ def divides(run: Run, task: str, factor: str) -> bool:
     return len(levels) > 1 or (len(levels) == 1 and parts["n"].max() < rows.loc[rows["factor"] == "", "n"].max())
 
 
-def blind_score(rows: pd.DataFrame) -> float:
-    """The blind baseline of the task of these rows of results; NaN if it was not measured."""
-    return float(rows["blind"].mean()) if len(rows) else math.nan
-
-
 def mean_chance(rows: pd.DataFrame) -> float:
     """The mean chance level of rows of results; NaN if none is known."""
     return float(rows["chance"].mean()) if len(rows) else math.nan

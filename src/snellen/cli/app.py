@@ -20,8 +20,6 @@ from snellen.cli.options import (
     Json,
     MaxItems,
     OneCondition,
-    Quality,
-    Renderer,
     Seed,
     Subjects,
     Workers,
@@ -33,7 +31,7 @@ from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
-from snellen.runs.options import MAX_ITEMS, RunOptions
+from snellen.runs.options import MAX_ITEMS, CheckupOptions, RunOptions
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
@@ -69,17 +67,11 @@ def overview(
 
 
 @app.command()
+@with_options(CheckupOptions)
 def checkup(
+    options: CheckupOptions,
     subject: Subjects = [],  # noqa: B006  # typer copies it
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and smaller images.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Render new item sets from a new seed.")] = False,
-    more: Annotated[
-        bool, typer.Option("--more", help="Ask more items for about 3 minutes to decide more scores.")
-    ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for items, run and report.")] = Path("checkup"),
     workers: Workers = None,
-    renderer: Renderer = "mitsuba",
-    quality: Quality = "fast",
     executor: Executor = "local",
 ) -> None:
     """Run all suites on the packaged subjects and yours, and write one report."""
@@ -93,11 +85,8 @@ def checkup(
     from snellen.web.explorer import explorer_writer
 
     explorer, reason = explorer_writer()
-    with executing(executor, [out], workers):
-        result = do(
-            subject, out=out, quick=quick, fresh=fresh, more=more, workers=cores(workers), renderer=renderer,
-            quality=quality, announce=announce, explorer=explorer,
-        )  # fmt: skip
+    with executing(executor, [options.out], workers):
+        result = do(subject, replace(options, workers=cores(workers)), announce=announce, explorer=explorer)
     screen = console()
     for text in (text for examination in result.examinations for text in examination.unread()):
         screen.print(text, soft_wrap=True, markup=False, style="bold")
@@ -120,7 +109,7 @@ def checkup(
     for examination, run_summary in zip(result.examinations, summaries, strict=True):
         if able := able_instead(run_summary.declines):
             words = " ".join(f"--subject {quote(name)}" for name in able)
-            answers = quote(str(out / f"attentive-{examination.suite.name}"))
+            answers = quote(str(options.out / f"attentive-{examination.suite.name}"))
             print(f"Next: snellen run {quote(str(examination.items.root))} {words} --out {answers}")
     finish(summaries)
 

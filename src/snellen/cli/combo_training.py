@@ -35,7 +35,7 @@ def train_classifier(
     from snellen.compute import Progress
     from snellen.exam.items import find_items
     from snellen.subjects.encoders.classification import ClassifierSettings, train_classifier
-    from snellen.towers.combo_training.auxiliary import auxiliary_classes
+    from snellen.towers.combo_training.objects import auxiliary_classes
 
     classes = auxiliary_classes(find_items(items), objects, views, seed=seed, leak=leak, workers=cores(workers))
     settings = ClassifierSettings(epochs=epochs, batch=batch_size, rate=rate, seed=seed)

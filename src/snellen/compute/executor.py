@@ -147,7 +147,9 @@ class RayCluster:
                 self._init()
             # Ray would print about dead workers to stdout, into a command's output.
             with suppress(ImportError):
-                vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = _say_nothing
+                vars(importlib.import_module("ray._private.worker"))["print_to_stdstream"] = lambda *lines, **prefix: (
+                    None
+                )
         home().mkdir(parents=True, exist_ok=True)
         probe = f".snellen-{secrets.token_hex(8)}"
         for folder in self.folders:
@@ -222,10 +224,6 @@ def _refuse_silence(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
-
-
-def _say_nothing(*lines: Any, **prefix: Any) -> None:
-    pass
 
 
 def _leave_probe(folder: Path, name: str) -> Path:

@@ -24,7 +24,8 @@ def near(word: str, words: Iterable[str]) -> str:
 def refuse_unknown(words: Iterable[str], known_words: Iterable[str], label: str) -> None:
     """Raise SnellenError for the first unknown word: `label`, the word, and the nearest known one."""
     known_words = list(known_words)
-    if unknown := next((word for word in words if word not in known_words), None):
+    unknown = next((word for word in words if word not in known_words), None)
+    if unknown is not None:
         raise SnellenError(f"{label} {unknown!r}; {near(unknown, known_words)}")
 
 

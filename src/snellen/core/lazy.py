@@ -1,7 +1,7 @@
-"""Names of packages imported at first use."""
+"""Names of packages, and objects by name, imported at first use."""
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 
@@ -14,3 +14,30 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
         return getattr(importlib.import_module(modules[name]), name)
 
     return __getattr__
+
+
+class LazyObjects(Mapping[str, Any]):
+    """Objects by name, each imported from `module:NAME` when it is first asked for; an instance is made of a class.
+
+    >>> LazyObjects({"error": "snellen.core.errors:SnellenError"})["error"]
+    SnellenError()
+    """
+
+    def __init__(self, paths: Mapping[str, str]) -> None:
+        self._paths = dict(paths)
+
+    def __getitem__(self, name: str) -> Any:
+        found = imported(self._paths[name])
+        return found() if isinstance(found, type) else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+
+def imported(path: str) -> Any:
+    """The object at `module:NAME`."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)

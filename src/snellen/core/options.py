@@ -61,8 +61,8 @@ def taking(make: Callable[P, Options]) -> Callable[[Callable[[A, B, Options], R]
 
     def decorate(function: Callable[[A, B, Options], R]) -> Callable[Concatenate[A, B, P], R]:
         @wraps(function)
-        def call(first: A, second: B, /, *values: P.args, **named_values: P.kwargs) -> R:
-            return function(first, second, make(*values, **named_values))
+        def call(a: A, b: B, /, *args: P.args, **keywords: P.kwargs) -> R:
+            return function(a, b, make(*args, **keywords))
 
         signature = inspect.signature(function)
         own = dict([*signature.parameters.items()][:2])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,10 @@ from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.exam.session import undecided
 from snellen.exam.sight import sight
+from snellen.runs.options import CheckupOptions
 from snellen.runs.preflight import Preflight, make_subjects
 from snellen.runs.preview import Estimate
-from snellen.stimuli.video.opening import pyav
+from snellen.stimuli.video.timeline import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -94,94 +96,108 @@ class _Battery:
 
 
 def checkup(
-    subjects: Sequence[str] = (),
+    subjects: Sequence[str],
+    options: CheckupOptions,
     *,
-    out: Path = Path("checkup"),
-    quick: bool = False,
-    fresh: bool = False,
-    more: bool = False,
-    workers: int = 2,
-    renderer: str = "mitsuba",
-    quality: str = "fast",
-    show_progress: bool = True,
     announce: Callable[[Sequence[Estimate]], None] | None = None,
     explorer: Companion | None = None,
 ) -> Checkup:
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
-    All results are in `out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed. Sets of
-    other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With more
-    than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first, unless
-    that was done on this machine. The sets are in instalments, and each task is asked until it is decided whether its
-    grade is *none*; with `more`, further instalments are drawn for about `MORE_SECONDS`, those that
-    are expected to decide the most scores for their time. `explorer` is passed to `write_report`.
+    All results are in `options.out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed.
+    Sets of other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With
+    more than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first,
+    unless that was done on this machine. The sets are in instalments, and each task is asked until it is decided
+    whether its grade is *none*; with `more`, further instalments are drawn for about `MORE_SECONDS`, those that are
+    expected to decide the most scores for their time. `explorer` is passed to `write_report`.
     """
-    start, examinations = time.monotonic(), {}
-    batteries = []
-    for name, tasks in CHECKUP_SUITES.items():
-        folder = out / "items" / name
-        seed = int(time.time()) if fresh else _existing_seed(folder)
-        options = BuildOptions(
-            folder,
-            n=None if quick or name not in INSTALMENTS else INSTALMENTS[name][0],
-            instalments=1 if quick or name not in INSTALMENTS else INSTALMENTS[name][2],
-            seed=seed,
-            tasks=tasks,
-            instalment_tasks=() if quick else INSTALMENT_TASKS.get(name, ()),
-            quick=quick,
-            size=None if quick else CHECKUP_SIZE_PX,
-            workers=workers,
-            renderer=renderer,
-            quality=quality,
-            allow_unmatched=True,  # a fresh seed is not chosen, and the card says so
-            show_progress=show_progress,
-        )
-        batteries.append(_Battery(name, options, out / "run" / name))
+    start, out = time.monotonic(), options.out
+    batteries = [_battery(name, options) for name in CHECKUP_SUITES]
     built = [_is_built(battery) for battery in batteries]
     unwanted = [battery for battery, is_wanted in zip(batteries, built, strict=True) if not is_wanted]
     _set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
-    is_complete = all(built)
-    if not is_complete:
+    if unwanted:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
     examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
-    if not is_complete:
+    if unwanted:
         preflight.check(examined)
     for subject in examined:
         if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card.fingerprint()):
             sight(subject, out / FOLDER / subject.card.fingerprint())
-    begin, pace = time.monotonic(), 1.0
+    run_set = partial(_run_set, examined, options.show_progress, announce=announce, preflight=preflight)
+    examinations, pace = _examine_all(batteries, out, built[0], run_set)
+    if options.more:
+        with instalments_in_background(options.workers) as draw_next_instalment:
+            deadline = time.monotonic() + MORE_SECONDS
+            pace = _grow(batteries, examined, examinations, deadline, options.show_progress, draw_next_instalment)
+    return _reported(batteries, examinations, options, explorer, start, pace)
+
+
+def _battery(name: str, options: CheckupOptions) -> _Battery:
+    """The set of a suite in a checkup."""
+    folder, quick = options.out / "items" / name, options.quick
+    count, _, instalments = (None, 1, 1) if quick or name not in INSTALMENTS else INSTALMENTS[name]
+    build_options = BuildOptions(
+        folder,
+        n=count,
+        instalments=instalments,
+        seed=int(time.time()) if options.fresh else _existing_seed(folder),
+        tasks=CHECKUP_SUITES[name],
+        instalment_tasks=() if quick else INSTALMENT_TASKS.get(name, ()),
+        quick=quick,
+        size=None if quick else CHECKUP_SIZE_PX,
+        workers=options.workers,
+        renderer=options.renderer,
+        quality=options.quality,
+        allow_unmatched=True,  # a fresh seed is not chosen, and the card says so
+        show_progress=options.show_progress,
+    )
+    return _Battery(name, build_options, options.out / "run" / name)
+
+
+def _run_set(
+    subjects: Sequence[str | Subject], show_progress: bool, items: ItemSet, root: Path, most: int | None, **hooks: Any
+) -> Examination:
+    return run(
+        items, subjects, root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
+        show_progress=show_progress, **hooks,
+    )  # fmt: skip
+
+
+def _examine_all(
+    batteries: Sequence[_Battery], out: Path, is_first_built: bool, run_set: Callable[..., Examination]
+) -> tuple[dict[str, Examination], float]:
+    """The examination of each set by suite, and the pace of this machine in drawing the first, at least 1."""
+    begin, pace, examinations = time.monotonic(), 1.0, dict[str, Examination]()
     with closing(_item_sets(batteries)) as item_sets:
         for battery, items in zip(batteries, item_sets, strict=True):
-            if battery is batteries[0] and not built[0]:  # in this process, with nothing beside it
+            if battery is batteries[0] and not is_first_built:  # in this process, with nothing beside it
                 pace = max(pace, (time.monotonic() - begin) / _drawing_seconds(_plan(battery.options)))
             is_asked = (battery.run_root / RunCard.file).is_file()
             if is_asked and read_run_card(battery.run_root).content_hash != items.card.content_hash:
                 _set_aside([battery], out, with_items=False)
-            examinations[battery.suite] = run(
-                items,
-                examined,
-                battery.run_root,
-                until_decided=True,
-                max_items=MAX_ITEMS,
-                max_instalments=INSTALMENTS[battery.suite][1] if battery.suite in INSTALMENTS else None,
-                show_progress=show_progress,
-                announce=announce,
-                preflight=preflight,
-            )
-    if more:
-        with instalments_in_background(workers) as draw_next_instalment:
-            deadline = time.monotonic() + MORE_SECONDS
-            pace = _grow(batteries, examined, examinations, deadline, show_progress, draw_next_instalment)
+            most = INSTALMENTS[battery.suite][1] if battery.suite in INSTALMENTS else None
+            examinations[battery.suite] = run_set(items, battery.run_root, most)
+    return examinations, pace
+
+
+def _reported(
+    batteries: Sequence[_Battery],
+    examinations: Mapping[str, Examination],
+    options: CheckupOptions,
+    explorer: Companion | None,
+    start: float,
+    pace: float,
+) -> Checkup:
+    """The checkup with its report, begun at `start`."""
     from snellen.reports import write_report
     from snellen.reports.rows import whole_tasks
 
     in_order = [examinations[name] for name in SUITES if name in examinations]
-    report = write_report(
-        [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
-    )
+    roots = [examination.root for examination in in_order]
+    report = write_report(roots, options.out / "report", explorer=explorer, workers=options.workers)
     rows = whole_tasks(report.results)
     rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
-    too_few = rows[rows["state"] == TOO_FEW]
     return Checkup(
         in_order,
         report,
@@ -189,7 +205,7 @@ def checkup(
         batteries[0].options.size_notes(),
         sum(map(is_decided, rows["state"])),
         len(rows),
-        _expected(too_few, batteries, examinations, pace),
+        _expected(rows[rows["state"] == TOO_FEW], batteries, examinations, pace),
     )
 
 
@@ -229,15 +245,8 @@ def _grow(
         following = _next_instalments({**instalments_needed, name: []}, seconds, left - count * seconds[name])
         is_ahead = following is not None and draw_next_instalment(examinations[following[0]].items)
         before = len(items.card.instalments)
-        examinations[name] = run(
-            items,
-            subjects,
-            by_suite[name].run_root,
-            until_decided=True,
-            max_items=MAX_ITEMS,
-            max_instalments=before + (count if name in measured else 1),
-            show_progress=show_progress,
-        )
+        most_instalments = before + (count if name in measured else 1)
+        examinations[name] = _run_set(subjects, show_progress, items, by_suite[name].run_root, most_instalments)
         added = len(examinations[name].items.card.instalments) - before
         if added and name not in drawn_ahead:
             measured[name] = (time.monotonic() - start) / added

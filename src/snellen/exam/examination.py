@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -152,18 +152,27 @@ class Examination:
         studies = study_results(scores, self.items, suite, card.arms)
         return pd.concat([studies, *tables] if len(studies) else tables, ignore_index=True)
 
-    def report(self, out: str | Path = "report", **how: Any) -> Report:
+    def report(
+        self,
+        out: str | Path = "report",
+        *,
+        compare_published: bool = False,
+        full: bool = False,
+        inputs: Mapping[str, Path] | None = None,
+    ) -> Report:
         """Write the report.
 
         Args:
             out: Folder or URL of the report.
-            how: Further parameters of `write_report`, such as `full`.
+            compare_published: Whether to show the paper's printed numbers next to ours.
+            full: Whether to show more examples and every factor.
+            inputs: Runs and files by name, for sections of a suite.
 
         """
         from snellen.reports import write_report
 
         with published(out) as folder:
-            return write_report([self.root], folder, **how)
+            return write_report([self.root], folder, compare_published=compare_published, full=full, inputs=inputs)
 
 
 def open_examination(root: Path) -> Examination:

@@ -8,11 +8,11 @@ import inspect
 import itertools
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from snellen.core.errors import SnellenError
 from snellen.core.options import taking
@@ -25,6 +25,9 @@ from snellen.runs.options import MAX_ITEMS, RunOptions
 
 if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @taking(RunOptions)
@@ -119,11 +122,14 @@ def _examine(
     given: Sequence[Any], itemset: str | Path | ItemSet, out: str | Path | None, options: AskingOptions
 ) -> tuple[Examination, bool]:
     """The examination, and whether some subject is code, which may have changed since an earlier one."""
-    from snellen.subjects.encoders.from_function import as_it_is_now, is_function_encoder
     from snellen.subjects.from_callable import wrap
 
-    subjects = [wrap(entry) if _is_callable(entry) else as_it_is_now(entry) for entry in given]
-    from_code = any(_is_callable(entry) or is_function_encoder(entry) for entry in given)
+    encoders = sys.modules.get("snellen.subjects.encoders.from_function")  # imported by whoever has such an encoder
+    subjects = [wrap(entry) if _is_callable(entry) else entry for entry in given]
+    from_code = any(map(_is_callable, given))
+    if encoders is not None:
+        subjects = [encoders.as_it_is_now(subject) for subject in subjects]
+        from_code = from_code or any(map(encoders.is_function_encoder, given))
     with nullcontext() if out is None else record_folder(out) as folder:
         (session,) = sessions([itemset], subjects, options, [folder])
         check([session])
@@ -143,32 +149,37 @@ def _is_callable(subject: Any) -> bool:
     return callable(subject) and not hasattr(subject, "answer")
 
 
-async def aexamine(subject: str | AnswerFunction | Subject, itemset: str | Path = "combo", **how: Any) -> Examination:
+def _as_coroutine(function: Callable[P, R]) -> Callable[[Callable[..., Any]], Callable[P, Coroutine[Any, Any, R]]]:
+    """Give a coroutine function the parameters of `function` and the lines that explain them."""
+
+    def decorate(coroutine: Callable[..., Any]) -> Callable[P, Coroutine[Any, Any, R]]:
+        arguments = (inspect.getdoc(function) or "").partition("Args:")[2].partition("Returns:")[0]
+        wrapped = functools.wraps(coroutine)(lambda *args, **keywords: coroutine(*args, **keywords))
+        wrapped.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+        wrapped.__doc__ = f"{inspect.getdoc(coroutine)}\n\nArgs:{arguments}"
+        return wrapped
+
+    return decorate
+
+
+@_as_coroutine(examine)
+async def aexamine(subject: Any, *itemset: str | Path, **options: Any) -> Examination:
     """`examine` as a coroutine, which leaves its event loop free for other work.
 
-    A coroutine function is called in that loop, with its clients. After cancellation no more calls are made, running
-    ones are recorded, and the same call of a named subject continues.
-
-    Args:
-        subject: One subject, as for `examine`; a callable may be a coroutine function.
-        itemset: As for `examine`.
-        how: Further arguments of `examine`.
-
-    Returns:
-        The finished run.
-
+    A coroutine function as the subject is called in that loop, with its clients. After cancellation no more calls are
+    made, running ones are recorded, and the same call of a named subject continues.
     """
     loop, cancelled = asyncio.get_running_loop(), threading.Event()
+    after_call = options.pop("after_call", lambda: None)
 
     def stop_if_cancelled() -> None:
         if cancelled.is_set():
             raise SnellenError("cancelled; the same call continues from here")
+        after_call()
 
     if inspect.iscoroutinefunction(subject):
         subject = _called_in(loop, subject)
-    work = asyncio.ensure_future(
-        asyncio.to_thread(examine, subject, itemset, **{"after_call": stop_if_cancelled, **how})
-    )
+    work = asyncio.ensure_future(asyncio.to_thread(examine, subject, *itemset, after_call=stop_if_cancelled, **options))
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from snellen.compute import Progress
+from snellen.compute import Progress, cluster
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.item import Item
@@ -181,7 +181,9 @@ class Session:
         options, root = self.options, self.root
         arms = self.arms(self.items, _print_line)
         refuse_unpriced(self.examined, options.budget)
-        plan = replace(self._plan(self.items, arms), annotations=read_tables(options.inputs, self.items))
+        plan = replace(
+            self._plan(self.items, arms), annotations=read_tables(options.inputs, self.items) if options.inputs else {}
+        )
         remote = estimates(plan, root)
         if faults := limit_faults(remote):
             if not options.keep_going:
@@ -294,7 +296,8 @@ def undecided(
 
 def _ask(root: Path, plan: Plan) -> list[Response]:
     card = run_card(plan)
-    return ask(root, replace(plan, records=ask_workers(root, plan, card)), card)
+    records = ask_workers(root, plan, card) if cluster() is not None and plan.deadline is None else ()
+    return ask(root, replace(plan, records=records), card)
 
 
 def _print_line(line: str) -> None:

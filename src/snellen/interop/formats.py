@@ -18,11 +18,6 @@ CHOICES = frozenset({"choice", "true_false"})
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def any_question(question: ModelQuestion) -> str | None:
-    """No fault: for formats that support every question."""
-    return None
-
-
 def not_a_choice(question: ModelQuestion) -> str | None:
     """The reason why a question is not a choice with lettered options, or None."""
     if question.item.answer_kind not in CHOICES:
@@ -43,7 +38,7 @@ class ExportFormat:
     summary: str
     write: Callable[[Selection, Path], object]
     usage: str
-    fault: Callable[[ModelQuestion], str | None] = any_question
+    fault: Callable[[ModelQuestion], str | None] = lambda question: None
     header: Callable[[Selection], str] = lambda selection: ""
     has_parser: bool = False
 

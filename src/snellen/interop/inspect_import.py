@@ -25,8 +25,7 @@ from snellen.core.suite import Suite
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.subjects.chat.messages import to_reply
-from snellen.subjects.recorded import Recording
-from snellen.subjects.recorded_rows import NUMBER, AnswerRow, RecordedAnswer, answers_digest
+from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer, Recording, answers_digest
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog

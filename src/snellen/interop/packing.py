@@ -60,8 +60,7 @@ def _imports(name: str) -> Iterator[str]:
 
 
 def _is_module(name: str) -> bool:
-    path = _ROOT.joinpath(*name.split(".")[1:])
-    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
+    return _file(name).is_file()
 
 
 def _source(name: str) -> str:

@@ -32,8 +32,7 @@ from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.messages import split_thought
 from snellen.subjects.chat.retry import reported_failure
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
-from snellen.subjects.recorded import Recording
-from snellen.subjects.recorded_rows import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
+from snellen.subjects.recorded import NUMBER, POSITION, AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
 
 PREFIX = "recorded:"
 _NAMES = {

@@ -53,12 +53,11 @@ def not_scored_alone(question: ModelQuestion) -> str | None:
     if not fields["option_scores"] and fields["metric"] not in METRICS:
         return reason
     probe_of_kind = _PROBES.get(question.item.answer_kind, "7")
-    alike = all(_equal(score(fields, probe), question.score(probe)) for probe in ("", question.key, probe_of_kind))
-    return None if alike else reason
-
-
-def _equal(alone: tuple[str, float], ours: tuple[str, float]) -> bool:
-    return alone[0] == ours[0] and math.isclose(alone[1], ours[1], abs_tol=_TOLERANCE)
+    for probe in ("", question.key, probe_of_kind):
+        (outcome, value), (our_outcome, our_value) = score(fields, probe), question.score(probe)
+        if outcome != our_outcome or not math.isclose(value, our_value, abs_tol=_TOLERANCE):
+            return reason
+    return None
 
 
 def units(questions: Sequence[ModelQuestion]) -> dict[str, tuple[str, int]]:
@@ -66,16 +65,12 @@ def units(questions: Sequence[ModelQuestion]) -> dict[str, tuple[str, int]]:
 
     A unit is a question, or a group if the protocol combines groups.
     """
-    names = {
-        question.item.item_id: question.item.group_id if _grouped(question) else question.item.item_id
-        for question in questions
-    }
+    names = {}
+    for question in questions:
+        is_grouped = _puts_groups_together(question.protocol.units, question.metric)
+        names[question.item.item_id] = question.item.group_id if is_grouped else question.item.item_id
     sizes = Counter(names.values())
     return {item_id: (name, sizes[name]) for item_id, name in names.items()}
-
-
-def _grouped(question: ModelQuestion) -> bool:
-    return _puts_groups_together(question.protocol.units, question.metric)
 
 
 @cache

@@ -115,10 +115,11 @@ def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.Dat
 
     Boxes are read in the units of `runs.box_units`.
     """
-    responses = own_responses(root, items)
+    responses: Sequence[Response] = own_responses(root, items)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
-    in_units = in_own_units(responses, read_box_units(root), read_run_card(root).arms)
-    return score_judged(in_units, items, suite, protocol, verdicts)
+    if units := read_box_units(root):
+        responses = in_own_units(responses, units, read_run_card(root).arms)
+    return score_judged(responses, items, suite, protocol, verdicts)
 
 
 def _arm(response: Response) -> tuple[str, str, int]:

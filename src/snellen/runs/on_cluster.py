@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from snellen.compute import Shard, cluster, each_result
+from snellen.compute import Shard, each_result
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import part_files, read_exchanges
 from snellen.core.storage.runfolder import RunCard, open_run, read_sent
@@ -42,13 +42,12 @@ class _TaskPlan:
 
 
 def ask_workers(root: Path, plan: Plan, card: RunCard) -> list[TaskRecord]:
-    """Ask the local subjects of a plan by workers; returns nothing without a cluster, or with a deadline.
+    """Ask the local subjects of a plan by the workers of a cluster.
 
     Exchanges are recorded in `root` as each task ends. Recorded ones are not asked again, and after a kill the same
     call continues with the remaining tasks.
     """
-    shards = list(_shards(root, plan)) if cluster() is not None and plan.deadline is None else []
-    records = []
+    shards, records = list(_shards(root, plan)), list[TaskRecord]()
     by_gpus = {gpus: [shard for shard in shards if _gpus(shard.work) == gpus] for gpus in (0, 1)}
     with open_run(root, card, plan.items.media) as run:
         for gpus, some in by_gpus.items():

@@ -1,4 +1,4 @@
-"""Options of a run: each is a field of `RunOptions`, an option of `snellen run` and a keyword of `snellen.run`."""
+"""Options of a run and of a checkup: options of the commands, and for a run also keywords of `snellen.run`."""
 
 from __future__ import annotations
 
@@ -42,3 +42,17 @@ class RunOptions:
         """Those options that decide about the answers, as plain data, without `inputs`, whose content counts."""
         names = [name for name, flag in flags_of(RunOptions).items() if flag.decides and name != "inputs"]
         return {name: getattr(self, name) for name in names} | {"conditions": list(self.conditions)}
+
+
+@dataclass(frozen=True)
+class CheckupOptions:
+    """Options of `snellen checkup`."""
+
+    out: Path = option(Path("checkup"), "Folder for items, run and report.")
+    quick: bool = option(False, "Fewer and smaller images.")
+    fresh: bool = option(False, "Render new item sets from a new seed.")
+    more: bool = option(False, "Ask more items for about 3 minutes to decide more scores.")
+    renderer: str = option("mitsuba", "mitsuba, or toy (flat shading, for quick tests).")
+    quality: str = option("fast", "Rendering quality of mitsuba: fast, good or reference.")
+    workers: int = 2
+    show_progress: bool = True

@@ -21,8 +21,7 @@ from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, al
 from snellen.remote import address_of
 from snellen.runs.deciding import Decider, DropDecider
 from snellen.runs.options import MAX_ITEMS
-from snellen.subjects.recorded import Recorded, Recording
-from snellen.subjects.recorded_rows import ItemIndex
+from snellen.subjects.recorded import ItemIndex, Recorded, Recording
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ Ratings are a table units x raters (`ratings`), or a table units x categories of
 from __future__ import annotations
 
 import math
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
-"""Scale of the ratings: names, places in an order, or numbers whose differences count."""
+from snellen.scoring.clustered_means import Floats
 
 
 def rating_counts(ratings: npt.ArrayLike) -> Floats:
@@ -56,13 +53,12 @@ def fleiss_kappa(counts: npt.ArrayLike) -> float:
     return (percent_agreement(table) - chance) / (1 - chance) if chance < 1 else math.nan
 
 
-def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> float:
+def krippendorff_alpha(ratings: npt.ArrayLike) -> float:
     """Krippendorff's alpha of a table units x raters, NaN for no rating; 1 is full agreement, 0 chance agreement.
 
     Negative if raters differ more than by chance; NaN if fewer than two ratings can be compared, or all are equal. Any
-    number of raters may miss units; a unit with one rating does not count. With `ordinal` the order of the numbers
-    counts, with `interval` their squared difference. Krippendorff 2011, "Computing Krippendorff's
-    alpha-reliability".
+    number of raters may miss units; a unit with one rating does not count. Ratings are names: two are equal or not.
+    Krippendorff 2011, "Computing Krippendorff's alpha-reliability".
     """
     counts = rating_counts(ratings)
     raters = counts.sum(axis=1)
@@ -73,20 +69,55 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: Level = "nominal") -> floa
     # Coincidences: every ordered pair of ratings of one unit; a unit with m ratings has weight m in total.
     pairs = np.einsum("uc,uk->uck", counts, counts)
     within = (pairs / (raters - 1)[:, None, None]).sum(axis=0) - np.diag((counts / (raters - 1)[:, None]).sum(axis=0))
-    every = np.asarray(ratings, dtype=np.float64)
-    distances = _squared_distances(np.unique(every[~np.isnan(every)]), totals, level)
+    distances = 1 - np.eye(len(totals))
     observed = float((within * distances).sum() / totals.sum())
     expected = float((np.outer(totals, totals) * distances).sum() / (totals.sum() * (totals.sum() - 1)))
     return 1 - observed / expected
 
 
-def _squared_distances(categories: Floats, totals: Floats, level: Level) -> Floats:
-    """Squared distances of categories, categories x categories; `totals` is how often each category was chosen."""
-    if level == "nominal":
-        return 1 - np.eye(len(categories))
-    if level == "interval":
-        return np.asarray((categories[:, None] - categories[None, :]) ** 2)
-    if level != "ordinal":
-        raise ValueError(f"no level {level!r}; available: nominal, ordinal, interval")
-    middles = np.cumsum(totals) - totals / 2  # the distance of two middles is the number of ratings between them
-    return np.asarray((middles[:, None] - middles[None, :]) ** 2)
+# Reliability of a test in distinguishing people: split halves with the Spearman-Brown correction
+
+
+SPLITS = 1000
+MIN_PEOPLE, MIN_ITEMS = 3, 4
+
+
+def split_half(scores: npt.ArrayLike, rng: np.random.Generator, splits: int = SPLITS) -> float:
+    """Reliability of the mean scores of `scores` (people x items, NaN if not asked); at most 1.
+
+    Items are repeatedly split at random into halves; the people's means on both correlate by r (Pearson), averaged over
+    the splits, and a test of twice the length has 2 r / (1 + r) (Spearman 1910, Brown 1910). 1 is a test that would
+    order the same people in the same way again, 0 one whose differences between people are chance. A negative r is not
+    corrected, since a longer test of nothing is no worse. People without an answer in a half are left out of that
+    split. NaN for fewer than three people or four items, or if people do not differ.
+    """
+    table = np.asarray(scores, dtype=np.float64)
+    if table.ndim != 2:
+        raise ValueError(f"scores {table.shape}; give a table people x items")
+    answered = ~np.isnan(table)
+    table, answered = table[:, answered.any(axis=0)], answered[:, answered.any(axis=0)]
+    people, items = table.shape
+    if people < MIN_PEOPLE or items < MIN_ITEMS:
+        return math.nan
+    values, present = np.nan_to_num(table), answered.astype(np.float64)
+    first_half = np.argsort(rng.random((splits, items)), axis=1) < items // 2
+    means = []
+    for half in (first_half, ~first_half):
+        counts = present @ half.T
+        means.append(np.divide(values @ half.T, counts, out=np.full(counts.shape, np.nan), where=counts > 0))
+    correlations = [_correlation(first, second) for first, second in zip(means[0].T, means[1].T, strict=True)]
+    known = [r for r in correlations if not math.isnan(r)]
+    if not known:
+        return math.nan
+    mean = float(np.mean(known))
+    return 2 * mean / (1 + mean) if mean > 0 else mean
+
+
+def _correlation(first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]) -> float:
+    both = ~np.isnan(first) & ~np.isnan(second)
+    a, b = first[both], second[both]
+    if len(a) < MIN_PEOPLE:
+        return math.nan
+    a, b = a - a.mean(), b - b.mean()
+    size = math.sqrt(float((a**2).sum() * (b**2).sum()))
+    return float((a * b).sum()) / size if size > 1e-12 else math.nan

@@ -198,3 +198,13 @@ def expected_acc_num(length: int) -> float:
     """The mean `acc_num` of a uniform guess in 1..length for a uniform truth: 0.5 for 2 images."""
     counts = range(1, length + 1)
     return sum(acc_num(answer, prediction, length) for answer in counts for prediction in counts) / length**2
+
+
+PEERS = 24
+"""The number of other items' answers over which the chance of a free answer is averaged."""
+
+
+def peers(index: int, count: int) -> list[int]:
+    """The indices of up to `PEERS` of `count` items other than the one at `index`, evenly spread; none for one item."""
+    some = min(PEERS, count - 1)
+    return [(index + 1 + n * (count - 1) // some) % count for n in range(some)]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from snellen.scoring.clustered_means import MAX_CELLS, Floats
+
 ALPHA = 0.05
 """A difference with p below this is significant."""
 MAX_ENUMERATED = 16
@@ -23,8 +24,6 @@ DRAWS = 99_999
 """Greatest number of drawn flips: the least p is 1e-5, so that a family of 5,000 pairs can still have a clear one."""
 ENOUGH = 1000
 """After this many drawn flips as far from 0 as the observed mean, p is known to 3 % of itself."""
-MAX_CELLS = 4_000_000
-"""Signs held in memory at a time."""
 
 
 def sign_flip(

@@ -17,24 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from snellen.scoring import clustered_means as formulas
-from snellen.scoring.clustered_means import MAX_CELLS, ClusteredSamples, Floats, Ints, tails
-
-__all__ = [
-    "MAX_CELLS",
-    "UNTOLD",
-    "Bounds",
-    "Floats",
-    "Interval",
-    "Paired",
-    "Summary",
-    "cluster_wilson",
-    "mean_interval",
-    "paired_difference",
-    "summary_interval",
-    "tails",
-    "unpaired_difference",
-    "wilson",
-]
+from snellen.scoring.clustered_means import ClusteredSamples, Floats, Ints
 
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value that a metric can give."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.compute import Progress, Shard, map_shards
-from snellen.core.condition import Condition, near
+from snellen.core.condition import Condition, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.files import write_csv, write_text
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 def ability_task(items: ItemSet, ability: str) -> Task:
     """The task of an ability. Raises SnellenError if the suite has none, or the set has no training items of it."""
     suite = SUITES.get(items.card.suite)
-    if ability not in suite.tasks:
-        raise SnellenError(f"{suite.name} has no ability {ability!r}; {near(ability, suite.tasks)}")
+    refuse_unknown([ability], suite.tasks, f"{suite.name} has no ability")
     task = suite.tasks[ability]
     if not any(item.split == task.train_split for item in items.task(ability)):
         raise SnellenError(f"{items.root}: no training items of {ability}; build a set that has some")
@@ -152,7 +151,7 @@ def settings_jobs(
 
     Raises SnellenError if LoRA is not trained.
     """
-    from snellen.subjects.heads.table_3 import stages
+    from snellen.subjects.heads.stages import stages
 
     if plan.stage.scope != "lora":
         raise SnellenError(f"Table 3 varies LoRA, which --scope {plan.stage.scope} does not train; leave it out")
@@ -255,7 +254,7 @@ def ask_heads(items: ItemSet, outcomes: Sequence[JobOutcome], out: Path, *, show
     return Sweep(outcomes, examination, ranks)
 
 
-def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool = True) -> Tiers:
+def ask_probes(items: ItemSet, sweep: Sweep, out: Path) -> Tiers:
     """Fit an attentive probe to each tower and ability that has a head, ask it, and compare both tiers.
 
     Probes are fitted to the same items and answer the same ones as heads. Writes the run `probes`, `probe-ranks.csv`
@@ -269,7 +268,7 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path, *, show_progress: bool =
     abilities = dict.fromkeys(outcome.ability for outcome in done)
     names = {f"tower:{outcome.tower}": outcome.tower for outcome in done}
     chosen = tuple(item for item in items.items if item.task in abilities)
-    examination = run(replace(items, items=chosen), list(names), out / "probes", show_progress=show_progress)
+    examination = run(replace(items, items=chosen), list(names), out / "probes")
     ranks = _ranks(out / "probes", names)
     table = compare_runs(out / "probes", out / "run", ("probes", "heads"))
     counts = {ability: len(train_items(items, ability)) for ability in abilities}
@@ -308,9 +307,9 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
     They are fitted to the training items of the head's ability and asked its test items. Raises SnellenError for a head
     without an ability, and if answers are not classes.
     """
-    from snellen.analysis.linear_probe import linear_probes
     from snellen.subjects.heads.connector import class_of, connector_features
     from snellen.subjects.heads.files import read_head_card
+    from snellen.towers.linear_probe import linear_probes
 
     ability = read_head_card(head).task
     if not ability:
@@ -351,7 +350,7 @@ def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: 
 
     from snellen.analysis.run_view import main_metric, result_rows, scored
     from snellen.reports.loading import load_run
-    from snellen.subjects.heads.table_3 import printed
+    from snellen.subjects.heads.stages import printed
 
     lines: list[dict[str, object]] = []
     for setting, part in jobs.items():

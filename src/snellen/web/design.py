@@ -9,11 +9,11 @@ from typing import Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from snellen.analysis.authenticity import AuthenticityRule
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.storage.user_yaml import parse_yaml
+from snellen.web.authenticity import AuthenticityRule
 from snellen.web.plan import Frozen, Texts
 
 PRESETS = "presets"

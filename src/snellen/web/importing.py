@@ -19,7 +19,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.authenticity import AuthenticityRule, authenticity
 from snellen.analysis.people_tables import QUESTIONS
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
@@ -37,6 +36,7 @@ from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
 from snellen.suites import SUITES, suite_of
 from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
+from snellen.web.authenticity import AuthenticityRule, authenticity
 from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
 from snellen.web.pages import SEED, written
 from snellen.web.plan import Calibration, Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan

@@ -13,29 +13,7 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.plain_text import no_formula
 from snellen.core.storage.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
-
-
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    [
-        ("=cmd|' /C calc'!A0", "'=cmd|' /C calc'!A0"),
-        ("+1+cmd", "'+1+cmd"),
-        ("-2+3", "'-2+3"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("\t=1", "'\t=1"),
-        ("-0.5", "-0.5"),
-        ("+1e-3", "+1e-3"),
-        ("-", "-"),
-        ("a=b", "a=b"),
-        ("", ""),
-        (-1.5, -1.5),
-        (None, None),
-    ],
-)
-def test_only_a_formula_is_changed(cell: object, written: object) -> None:
-    assert no_formula(cell) == written
 
 
 def test_a_table_is_written_unchanged_except_formulas(tmp_path: Path) -> None:

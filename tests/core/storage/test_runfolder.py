@@ -467,8 +467,7 @@ def test_tables_record_their_parts_without_a_clock(tmp_path: Path, built: ItemSe
     only_part(root).write_bytes(whole[:-30])
     assert_refused(lambda: tables_are_behind(root), "truncated or missing since the tables were made from it")
     only_part(root).write_bytes(whole)
-    os.utime(only_part(root), (0, 0))
     pq.write_table(pq.read_table(root / "exchanges.parquet").replace_schema_metadata(), root / "exchanges.parquet")
-    assert not tables_are_behind(root), "tables of earlier versions do not name their parts"
+    assert tables_are_behind(root), "tables that do not name their parts"
     (root / "exchanges.parquet").write_bytes(b"PAR1")
     assert tables_are_behind(root)

@@ -48,6 +48,7 @@ def test_another_object_is_found_in_ray_traced_images(tmp_path: Path) -> None:
         rebuild({path: image_recipe(spec(12), MITSUBA)})
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mitsuba") is None, reason="needs the extra 'render'")
 @pytest.mark.parametrize("mark", ["letter", "faint letter", "colour", "lines", "chequered", "alpha", "profile"])
 def test_marks_that_keep_the_means_of_blocks_are_found_in_ray_traced_images(mark: str, tmp_path: Path) -> None:

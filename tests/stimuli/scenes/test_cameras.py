@@ -99,4 +99,4 @@ def test_a_hidden_solid_has_no_clear_camera() -> None:
     inner = Solid("inner", "sphere", Material("wood"), Pose((0.0, 0.0, 1.0), scale=0.2))
     outer = Solid("outer", "sphere", Material("wood"), Pose((0.0, 0.0, 1.0)))
     with pytest.raises(SnellenError, match="35% of each of inner"):
-        clear_camera(studio((inner, outer)), stream(0), names=("inner",), width_px=40, height_px=30)
+        clear_camera(studio((inner, outer)), stream(0), width_px=40, height_px=30)

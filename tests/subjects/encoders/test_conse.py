@@ -67,6 +67,7 @@ def test_retrieval_among_twenty_photographs() -> None:
     assert text_to_image >= 0.5
 
 
+@pytest.mark.slow
 def test_conse_names_things_and_finds_them(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     album, encoder = Album(tmp_path), subject("conse")
     names = {"cat": "skimage/chelsea.png", "cup": "skimage/coffee.png", "rocket": "skimage/rocket.jpg"}

@@ -42,11 +42,11 @@ DOTS = {"red": (220, 30, 30), "green": (30, 200, 40), "blue": (40, 50, 220)}
 class Cells(Hog):
     """Patches are the mean colours of cells, which contain the position of everything."""
 
-    NAME: ClassVar[str] = "cells"
+    name: ClassVar[str] = "cells"
 
     @property
     def patch_settings(self) -> dict[str, Any]:
-        return {"encoder": self.NAME}
+        return {"encoder": self.name}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
         small = [image.convert("RGB").resize((GRID, GRID), Image.Resampling.BOX) for image in images]
@@ -57,7 +57,7 @@ class Cells(Hog):
 class Constant(Cells):
     """Sees nothing: all patches of all images are the same."""
 
-    NAME: ClassVar[str] = "constant"
+    name: ClassVar[str] = "constant"
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
         return np.full((len(images), GRID, GRID, 3), 0.5, np.float32)

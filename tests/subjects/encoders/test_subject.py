@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -142,9 +142,7 @@ class Words:
 class Reading(ColourHistogram):
     """A colour histogram with a text side."""
 
-    @property
-    def text(self) -> TextSide | None:
-        return Words()
+    text: ClassVar[TextSide | None] = Words()
 
 
 def reader(**settings: str) -> EncoderSubject:

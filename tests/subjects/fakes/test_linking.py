@@ -23,7 +23,7 @@ from snellen.core.suite import ViewContext
 from snellen.presentation.controls import Grey, Shuffled, Without
 from snellen.scoring.answers import read_answer
 from snellen.subjects.fakes import make_fake
-from snellen.subjects.fakes.linking import known_same, partitions
+from snellen.subjects.fakes.ideal import known_same, partitions
 from tests.helpers.journey import item
 
 Appearance = Mapping[str, str]

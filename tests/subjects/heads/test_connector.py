@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch", reason="the extra 'models' is not installed
 
 from torch import nn  # noqa: E402
 
-from snellen.analysis.linear_probe import linear_probes  # noqa: E402
 from snellen.subjects.heads.connector import pooled  # noqa: E402
+from snellen.towers.linear_probe import linear_probes  # noqa: E402
 
 
 def tokens(labels: list[int], seed: int) -> Any:

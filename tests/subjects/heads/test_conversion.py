@@ -22,7 +22,7 @@ import torch  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from snellen.subjects.heads.conversion import convert  # noqa: E402
-from snellen.subjects.heads.tower_models import image_tokens, load_tower, tower_config  # noqa: E402
+from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa: E402
 from snellen.subjects.heads.towers import TOWERS, find_tower  # noqa: E402
 
 WIDTH, HEADS, LAYERS = 1280, 16, 2
@@ -211,6 +211,6 @@ def test_a_file_with_code_is_not_run(tmp_path: Path) -> None:
 
 def test_the_specification_of_radio_h_has_a_norm_in_each_mlp() -> None:
     tower = TOWERS["radio-h"]
-    config = tower_config(tower)
-    assert config.num_cls_tokens + config.num_registers == tower.prefix_tokens
-    assert config.mlp_norm
+    facts = tower.architecture
+    assert facts["num_cls_tokens"] + facts["num_registers"] == tower.prefix_tokens
+    assert facts["mlp_norm"]

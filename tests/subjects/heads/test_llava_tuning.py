@@ -43,10 +43,10 @@ from snellen.subjects.heads.llava_tuning import (  # noqa: E402
     CARD,
     KIND,
     LlavaCard,
+    TemplateWording,
     llava_checkpoint,
     template_wording,
 )
-from snellen.subjects.heads.template_wording import TemplateWording  # noqa: E402
 from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
 from snellen.subjects.heads.training import CHECKPOINT  # noqa: E402
 from tests.subjects.heads.toys import Stopped, stopping  # noqa: E402
@@ -235,6 +235,7 @@ def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
     assert (parts / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, images: Path, tmp_path: Path) -> None:
     """A model in half precision, in the key layout of the published ones, trained twice."""
     half = tmp_path / "half"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from snellen.subjects.heads.stages import STAGES
-from snellen.subjects.heads.table_3 import PRINTED, SETTINGS, printed, stages
+from snellen.subjects.heads.stages import PRINTED, STAGES, TABLE_3, printed, stages
 from snellen.suites.ava_bench.published import COLUMNS, TABLE_5
 
 NAMES = {"dinov2-l": "DINOv2", "siglip-2": "SigLIP-2", "clip-l": "CLIP"}
@@ -15,9 +14,9 @@ def test_the_chosen_setting_is_stage_3_and_gives_table_5() -> None:
     assert chosen == ["rate 1e-4", "rank 128"]
     assert len(set(by_setting.values())) == 5
     for (ability, tower), row in PRINTED.items():
-        assert len(row) == len(SETTINGS)
+        assert len(row) == len(TABLE_3)
         table_5 = TABLE_5[NAMES[tower]].values[COLUMNS.index(ability)]
-        assert {row[list(SETTINGS).index(name)] for name in chosen} == {table_5}
+        assert {row[list(TABLE_3).index(name)] for name in chosen} == {table_5}
 
 
 def test_printed_cells() -> None:

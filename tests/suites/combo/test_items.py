@@ -320,6 +320,7 @@ def test_the_anchors_are_those_of_the_shape(toy: ItemSet) -> None:
             assert [option.key for option in item.options] == list(ANCHORS[shape])  # type: ignore[index]
 
 
+@pytest.mark.slow
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """Values of a dimension come about equally often."""
     sets = {

@@ -14,8 +14,7 @@ from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
-from snellen.suites.thresholds.report.canvases import Exponent, exponent, verdict
-from snellen.suites.thresholds.report.sections import sections
+from snellen.suites.thresholds.report.sections import Exponent, exponent, sections, verdict
 from snellen.suites.thresholds.scoring import MOST_ITEMS
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank, observer
@@ -65,6 +64,7 @@ def test_one_bank_has_all_canvases(tmp_path: Path) -> None:
         Generated().plan(BuildOptions(tmp_path, tasks=("touching",), settings={"canvas": "all"}))
 
 
+@pytest.mark.slow
 def test_native_and_resized_observers_are_told_apart(tmp_path: Path) -> None:
     items = bank(tmp_path / "bank", ("acuity",), settings={"canvas": "all"})
     subjects = [

@@ -14,8 +14,7 @@ from snellen.core.seeds import stream
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Stimulus
 from snellen.suites.thresholds.published import IDEAL, NOISE
-from snellen.suites.thresholds.report.people import Median
-from snellen.suites.thresholds.report.profile import Multiple, ideal_units, in_words, multiples, profile
+from snellen.suites.thresholds.report.people import Median, Multiple, ideal_units, in_words, multiples, profile
 from tests.helpers.ideal_observers import Matrix, alternatives, mean_of, measured
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import bank

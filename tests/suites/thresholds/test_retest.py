@@ -14,8 +14,7 @@ from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.runs.score import score, write_scores
 from snellen.suites.thresholds import SUITE
-from snellen.suites.thresholds.report.retest import ratio
-from snellen.suites.thresholds.report.sections import sections
+from snellen.suites.thresholds.report.sections import ratio, sections
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank, observer
 

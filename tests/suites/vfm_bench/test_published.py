@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from snellen.analysis.shot_curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.core.condition import parse_conditions
 from snellen.core.suite import SuiteCard
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS, SHOTS, TASK
 from snellen.suites.vfm_bench.published import ABLATIONS, QUERIES, TABLE_1, TABLE_7, TABLE_8, published
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
+from snellen.suites.vfm_bench.shot_curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.suites.vfm_bench.tasks import AXES
 from tests.published.lookup import recomputed, verdicts
 from tests.published.vfm_bench import (

@@ -11,9 +11,9 @@ from PIL import Image
 
 from snellen.core.storage.itemset import ItemSet
 from snellen.subjects.encoders import load_encoder
-from snellen.towers.combo_training.auxiliary import auxiliary_classes
 from snellen.towers.combo_training.objects import (
     ObjectImage,
+    auxiliary_classes,
     draw_images,
     draw_objects,
     exclusion_of,

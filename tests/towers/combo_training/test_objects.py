@@ -10,8 +10,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.stimuli.scenes import all_composites
 from snellen.suites.combo.generated.objects import VIEWS
-from snellen.towers.combo_training.auxiliary import auxiliary_classes, classes_of
 from snellen.towers.combo_training.objects import (
+    auxiliary_classes,
+    classes_of,
     draw_images,
     draw_objects,
     exclusion_of,

@@ -117,13 +117,9 @@ class MediaFolder:
             raw = read_bytes(path) if path.is_file() else b""
             for line in raw.splitlines():
                 with contextlib.suppress(ValueError, TypeError, RecursionError):  # cut by a kill or damaged: made again
-                    key, name, width, height, *checksum = json.loads(line)
-                    # Earlier versions wrote no checksum.
-                    media, expected = (
-                        Media(name, "image", "png", width, height),
-                        [digest([key, name, width, height], 8)],
-                    )
-                    if checksum in ([], expected) and not media_fault(media):
+                    key, name, width, height, checksum = json.loads(line)
+                    media = Media(name, "image", "png", width, height)
+                    if checksum == digest([key, name, width, height], 8) and not media_fault(media):
                         self._index[key] = media
         return self._index
 

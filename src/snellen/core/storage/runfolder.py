@@ -284,9 +284,6 @@ def tables_are_behind(root: Path) -> bool:
     except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
-    if made_of is None:  # not recorded by earlier versions
-        written = (root / "responses.parquet").stat().st_mtime_ns
-        return any((root / "parts" / name).stat().st_mtime_ns > written for name in sizes)
     if not isinstance(made_of, dict) or not all(type(size) is int for size in made_of.values()):
         return True  # damaged
     if short := next((name for name, size in made_of.items() if sizes.get(name, 0) < size), None):
@@ -311,9 +308,11 @@ def refuse_other_run(root: Path, *, limit: int | None, **fields_of_card: str | i
     """Raise SnellenError if the folder holds an item set, or a run with another limit, suite, seed or item set."""
     if is_itemset(root):
         raise SnellenError(f"{root}: holds an item set, and a run has a folder of its own; choose another --out")
-    if not is_run(root):
-        return
-    earlier = read_run_card(root)
+    if is_run(root):
+        _refuse_other_card(root, read_run_card(root), limit, **fields_of_card)
+
+
+def _refuse_other_card(root: Path, earlier: RunCard, limit: int | None, **fields_of_card: str | int) -> None:
     if earlier.limit != limit:
         begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
         raise SnellenError(
@@ -430,9 +429,12 @@ def sent_parts(root: Path, text: str) -> list[Any]:
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
-    refuse_other_run(
-        root, suite=current.suite, limit=current.limit, seed=current.seed, content_hash=current.content_hash
-    )
+    same_fields: dict[str, str | int] = {
+        "suite": current.suite,
+        "seed": current.seed,
+        "content_hash": current.content_hash,
+    }
+    _refuse_other_card(root, earlier, current.limit, **same_fields)
     for name in earlier.annotations.keys() & current.annotations.keys():
         if earlier.annotations[name] != current.annotations[name]:
             raise SnellenError(

@@ -7,20 +7,18 @@ named are the same, that one; else None. Only offered options count.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from snellen.core.box_units import asks_for_fractions
 from snellen.core.item import AnswerKind, Box, ReplySpec
-from snellen.scoring.answers.cut_off import finished
-from snellen.scoring.answers.forms import box_form, colour_form
 from snellen.scoring.answers.grammar import Grammar
-from snellen.scoring.answers.json_values import read_json_objects
 from snellen.scoring.answers.numbers import Numbers
 from snellen.scoring.answers.options import Options
-from snellen.scoring.answers.plain import Prepared, prepare, without_thoughts
+from snellen.scoring.answers.plain import Prepared, prepare, read_json_objects, without_thoughts
 from snellen.scoring.answers.reading import read
 from snellen.scoring.answers.several import read_several
-from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, numbers_written_out
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, box_form, colour_form, numbers_written_out
 
 __all__ = ["answer_form", "read_answer", "read_cut_off", "read_exactly", "read_json_objects"]
 
@@ -86,6 +84,16 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
     if spec.kind == "text":
         return None
     return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
+
+
+END = re.compile(r"[.!?][\"'”’)\]*_`]{0,4}(?=\s)|[。！？\n}\]]|</\w{1,20}>")
+"""The end of a sentence, a line, a bracket or a tag. A full stop at the very end may be a decimal point."""
+
+
+def finished(text: str) -> str:
+    """The text up to the last sentence, line, bracket or tag that ended."""
+    ends = [match.end() for match in END.finditer(text)]
+    return text[: ends[-1]] if ends else ""
 
 
 def read_exactly(text: str, spec: ReplySpec) -> str | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections.abc import Iterator
 from typing import Any, NamedTuple
-
-from snellen.scoring.answers.json_values import Tangled, json_values
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around an answer that a reply marks by a tag, a box or a JSON key."""
@@ -28,6 +28,54 @@ CONFIDENCE = re.compile(
 )
 """A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer."""
 MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
+
+
+# JSON between prose and code fences, in time proportional to the text
+
+
+OPENING = re.compile(r"\[(?=\s{0,99}[\[\]{\"\d\-tfn])|\{(?=\s{0,99}[\"}])")
+"""A bracket that may begin JSON, by the characters that follow it, unlike brackets of prose and LaTeX."""
+MAX_BROKEN_BRACKETS = 300
+"""Failed brackets after which the search ends: each failure costs a pass over all the text before it."""
+
+
+def _reject(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=_reject)
+
+
+class Tangled(ValueError):
+    """Too many brackets are not JSON, so that searching on would take more than linear time."""
+
+
+def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
+    """(start, end, value) of every well-formed outermost list or object. Raises Tangled."""
+    broken = position = 0
+    while opening := OPENING.search(text, position):
+        try:
+            value, end = DECODER.raw_decode(text, opening.start())
+        except (ValueError, RecursionError):
+            # ValueError: not JSON, or a number with more digits than Python reads.
+            broken, position = broken + 1, opening.end()
+            if broken > MAX_BROKEN_BRACKETS:
+                raise Tangled from None
+        else:
+            yield opening.start(), end, value
+            position = end
+
+
+def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
+    """The last well-formed JSON list or object of a reply, which may have prose and fences around it, or None.
+
+    Broken JSON is not repaired; if an outer value is broken (for example cut off), complete values inside it are found.
+    """
+    try:
+        values = [value for _, _, value in json_values(text)]
+    except Tangled:
+        return None
+    return values[-1] if values else None
 
 
 class Prepared(NamedTuple):

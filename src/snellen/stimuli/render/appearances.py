@@ -94,11 +94,10 @@ def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
 
 
 @functools.lru_cache(maxsize=8)
-def dome_map(dome: Dome, width_px: int = 256) -> NDArray[np.float32]:
-    """Latitude-longitude radiance (width / 2, width, 3); row 0 is the zenith, columns run from azimuth 0 (world +x)."""
-    polar = (np.arange(width_px // 2) + 0.5) / (width_px // 2) * 180
-    azimuth = (np.arange(width_px) + 0.5) / width_px * 360
-    elevation = np.broadcast_to(90 - polar[:, None], (width_px // 2, width_px))
+def dome_map(dome: Dome) -> NDArray[np.float32]:
+    """Latitude-longitude radiance (128, 256, 3); row 0 is the zenith, columns run from azimuth 0 (world +x)."""
+    polar, azimuth = (np.arange(128) + 0.5) / 128 * 180, (np.arange(256) + 0.5) / 256 * 360
+    elevation = np.broadcast_to(90 - polar[:, None], (128, 256))
     rise = np.sin(np.radians(elevation)).clip(0, 1)[..., None]
     sky = (1 - rise) * np.array(dome.horizon_linear_rgb) + rise * np.array(dome.zenith_linear_rgb)
     for box in dome.softboxes:

@@ -77,14 +77,13 @@ def clear_camera(
     rng: np.random.Generator,
     *,
     least_visible: float = 0.35,
-    names: tuple[str, ...] = (),
     **ranges: Unpack[CameraRanges],
 ) -> Camera:
-    """A `random_camera` that sees at least the share `least_visible` of every solid (or of those named).
+    """A `random_camera` that sees at least the share `least_visible` of every solid.
 
     Redrawn until that holds, measured at a quarter of the resolution; SnellenError after 200 draws.
     """
-    solid_names = names or tuple(solid.name for solid in scene.solids)
+    solid_names = tuple(solid.name for solid in scene.solids)
     for _ in range(_TRIES):
         camera = random_camera(scene, rng, **ranges)
         size = max(camera.width_px // 4, 1), max(camera.height_px // 4, 1)

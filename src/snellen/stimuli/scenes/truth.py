@@ -1,4 +1,4 @@
-"""The truth of an image, from geometry alone: boxes, masks, visibility, depth, occlusion, positions of named points.
+"""The truth of an image, from geometry alone: boxes, masks, visibility, depth, occlusion.
 
 Everything is measured at pixel centres on the triangles that renderers draw, as if every solid were opaque (glass
 hides what is behind it). Pixel coordinates are continuous: pixel i covers [i, i + 1), (0, 0) is the top left corner.
@@ -16,7 +16,6 @@ from snellen.core.errors import SnellenError
 from snellen.stimuli.scenes.model import Camera, RenderSpec, Scene
 from snellen.stimuli.scenes.raster import distances, project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
-from snellen.stimuli.scenes.vectors import lengths
 
 Box = tuple[float, float, float, float]
 REDUCTION = 4
@@ -31,22 +30,16 @@ class SolidTruth:
                     if it reaches behind the camera
     visible_box     edges of the visible pixels; None if nothing is visible
     mask            (height, width) visible pixels
-    amodal_mask     (height, width) pixels it would fill if it were alone
     visible_fraction  visible pixels over amodal pixels inside the image, 0 to 1 (0 if outside)
     nearest_m       to the nearest visible point; None if nothing is visible
-    centre_m        to the solid's centre (straight line, hidden or not)
-    centre_px       the centre in the image; None behind the camera
     """
 
     name: str
     amodal_box: Box | None
     visible_box: Box | None
     mask: NDArray[np.bool_]
-    amodal_mask: NDArray[np.bool_]
     visible_fraction: float
     nearest_m: float | None
-    centre_m: float
-    centre_px: tuple[float, float] | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,13 +49,11 @@ class Truth:
     solids          in the scene's order
     distance_m      (height, width) along the ray to the nearest solid, inf if there is none (the floor does not count)
     hides           (front, behind) -> pixels of `behind` that `front` covers, nearest cover only
-    points_px       the scene's named points in the image, hidden or not; those behind the camera are missing
     """
 
     solids: tuple[SolidTruth, ...]
     distance_m: NDArray[np.float64]
     hides: dict[tuple[str, str], int]
-    points_px: dict[str, tuple[float, float]]
 
     def __getitem__(self, name: str) -> SolidTruth:
         for solid in self.solids:
@@ -94,8 +85,7 @@ def truth(scene: Scene, camera: Camera, *, detail: int = 2) -> Truth:
     hides = {
         (scene.solids[i].name, scene.solids[j].name): int(covered[i, j]) for i, j in np.argwhere(covered) if i != j
     }
-    points = {p.name: _pixel(camera, p.position_m) for p in scene.points}
-    return Truth(solids, nearest, hides, {name: pixel for name, pixel in points.items() if pixel is not None})
+    return Truth(solids, nearest, hides)
 
 
 def _solid_truth(
@@ -106,29 +96,21 @@ def _solid_truth(
     owner: NDArray[np.int64],
     box: Box | None,
 ) -> SolidTruth:
-    solid = scene.solids[index]
     pixel, distance = alone
     is_seen = owner.flat[pixel] == index
     rows, columns = np.divmod(pixel[is_seen], camera.width_px)
     is_visible = len(rows) > 0
+    mask = np.zeros((camera.height_px, camera.width_px), bool)
+    mask.flat[pixel[is_seen]] = True
     visible = _box(columns, rows) if is_visible else None
     return SolidTruth(
-        name=solid.name,
+        name=scene.solids[index].name,
         amodal_box=box,
         visible_box=visible,
-        mask=_mask(pixel[is_seen], camera),
-        amodal_mask=_mask(pixel, camera),
+        mask=mask,
         visible_fraction=len(rows) / len(pixel) if len(pixel) else 0.0,
         nearest_m=float(distance[is_seen].min()) if is_visible else None,
-        centre_m=float(lengths(np.subtract(solid.pose.position_m, camera.position_m))),
-        centre_px=_pixel(camera, solid.pose.position_m),
     )
-
-
-def _mask(pixel: NDArray[np.int64], camera: Camera) -> NDArray[np.bool_]:
-    mask = np.zeros((camera.height_px, camera.width_px), bool)
-    mask.flat[pixel] = True
-    return mask
 
 
 def box_around(boxes: Sequence[Box], margin_share: float, camera: Camera) -> list[float]:
@@ -146,11 +128,6 @@ def _box(columns: NDArray[np.int64], rows: NDArray[np.int64]) -> Box:
 
 def _box_round(x: NDArray[np.float64], y: NDArray[np.float64]) -> Box:
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
-
-
-def _pixel(camera: Camera, point: tuple[float, float, float]) -> tuple[float, float] | None:
-    pixels, depth = project(camera, np.array([point]))
-    return (float(pixels[0, 0]), float(pixels[0, 1])) if depth[0] > 0 else None
 
 
 def least_extent_px(spec: RenderSpec) -> float:

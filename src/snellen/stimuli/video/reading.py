@@ -17,8 +17,15 @@ from snellen.core.item import Media
 from snellen.core.item_checks import size_fault
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.user_files import read_file
-from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
-from snellen.stimuli.video.timeline import Timeline, decoded_timeline, timeline
+from snellen.stimuli.video.timeline import (
+    ROUNDING_S,
+    Timeline,
+    convert_frame,
+    decoded_timeline,
+    open_video,
+    pyav,
+    timeline,
+)
 
 if TYPE_CHECKING:
     from av.container import InputContainer

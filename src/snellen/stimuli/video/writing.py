@@ -15,9 +15,8 @@ from PIL import Image, ImageOps
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.stimuli.video.opening import ROUNDING_S, convert_frame, open_video, pyav
 from snellen.stimuli.video.reading import frames_at
-from snellen.stimuli.video.timeline import timeline
+from snellen.stimuli.video.timeline import ROUNDING_S, convert_frame, open_video, pyav, timeline
 
 if TYPE_CHECKING:
     from av.video.stream import VideoStream
@@ -48,11 +47,6 @@ class JoinedVideo:
     fps: int
     size: tuple[int, int]
     changed: tuple[str, ...] = ()
-
-    @property
-    def boundaries(self) -> tuple[float, ...]:
-        """The times in seconds at which a new part begins: one less than there are parts."""
-        return tuple(n * self.part_seconds for n in range(1, self.parts))
 
 
 def join_clips(

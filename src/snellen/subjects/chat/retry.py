@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from json import JSONDecodeError
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from snellen.core.errors import CallFailed
 from snellen.subjects.chat.bodies import refusal
 
 LONGEST_WAIT = 120.0
@@ -138,6 +140,19 @@ def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float |
         except (ValueError, TypeError, OverflowError):
             return None
     return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None
+
+
+async def reply_of(
+    attempt: Callable[[], Awaitable[Any]], attempts: int, first_wait: float, rng: np.random.Generator
+) -> Any:
+    """What an attempt brings, repeated after a `Trouble` if that may help. Raises CallFailed with a short reason."""
+    failed = 0
+    while isinstance(outcome := await attempt(), Trouble):
+        failed += 1
+        if not outcome.again or failed == attempts:
+            raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
+        await asyncio.sleep(wait_seconds(failed, outcome.after, first_wait, rng))
+    return outcome
 
 
 def wait_seconds(failed: int, retry_after: float | None, first_wait: float, rng: np.random.Generator) -> float:

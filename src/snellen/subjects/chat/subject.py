@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
@@ -17,7 +17,7 @@ from snellen.subjects.chat.families import box_unit_of, usual_tokens
 from snellen.subjects.chat.layer import Service, open_service, sends_videos
 from snellen.subjects.chat.limits import limits_of
 from snellen.subjects.chat.messages import PNG_VERSION, to_messages, to_reply, unsendable
-from snellen.subjects.chat.retry import Trouble, wait_seconds
+from snellen.subjects.chat.retry import reply_of
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
@@ -40,12 +40,8 @@ class ChatSubject(Base):
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Ask, retrying if that may help. Raises CallFailed with a short reason; a failure is never an answer."""
         messages = to_messages(prompt, media, self.card.settings["model"], self.settings.max_px)
-        failed = 0
-        while isinstance(outcome := await self.service.generate_once(messages), Trouble):
-            failed += 1
-            if not outcome.again or failed == self.settings.attempts:
-                raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
-            await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
+        ask = partial(self.service.generate_once, messages)
+        outcome = await reply_of(ask, self.settings.attempts, self.first_wait, rng)
         return replace(to_reply(outcome), token_limit=self.card.token_limit)
 
 

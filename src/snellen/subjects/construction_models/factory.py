@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.core.condition import near
+from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
@@ -140,9 +140,7 @@ class _Settings:
 
     def __init__(self, who: str, written: Mapping[str, str], names: Sequence[str]) -> None:
         self.who, self.written = who, written
-        for name in written:
-            if name not in names:
-                raise SnellenError(f"{who} has no setting {name!r}; {near(name, names)}")
+        refuse_unknown(written, names, f"{who} has no setting")
 
     def number(self, name: str, low: float, high: float, usual: float, kind: str = "number") -> float:
         """A number from low to high."""

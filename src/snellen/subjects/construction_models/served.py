@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.chat.retry import Trouble, trouble, wait_seconds
+from snellen.subjects.chat.retry import reply_of, trouble
 from snellen.subjects.construction_models.continuation import mean_text, split_context
 from snellen.subjects.loading import import_extra
 
@@ -51,7 +52,8 @@ class ServedLogProb(Base):
         for view in prompt.views:
             pair = split_context(view)
             assert not isinstance(pair, str), pair
-            completion = await self._ask("".join(pair), rng)
+            ask = partial(asyncio.to_thread, self._once, "".join(pair))
+            completion = await reply_of(ask, self.attempts, self.first_wait, rng)
             terms = continuation_terms(completion, pair[1])
             texts[view.item_id] = mean_text(sum(terms), len(terms))
             numbers += terms
@@ -62,15 +64,6 @@ class ServedLogProb(Base):
             return texts[view.item_id]
 
         return Reply(answer_views(prompt.views, text_of), numbers=tuple(numbers), model=served, tokens_in=read)
-
-    async def _ask(self, text: str, rng: np.random.Generator) -> Any:
-        failed = 0
-        while isinstance(outcome := await asyncio.to_thread(self._once, text), Trouble):
-            failed += 1
-            if not outcome.again or failed == self.attempts:
-                raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
-            await asyncio.sleep(wait_seconds(failed, outcome.after, self.first_wait, rng))
-        return outcome
 
     def _once(self, text: str) -> Any:
         """The completion or the error. Temperature 1 leaves the model's probabilities unchanged."""

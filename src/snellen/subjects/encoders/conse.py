@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -36,14 +36,11 @@ class ConSE:
     d = 384.
     """
 
+    name: ClassVar[str] = "conse"
+
     device: str = "cpu"
     batch: int = 8
     top: int = 10
-
-    @property
-    def name(self) -> str:
-        """The name after `encoder:`."""
-        return "conse"
 
     @property
     def settings(self) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class EfficientNetLite:
     name: str
     device: str = "cpu"
     batch: int = 8
+    text: ClassVar[TextSide | None] = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -67,11 +68,6 @@ class EfficientNetLite:
             "parameters": str(PARAMETERS[self.name]),
             "licence": "Apache-2.0",
         }
-
-    @property
-    def text(self) -> TextSide | None:
-        """None: it has no text side."""
-        return None
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 (n, 1280)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
-from snellen.core.condition import near
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.subject import SubjectCard
@@ -39,10 +39,7 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
     Raises SnellenError for an unknown name or setting, or a missing extra.
     """
     given_settings = dict(settings or {})
-    names = _encoder_settings(name)
-    for setting in given_settings:
-        if setting not in names:
-            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
+    refuse_unknown(given_settings, _encoder_settings(name), f"encoder:{name} has no setting")
     more: dict[str, Any] = {key: given_settings[key] for key in ("device", "layer") if key in given_settings}
     if "batch" in given_settings:
         more["batch"] = _number(name, "batch", given_settings["batch"], int)
@@ -63,12 +60,9 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
     Raises SnellenError for an unknown name, setting or value.
     """
     names = (*READOUT_SETTINGS, *_encoder_settings(name), *([SUPERVISION] if name.startswith("hf/") else []))
-    for setting in settings:
-        if setting not in names:
-            raise SnellenError(f"encoder:{name} has no setting {setting!r}; {near(setting, names)}")
+    refuse_unknown(settings, names, f"encoder:{name} has no setting")
     readout = settings.get("readout", "auto")
-    if readout not in (*READOUTS, ATTENTIVE):
-        raise SnellenError(f"encoder:{name}: no readout {readout!r}; {near(readout, (*READOUTS, ATTENTIVE))}")
+    refuse_unknown([readout], (*READOUTS, ATTENTIVE), f"encoder:{name}: no readout")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
     other_settings = (*READOUT_SETTINGS, SUPERVISION)
@@ -102,8 +96,7 @@ def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
 def _encoder_settings(name: str) -> tuple[str, ...]:
     if name.startswith("hf/") and name != "hf/":
         return ("batch", "device", "layer")
-    if name not in ENCODERS:
-        raise SnellenError(f"no encoder {name!r}; {near(name, (*ENCODERS, 'hf/PATH_OR_ID'))}")
+    refuse_unknown([name] if name not in ENCODERS else [], (*ENCODERS, "hf/PATH_OR_ID"), "no encoder")
     return ("batch",) if name in ("colour-histogram", "hog") else ("batch", "device")
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
@@ -58,6 +58,7 @@ class FunctionEncoder:
     computed: dict[str, Floats] = field(default_factory=dict, repr=False)
     failures: dict[str, str] = field(default_factory=dict, repr=False)
     lock: Any = field(default_factory=threading.Lock, repr=False)
+    attributes: ClassVar[Mapping[str, str]] = {}
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -80,11 +81,6 @@ class FunctionEncoder:
         except SnellenError:
             return []
         return cast("list[list[float]]", np.round(unit(vectors), 3).tolist())
-
-    @property
-    def attributes(self) -> Mapping[str, str]:
-        """None is known."""
-        return {}
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 of shape (n, d). Raises SnellenError if the function fails or returns something else."""

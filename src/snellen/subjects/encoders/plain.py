@@ -24,31 +24,22 @@ PATCH_CELL = 16
 
 @dataclass(frozen=True)
 class _HandMade:
-    """Common parts of hand-made encoders. A code change that changes features raises `VERSION`."""
+    """Common parts of hand-made encoders, which have no text side. A change that changes features raises `VERSION`."""
 
-    NAME: ClassVar[str]
+    name: ClassVar[str]
     VERSION: ClassVar[int] = 1
-
-    @property
-    def name(self) -> str:
-        """The name after `encoder:`."""
-        return self.NAME
+    text: ClassVar[TextSide | None] = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """All settings that affect features: all fields except the batch size."""
         fields = {key: value for key, value in vars(self).items() if key != "batch"}
-        return fields | {"encoder": self.NAME, "version": self.VERSION}
+        return fields | {"encoder": self.name, "version": self.VERSION}
 
     @property
     def attributes(self) -> Mapping[str, str]:
         """Attributes for comparisons."""
         return {"family": "made by hand", "supervision": "none", "parameters": "0", "licence": "Apache-2.0"}
-
-    @property
-    def text(self) -> TextSide | None:
-        """None: it has no text side."""
-        return None
 
 
 @dataclass(frozen=True)
@@ -62,7 +53,7 @@ class ColourHistogram(_HandMade):
     d = 12 * 2 * 3 + 8 = 80.
     """
 
-    NAME: ClassVar[str] = "colour-histogram"
+    name: ClassVar[str] = "colour-histogram"
 
     batch: int = 32
     side: int = 128
@@ -131,7 +122,7 @@ class Hog(_HandMade):
     d = 7 * 7 blocks of 2 * 2 cells of 9 directions = 1764.
     """
 
-    NAME: ClassVar[str] = "hog"
+    name: ClassVar[str] = "hog"
     VERSION: ClassVar[int] = 2  # 1 was scikit-image's, whose sums are single-precision
 
     batch: int = 32

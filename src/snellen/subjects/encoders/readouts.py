@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -129,14 +129,10 @@ def _moments(features: Doubles) -> tuple[Doubles, Doubles]:
 
 @dataclass(frozen=True)
 class Threshold:
-    """True if a similarity is at least `limit`; the reverse if `above` is False.
-
-    `balanced_accuracy` is that on its own training examples, 0 to 1.
-    """
+    """True if a similarity is at least `limit`; the reverse if `above` is False."""
 
     limit: float
     above: bool
-    balanced_accuracy: float
 
     def says(self, similarity: float) -> bool:
         """The answer for a similarity."""
@@ -151,7 +147,7 @@ def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Thre
     given.
     """
     if len(set(truths)) < 2:
-        return Threshold(-np.inf, bool(truths[0]), 1.0)
+        return Threshold(-np.inf, bool(truths[0]))
     values, truth = np.asarray(similarities, dtype=np.float64), np.asarray(truths, dtype=bool)
     levels = np.unique(values)
     limits = np.concatenate([[-np.inf], (levels[:-1] + levels[1:]) / 2])
@@ -164,13 +160,18 @@ def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Thre
             candidate = (round(reached, 12), above, float(gap), -float(limit))
             best = candidate if best is None or candidate > best else best
     assert best is not None
-    return Threshold(-best[3], best[1], best[0])
+    return Threshold(-best[3], best[1])
 
 
 def least_similarity(features: ArrayLike) -> float:
     """The smallest cosine between any two of the features (n, d), n at least 2."""
     rows = unit(features)
     return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].min())
+
+
+def key_of(answer: Any) -> str:
+    """The option key of an answer."""
+    return str(answer).lower() if isinstance(answer, bool) else str(answer)
 
 
 def pick(scores: Doubles, keys: Sequence[str], rng: np.random.Generator) -> str:

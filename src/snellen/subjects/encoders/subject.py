@@ -9,7 +9,7 @@ import asyncio
 import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from snellen.subjects.encoders.readouts import (
     fit_probe,
     fit_regression,
     fit_threshold,
+    key_of,
     knn_scores,
     least_similarity,
     pick,
@@ -182,7 +183,7 @@ class EncoderSubject:
 
     def _fit_readout(self, examples: Sequence[TrainingExample], image_features: FeaturesByHash) -> FittedReadout:
         queries = np.stack([_query(example.view, image_features) for example in examples])
-        answers = tuple(_key(example.answer) for example in examples)
+        answers = tuple(key_of(example.answer) for example in examples)
         probe = fit_probe(queries, answers, self.c) if self.readout in ("auto", "probe") else None
         return FittedReadout(queries, answers, probe)
 
@@ -301,7 +302,7 @@ def _by_question(examples: Iterable[TrainingExample]) -> dict[str, list[Training
 def _by_varied_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
     """As `_by_question`, but only questions whose training examples have different answers."""
     groups = _by_question(examples).items()
-    return {q: some for q, some in groups if len({_key(example.answer) for example in some}) > 1}
+    return {q: some for q, some in groups if len({key_of(example.answer) for example in some}) > 1}
 
 
 def _regression(examples: Sequence[TrainingExample], features: FeaturesByHash) -> Regression:
@@ -316,7 +317,7 @@ def _thresholds(train_examples: Sequence[TrainingExample], features: FeaturesByH
 
     def fit(examples: Sequence[TrainingExample]) -> Threshold:
         near = [least_similarity([features[image.sha256] for image in example.view.query]) for example in examples]
-        return fit_threshold(near, [_key(example.answer) == "true" for example in examples])
+        return fit_threshold(near, [key_of(example.answer) == "true" for example in examples])
 
     return {q: fit(some) for q, some in _by_varied_question(train_examples).items()} | (
         {"": fit(train_examples)} if train_examples else {}
@@ -332,7 +333,7 @@ def _limits(examples: Sequence[TrainingExample], features: FeaturesByHash) -> di
                 ClusteringExample(
                     pairwise_similarity([features[image.sha256] for image in example.view.query]),
                     example.view.reply.kind == "integer",
-                    _key(example.answer),
+                    key_of(example.answer),
                 )
                 for example in some
             ]
@@ -351,10 +352,6 @@ def _mean(media: Sequence[Media], features: FeaturesByHash) -> Doubles:
 
 def _query(view: View, features: FeaturesByHash) -> Doubles:
     return _mean(view.query, features)
-
-
-def _key(answer: Any) -> str:
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)
 
 
 @functools.lru_cache(maxsize=4096)

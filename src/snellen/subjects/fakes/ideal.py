@@ -4,16 +4,18 @@ An item's `latent` has `shows` (stored image's SHA-256 -> appearance: dimension 
 -> dimension -> allowed values). `about` states whose appearance an option's claims describe: `query` (default) or
 `option`, the option's own image. If `learned` is true, the claims of an option must be learned from its demos or, if
 those show nothing, from its name, provided that `named` (name -> claims) defines the name shown. A dimension is written
-`factor/part`, e.g. `colour/primary`. Questions that link images have `partitions` or `worlds` instead of `claims`
-(`linking`).
+`factor/part`, e.g. `colour/primary`. Questions that link images have instead of `claims` either
+`partitions`, which maps each partition of the query images to its answer, or `worlds`, which lists the possible cases,
+the actual one first; an answer is given only if all cases that the observer cannot rule out share it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from string import ascii_uppercase
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,8 +25,37 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.fakes.appearances import Appearance, is_erased, perceive
-from snellen.subjects.fakes.linking import by_partitions, by_worlds
+
+Appearance = Mapping[str, str]
+
+
+def is_erased(dimension: str, blind_to: Iterable[str]) -> bool:
+    """True if an observer blind to these factors or dimensions misses this dimension."""
+    return any(dimension == blind or dimension.split("/")[0] == blind for blind in blind_to)
+
+
+def perceive(appearance: Appearance, blind_to: Iterable[str]) -> Appearance:
+    """The part of an appearance that an observer blind to these factors or dimensions sees."""
+    return {dimension: value for dimension, value in appearance.items() if not is_erased(dimension, blind_to)}
+
+
+def appearances_by_image(items: Iterable[Item]) -> dict[str, Appearance]:
+    """The appearance of each described image, by stored SHA-256."""
+    return {name: appearance for item in items for name, appearance in item.latent.get("shows", {}).items()}
+
+
+def dimensions_of(items: Iterable[Item]) -> set[str]:
+    """All dimensions in the items' latent, of their images and of their worlds."""
+    appearances = (
+        appearance
+        for item in items
+        for appearance in (
+            *item.latent.get("shows", {}).values(),
+            *(world["look"] for world in item.latent.get("worlds", ())),
+        )
+    )
+    return {dimension for appearance in appearances for dimension in appearance}
+
 
 Claims: TypeAlias = Mapping[str, Sequence[str]]
 """An option's claims about an image: the allowed values of each dimension."""
@@ -186,3 +217,142 @@ def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:
     while (other := alike[int(rng.integers(len(alike)))]).item_id == view.item_id:
         continue
     return view.reply.write(other.answer)
+
+
+# Linking images: which show the same thing, and how two of them differ
+
+
+Same = Callable[[int, int], bool | None]
+"""Returns whether two images, by position from 0, show the same thing; None if unknown."""
+
+
+def by_partitions(
+    view: View,
+    item: Item,
+    shows: Mapping[str, Appearance],
+    blind_to: frozenset[str],
+    missing: int | None = None,
+) -> str | None:
+    """The common answer of all partitions of the shown images that the observer cannot rule out, or None.
+
+    Partitions that the item leaves out do not occur in its benchmark and are ruled out. None too if a shown image is
+    not described in `shows` (stored SHA-256 -> appearance), or if the number of images differs from the item's. Other
+    images than the item's are answered by their own truth. The image at position `missing` (from 1) is not seen.
+    """
+    images = view.query
+    if len(images) != len(item.query) or any(image.stored_sha256 not in shows for image in images):
+        return None
+
+    def same(index: int, other_index: int) -> bool | None:
+        if missing is not None and missing - 1 in (index, other_index):
+            return None
+        return known_same(images[index], images[other_index], shows, blind_to)
+
+    answers: Mapping[str, str] = item.latent["partitions"]
+    return _common_answer(answers[fits] for fits in partitions(len(images), same) if fits in answers)
+
+
+def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
+    """The common answer of all worlds that the observer cannot distinguish from the actual one, or None.
+
+    None too unless all images of the query are shown, in their order.
+    """
+    worlds = item.latent["worlds"]
+    if [image.stored_sha256 for image in view.query] != [image.stored_sha256 for image in item.query] or not worlds:
+        return None
+    actual = perceive(worlds[0]["look"], blind_to)
+    return _common_answer(world["answer"] for world in worlds if perceive(world["look"], blind_to) == actual)
+
+
+def known_same(
+    image: Media, other_image: Media, shows: Mapping[str, Appearance], blind_to: frozenset[str]
+) -> bool | None:
+    """True if two described images show the same thing, False if they differ, None if the observer cannot know.
+
+    Any visible difference means False. True requires that the observer misses nothing of either image, or that both
+    are the same stored image.
+    """
+    if image.stored_sha256 == other_image.stored_sha256:
+        return True
+    appearances = shows[image.stored_sha256], shows[other_image.stored_sha256]
+    perceived = tuple(perceive(appearance, blind_to) for appearance in appearances)
+    if perceived[0] != perceived[1]:
+        return False
+    return True if perceived == appearances else None
+
+
+def partitions(count: int, same: Same) -> Iterator[str]:
+    """Partitions of `count` images that agree with the known pairs, e.g. `ABA`.
+
+    Labelled by first appearance, in alphabetical order, each once. At most 26 blocks have letters.
+    """
+
+    def grow(blocks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        new = len(blocks)
+        if new == count:
+            yield blocks
+            return
+        for block in range(max(blocks, default=-1) + 2):
+            if all(same(old, new) in (None, blocks[old] == block) for old in range(new)):
+                yield from grow((*blocks, block))
+
+    return ("".join(ascii_uppercase[block] for block in blocks) for blocks in grow(()))
+
+
+def _common_answer(answers: Iterable[str]) -> str | None:
+    """The answer shared by all; None if two differ or there are none. Stops at the first difference."""
+    remaining = iter(answers)
+    first = next(remaining, None)
+    return first if all(answer == first for answer in remaining) else None
+
+
+# Ideal observers with one bias: they answer some questions differently from what they see
+
+
+Bias: TypeAlias = Callable[[View, str, np.random.Generator], str]
+"""Maps a view and the ideal observer's reply to the biased reply."""
+PREFERENCE = 0.5
+"""Share of questions in which the preferred option is taken regardless of the answer."""
+
+
+@dataclass(frozen=True)
+class Biased(Base):
+    """The ideal observer with biased replies. Declines what the observer declines."""
+
+    observer: IdealObserver
+    bias: Bias
+
+    def declines(self, prompt: Prompt) -> str | None:
+        """Decline what the observer declines."""
+        return self.observer.declines(prompt)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        """Answer each view separately."""
+        return Reply(
+            answer_views(prompt.views, lambda view: self.bias(view, self.observer.answer_view(view, rng), rng))
+        )
+
+
+def counting_to(limit: int) -> Bias:
+    """A bias that replies `limit` to counts above `limit`; others are unchanged."""
+
+    def bias(view: View, reply: str, rng: np.random.Generator) -> str:
+        too_many = view.reply.kind == "integer" and reply.isdecimal() and int(reply) > limit
+        return view.reply.write(limit) if too_many else reply
+
+    return bias
+
+
+def preference_for(name: str) -> Bias:
+    """A bias that takes the option shown under this name half of the time (`PREFERENCE`), right or not."""
+
+    def bias(view: View, reply: str, rng: np.random.Generator) -> str:
+        is_offered = name in (shown_name for shown_name, _ in view.reply.keys)
+        return name if is_offered and rng.random() < PREFERENCE else reply
+
+    return bias
+
+
+def says_yes(view: View, reply: str, rng: np.random.Generator) -> str:
+    """A bias that replies true to every statement; other replies are unchanged."""
+    return view.reply.write("true") if view.reply.kind == "true_false" else reply

@@ -14,9 +14,16 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.storage.user_files import read_text
 from snellen.core.subject import Subject, SubjectCard
-from snellen.subjects.fakes.appearances import appearances_by_image, dimensions_of
-from snellen.subjects.fakes.biases import Bias, Biased, counting_to, preference_for, says_yes
-from snellen.subjects.fakes.ideal import IdealObserver
+from snellen.subjects.fakes.ideal import (
+    Bias,
+    Biased,
+    IdealObserver,
+    appearances_by_image,
+    counting_to,
+    dimensions_of,
+    preference_for,
+    says_yes,
+)
 from snellen.subjects.fakes.simple import Chance, Constant, FirstOption, KnowsNames, Scripted, true_names
 
 FAKES = {

@@ -56,20 +56,20 @@ AutoConfig.register(TowerConfig.model_type, TowerConfig, exist_ok=True)
 AutoModel.register(TowerConfig, TowerAdapter, exist_ok=True)
 
 
+def llava_config(tower: Tower, language_config: Any, **image: Any) -> LlavaConfig:
+    """The configuration of a LLaVA with this tower and language model, whose connector reads all tokens."""
+    vision = TowerConfig(tower=tower.name, hidden_size=tower.width)
+    image |= {"vision_feature_layer": -1, "vision_feature_select_strategy": "full"}
+    return LlavaConfig(vision_config=vision, text_config=language_config, **image)
+
+
 def compose(tower: Tower, language: LanguageModel, seed: int = 0) -> Any:
     """`LlavaForConditionalGeneration` with the language model's own weights and a fresh two-layer GELU connector.
 
     The language model becomes part of it and is not copied.
     """
     lm: Any = language.model
-    config = LlavaConfig(
-        vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
-        text_config=lm.config,
-        image_token_index=language.image_id,
-        image_seq_length=tower.tokens,
-        vision_feature_layer=-1,
-        vision_feature_select_strategy="full",
-    )
+    config = llava_config(tower, lm.config, image_token_index=language.image_id, image_seq_length=tower.tokens)
     with torch.device("meta"):
         model: Any = LlavaForConditionalGeneration(config)
     model.model.language_model = getattr(lm, lm.base_model_prefix)

@@ -16,11 +16,12 @@ from typing import Any
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
+from transformers import LlavaForConditionalGeneration
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.checkpoints import read_config, to_device
-from snellen.subjects.heads.composition import TowerConfig
-from snellen.subjects.heads.files import CARD, HeadCard, is_head, read_head_card
+from snellen.subjects.heads.composition import llava_config
+from snellen.subjects.heads.files import CARD, is_head, read_head_card
 from snellen.subjects.heads.fitting import HeadPlan
 from snellen.subjects.heads.language_models import RANDOM, random_config
 from snellen.subjects.heads.stages import STAGES, TrainingStage
@@ -94,14 +95,7 @@ def conversation_flops(
 
 def _empty_head(tower: Tower, shape: Any) -> Any:
     """A head without memory, whose tower is only a placeholder. Call it on the meta device."""
-    transformers = import_extra("transformers", "training a head")
-    config = transformers.LlavaConfig(
-        vision_config=TowerConfig(tower=tower.name, hidden_size=tower.width),
-        text_config=shape,
-        vision_feature_layer=-1,
-        vision_feature_select_strategy="full",
-    )
-    return transformers.LlavaForConditionalGeneration(config)
+    return LlavaForConditionalGeneration(llava_config(tower, shape))
 
 
 def _empty_loss(model: Any, tower: Tower, rows: int, text: int, answer: int) -> torch.Tensor:
@@ -133,7 +127,7 @@ def training_memory(plan: HeadPlan, text: int = TEXT_TOKENS, answer: int = ANSWE
     """
     tower, half = find_tower(plan.tower), plan.device != "cpu"
     config = language_config(plan.language_model)
-    frozen, trained, layer, root = _weight_counts(tower, config, plan.stage)
+    frozen, trained, layer, root, pinned = _weight_counts(tower, config, plan.stage)
     size = 2 if half else 4
     live = plan.source == "live" or plan.stage.epochs == 1
     with torch.device("meta"):
@@ -147,32 +141,30 @@ def training_memory(plan: HeadPlan, text: int = TEXT_TOKENS, answer: int = ANSWE
     if plan.offload and half:
         # Of two layers and the rest: weights and gradients in half precision. Of all: gradients in float32.
         device = tower_bytes + kept + 4 * (2 * layer + root) + 4 * trained
-        return Memory(device, 8 * trained + _pinned_bytes(tower, config, plan.stage))
+        return Memory(device, 8 * trained + pinned)
     casts = 2 * trained if half else 0
     return Memory(tower_bytes + size * frozen + 12 * trained + max(kept + casts, 4 * trained) + 4 * trained)
 
 
-def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int, int, int, int]:
-    """The numbers of weights of a head without its tower: frozen, trained, of one layer, of all that is no layer."""
+def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int, int, int, int, int]:
+    """The numbers of weights of a head without its tower: frozen, trained, of one layer, of all that is no layer.
+
+    Last, the bytes of all weights and gradients if they are off-loaded (`_pinned_bytes`).
+    """
     with torch.device("meta"):
         model = _empty_head(tower, shape)
         trained = sum(weight.numel() for weight in prepare(model, stage).values())
     whole = sum(weight.numel() for weight in model.parameters())
     layers = model.model.language_model.layers
     of_layer = sum(weight.numel() for weight in layers[0].parameters())
-    return whole - trained, trained, of_layer, whole - len(layers) * of_layer
+    pinned = sum(map(_pinned_bytes, model.parameters()))
+    return whole - trained, trained, of_layer, whole - len(layers) * of_layer, pinned
 
 
-def _pinned_bytes(tower: Tower, shape: Any, stage: TrainingStage) -> int:
-    """Bytes of off-loaded weights and gradients: torch takes a power of two for each tensor that a GPU copies."""
-    with torch.device("meta"):
-        model = _empty_head(tower, shape)
-        trained = {id(weight) for weight in prepare(model, stage).values()}
-    total = 0
-    for weight in model.parameters():
-        is_trained = id(weight) in trained
-        total += (2 if is_trained else 1) * 2 ** math.ceil(math.log2((4 if is_trained else 2) * weight.numel()))
-    return total
+def _pinned_bytes(weight: nn.Parameter) -> int:
+    """Bytes of an off-loaded weight and its gradient: torch takes a power of two for each tensor that a GPU copies."""
+    tensors, size = (2, 4) if weight.requires_grad else (1, 2)
+    return int(tensors * 2 ** math.ceil(math.log2(size * weight.numel())))
 
 
 class _FlashAttention(torch.autograd.Function):
@@ -183,10 +175,6 @@ class _FlashAttention(torch.autograd.Function):
         result = torch.empty_like(query)
         ctx.save_for_backward(query, keys, values, result)
         return result
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        raise NotImplementedError("memory is counted without a backward pass")
 
 
 def _attend(module: Any, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, *_: Any, **__: Any) -> Any:
@@ -245,13 +233,13 @@ def _unit_costs(tower_name: str, language_model: str, stage: TrainingStage) -> t
     return tower_flops(tower), *conversation_flops(tower, language_model, stage)
 
 
-def measured_speed(device: str, side: int = 0, rounds: int = 5) -> float:
+def measured_speed(device: str) -> float:
     """Operations per second of matrix products on the device; training is slower, so hours are a lower bound.
 
-    `side` 0 means 1024 on a processor and 8192 on a GPU, which smaller products do not fill. Raises SnellenError if the
-    device does not exist.
+    Raises SnellenError if the device does not exist.
     """
-    dtype, side = (torch.float32, side or 1024) if device == "cpu" else (torch.bfloat16, side or 8192)
+    rounds = 5
+    dtype, side = (torch.float32, 1024) if device == "cpu" else (torch.bfloat16, 8192)  # smaller ones do not fill a GPU
     matrix = to_device("a matrix product", torch.ones(side, side, dtype=dtype), device, "--device")
     (matrix @ matrix).sum().item()
     begun = time.perf_counter()
@@ -259,17 +247,6 @@ def measured_speed(device: str, side: int = 0, rounds: int = 5) -> float:
         product = matrix @ matrix
     product.sum().item()
     return rounds * 2 * side**3 / (time.perf_counter() - begun)
-
-
-def sweep_cards(root: Path) -> list[HeadCard]:
-    """The cards of all heads of a sweep and of the stages that they build on, each folder once.
-
-    Raises SnellenError if there are none.
-    """
-    folders = dict.fromkeys(folder for path in sorted(root.glob(f"heads/*/*/{CARD}")) for folder in _stack(path.parent))
-    if not folders:
-        raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
-    return [read_head_card(folder) for folder in folders]
 
 
 def _stack(folder: Path) -> Iterator[Path]:
@@ -283,8 +260,14 @@ def _stack(folder: Path) -> Iterator[Path]:
 
 
 def hours_by_stage(root: Path) -> list[dict[str, object]]:
-    """One row per stage of a sweep's heads: number of trainings, device, and device hours."""
-    cards = sweep_cards(root)
+    """One row per stage of a sweep's heads: number of trainings, device, and device hours.
+
+    Each head counts, and each stage that heads build on, once. Raises SnellenError if there are no heads.
+    """
+    folders = dict.fromkeys(folder for path in sorted(root.glob(f"heads/*/*/{CARD}")) for folder in _stack(path.parent))
+    if not folders:
+        raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
+    cards = [read_head_card(folder) for folder in folders]
     rows: list[dict[str, object]] = []
     for stage in STAGES:
         part = [card for card in cards if card.stage["name"] == stage]

@@ -15,7 +15,7 @@ from torch import nn
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of
-from snellen.subjects.checkpoints import load_weights, read_tokenizer, weights_digest
+from snellen.subjects.checkpoints import load_complete, read_tokenizer, weights_digest
 from snellen.subjects.loading import import_extra, once, quiet_transformers
 
 RANDOM = "random-qwen2"
@@ -32,7 +32,7 @@ class LanguageModel:
     image_id: int
 
 
-def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
+def load_language_model(name: str) -> LanguageModel:
     """A fresh copy of the model `random-qwen2[?layers=4&width=128&seed=0]`, or of a causal one (folder or hub id).
 
     Not cached, since training changes it. Raises SnellenError if it does not exist.
@@ -42,9 +42,7 @@ def load_language_model(name: str, dtype: str = "float32") -> LanguageModel:
         tokenizer = _minilm_tokenizer(who)
         return LanguageModel(_random_model(name, len(tokenizer)), tokenizer, len(tokenizer))
     tokenizer = read_tokenizer(who, name)
-    model, missing = load_weights(who, "AutoModelForCausalLM", name, dtype)
-    if missing:
-        raise SnellenError(f"{who}: the checkpoint has no {min(missing)}; its answers would be random")
+    model = load_complete(who, "AutoModelForCausalLM", name, "float32")
     return LanguageModel(model, tokenizer, _spare_id(who, tokenizer, model.config.vocab_size))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
 
 import numpy as np
@@ -34,39 +34,30 @@ EVALUATOR = "attentive probe"
 
 @dataclass(frozen=True)
 class TowerEncoder:
-    """A tower as an encoder with features by place.
+    """A tower as an encoder with features by place, and without a text side. `name` is the tower's spec.
 
     Patches that the authors' scripts drop are kept, since a probe needs the whole grid. SAM's processor keeps the
     aspect ratio of an image and pads it; here the image is squeezed to the square, so that places are shares of it. All
     else is as for a language model.
     """
 
-    tower: str
+    name: str
     device: str = "cpu"
     batch: int = 8
-
-    @property
-    def name(self) -> str:
-        """The tower's spec."""
-        return self.tower
+    text: ClassVar[TextSide | None] = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """All settings that affect features."""
         from snellen.subjects.heads.tower_models import tower_fingerprint
 
-        own = {"tower": tower_fingerprint(self.tower), "version": 1}
+        own = {"tower": tower_fingerprint(self.name), "version": 1}
         return own | ({} if self.device == "cpu" else {"device": self.device})
 
     @property
     def attributes(self) -> Mapping[str, str]:
         """Attributes for comparisons."""
-        return find_tower(self.tower).attributes
-
-    @property
-    def text(self) -> TextSide | None:
-        """None: a tower has no text encoder."""
-        return None
+        return find_tower(self.name).attributes
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
@@ -81,12 +72,12 @@ class TowerEncoder:
         """Images -> float32 (n, grid, grid, width)."""
         from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of
 
-        tower: Tower = replace(find_tower(self.tower), dropped_patches=0)
+        tower: Tower = replace(find_tower(self.name), dropped_patches=0)
         if tower.processor.startswith("Sam"):
             images = [whole(image, tower.side) for image in images]
-        model = load_tower(self.tower, self.device)
+        model = load_tower(self.name, self.device)
         with less_memory("a smaller batch, or another device="):
-            pixels = pixels_of(self.tower, images).to(self.device)
+            pixels = pixels_of(self.name, images).to(self.device)
             tokens = image_tokens(tower, model, pixels)
         grids = tokens.float().cpu().numpy().reshape(len(images), tower.grid, tower.grid, tower.width)
         return np.asarray(grids, dtype=np.float32)

@@ -63,14 +63,6 @@ def shard(loss: nn.Module, model: Any, device: str, dtype: torch.dtype, *, offlo
     fully_shard(loss, **settings)
 
 
-def gather_gradients(loss: Any, *, now: bool) -> None:
-    """Whether the next gradients are added up on the device, or leave it with those that are there.
-
-    One transfer per step instead of one per part; until then the device holds all gradients, in float32.
-    """
-    loss.set_requires_gradient_sync(now)
-
-
 def whole(tensor: torch.Tensor, device: str = "cpu") -> torch.Tensor:
     """The whole of a tensor that is divided among processes; every process must call this."""
     if not isinstance(tensor, DTensor):

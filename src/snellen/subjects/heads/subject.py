@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.core.condition import near
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Montage
 from snellen.core.prompt import Prompt, Reply
@@ -78,10 +78,9 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
 
     Raises SnellenError for an unknown setting, or if neither DIR nor the folders in it contain a trained head.
     """
+    refuse_unknown(settings, (*SETTINGS, "device"), f"head:{name} has no setting")
     numbers, device = dict(SETTINGS), settings.get("device", "cpu")
     for setting, text in settings.items():
-        if setting not in (*SETTINGS, "device"):
-            raise SnellenError(f"head:{name} has no setting {setting!r}; {near(setting, (*SETTINGS, 'device'))}")
         if setting in numbers:
             if not text.isdigit() or int(text) < 1:
                 raise SnellenError(f"head:{name}: {setting} must be a whole number above 0, not {text!r}")

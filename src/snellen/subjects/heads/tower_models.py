@@ -6,7 +6,7 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -24,15 +24,8 @@ from snellen.subjects.loading import file_sha256, import_extra, once
 if TYPE_CHECKING:
     from PIL import Image
 
-
-def tower_config(tower: Tower) -> Any:
-    """The transformers configuration of the tower's class."""
-    config_class = _model_class(tower).config_class
-    facts = dict(tower.architecture)
-    pair = tower.kind == "InternVLVisionModel"  # takes height and width
-    facts.setdefault("patch_size", [tower.patch] * 2 if pair else tower.patch)
-    facts.setdefault("image_size", [tower.side] * 2 if pair else tower.side)
-    return config_class(**facts)
+UNREAD = {"head", "pooler", "neck", "post_layernorm", "layernorm"}
+"""Parts of the names of weights after the hidden states, which some checkpoints lack."""
 
 
 def empty_tower(tower: Tower) -> nn.Module:
@@ -41,7 +34,11 @@ def empty_tower(tower: Tower) -> nn.Module:
         package = import_extra("efficientnet_lite_pytorch", f"tower {tower.name}")
         net: nn.Module = package.EfficientNet.from_name(tower.name.partition("?")[0]).eval()
         return net
-    model: nn.Module = _model_class(tower)(tower_config(tower)).eval()
+    pair = tower.kind == "InternVLVisionModel"  # takes height and width
+    patch, side = ([tower.patch] * 2, [tower.side] * 2) if pair else (tower.patch, tower.side)
+    model_class = _model_class(tower)
+    config = model_class.config_class(**{"patch_size": patch, "image_size": side, **tower.architecture})
+    model: nn.Module = model_class(config).eval()
     return model
 
 
@@ -65,7 +62,7 @@ def _tower(name: str, device: str) -> nn.Module:
         model = network(name.partition("?")[0], device)
     else:
         model, missing = load_weights(f"tower {name}", _model_class(tower), tower.model, "float32")
-        read = {key for key in missing if not _is_unread(key)}
+        read = {key for key in missing if UNREAD.isdisjoint(key.split("."))}
         if read:
             base = name.partition("?")[0]
             remedy = "convert it with `snellen tower convert`" if base in CONVERTED else "download the model's own"
@@ -75,11 +72,6 @@ def _tower(name: str, device: str) -> nn.Module:
             )
     frozen: nn.Module = to_device(f"tower {name}", model.requires_grad_(False).eval(), device, "--device")
     return frozen
-
-
-def _is_unread(key: str) -> bool:
-    """True for weights after the hidden states: heads and poolers, which some checkpoints lack."""
-    return any(part in key.split(".") for part in ("head", "pooler", "neck", "post_layernorm", "layernorm"))
 
 
 @once
@@ -105,7 +97,8 @@ def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.
     """
     with torch.no_grad():
         if tower.kind == "EfficientNetLite":
-            with _full_precision(pixels):  # bfloat16 would move its features by a tenth
+            # bfloat16 would move its features by a tenth; meta tensors do not support autocast
+            with nullcontext() if pixels.is_meta else torch.autocast(pixels.device.type, enabled=False):
                 state = _hidden_state(tower, states(model, pixels))
         else:
             state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
@@ -116,11 +109,6 @@ def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.
             f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not fit it"
         )
     return tokens
-
-
-def _full_precision(pixels: torch.Tensor) -> AbstractContextManager[object]:
-    """A context without reduced precision; does nothing for meta tensors, which do not support it."""
-    return nullcontext() if pixels.is_meta else torch.autocast(pixels.device.type, enabled=False)
 
 
 def _hidden_state(tower: Tower, states: Sequence[torch.Tensor]) -> torch.Tensor:

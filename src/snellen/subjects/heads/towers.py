@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from snellen.core.condition import near
+from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.table_6 import TABLE_6
@@ -243,11 +243,12 @@ def find_tower(written: str) -> Tower:
     """
     name, _, query = written.partition("?")
     tower = _by_name(name)
-    changes: dict[str, Any] = {}
-    for setting, text in parse_qsl(query, keep_blank_values=True):
-        if setting not in SETTINGS:
-            raise SnellenError(f"tower {name} has no setting {setting!r}; {near(setting, SETTINGS)}")
-        changes[setting] = text if setting == "model" else _whole_number(name, setting, text)
+    settings = dict(parse_qsl(query, keep_blank_values=True))
+    refuse_unknown(settings, SETTINGS, f"tower {name} has no setting")
+    changes: dict[str, Any] = {
+        setting: text if setting == "model" else _whole_number(name, setting, text)
+        for setting, text in settings.items()
+    }
     if "seed" in changes:
         changes["model"] = ""
     if tower.kind == "EfficientNetLite":

@@ -81,11 +81,6 @@ class Training:
     offload: bool = False
 
     @property
-    def is_sharded(self) -> bool:
-        """True if weights are divided among processes or kept in main memory (`sharding`)."""
-        return self.offload or sharding.processes() > 1
-
-    @property
     def steps(self) -> int:
         """Total number of steps."""
         return self.stage.steps(len(self.conversations))
@@ -169,7 +164,7 @@ def train(training: Training) -> TrainingProgress:
     """
     trained = prepare(training.model, training.stage)
     loss_module = AnswerLoss(training.model)
-    if training.is_sharded:
+    if training.offload or sharding.processes() > 1:
         sharding.join(training.device)
         sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.offload)
         trained = {name: weight for name, weight in training.model.named_parameters() if weight.requires_grad}
@@ -270,7 +265,7 @@ def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation],
 
 def _step(
     training: Training,
-    loss_module: nn.Module,
+    loss_module: Any,
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
@@ -284,7 +279,8 @@ def _step(
         torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
         for part in parts:
             if training.offload:
-                sharding.gather_gradients(loss_module, now=part.is_last)
+                # One transfer of gradients per step, not one per part; until then the device holds all, in float32.
+                loss_module.set_requires_gradient_sync(part.is_last)
             with reduced(training.device, training.dtype):
                 loss = loss_module(part.batch)
             (loss * sharding.processes()).backward()  # gradients are averaged over processes

@@ -1,12 +1,8 @@
 """AVA-Bench: fourteen atomic visual abilities, one asked at a time."""
 
+from snellen.core.lazy import LazyObjects, imported
 from snellen.core.suite import Suite, read_suite_card
-from snellen.suites.ava_bench.curated.recipe import Curated
-from snellen.suites.ava_bench.generated.recipe import Generated
-from snellen.suites.ava_bench.own.recipe import Own
 from snellen.suites.ava_bench.published import published
-from snellen.suites.ava_bench.released.recipe import RELEASED
-from snellen.suites.ava_bench.report.sections import sections
 from snellen.suites.ava_bench.scenes.terms import term_scenes
 from snellen.suites.ava_bench.tasks import AXES, make_tasks, resolve
 
@@ -19,16 +15,18 @@ def make_suite() -> Suite:
         card=CARD,
         axes=AXES,
         tasks=make_tasks(),
-        recipes={
-            "generated": Generated(),
-            "curated": Curated(),
-            "released": RELEASED,
-            "own": Own(),
-        },
+        recipes=LazyObjects(
+            {
+                "generated": f"{__name__}.generated.recipe:Generated",
+                "curated": f"{__name__}.curated.recipe:Curated",
+                "released": f"{__name__}.released.recipe:RELEASED",
+                "own": f"{__name__}.own.recipe:Own",
+            }
+        ),
         resolve=resolve,
         blind_renderer="toy",
         published=published,
-        sections=sections,
+        sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
         terms=term_scenes,
     )
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from snellen.core.item import Affine, Item
-from snellen.scoring.peers import peers
+from snellen.scoring.metrics import peers
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.scoring import measured
 from snellen.suites.ava_bench.transforms import padding
@@ -20,7 +20,7 @@ from snellen.suites.ava_bench.transforms import padding
 def with_chance(items: Sequence[Item]) -> list[Item]:
     """The items, with chance as a measure of test items of tasks without options. Recipes call it once.
 
-    It is the mean score of the truths of other test items of the task (`scoring.peers`), in the given order,
+    It is the mean score of the truths of other test items of the task (`scoring.metrics.peers`), in the given order,
     boxes as shares of the padded square; the only test item of a task has no chance. Answers are read under each
     protocol (`scoring.measured`).
     """

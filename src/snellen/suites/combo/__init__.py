@@ -1,24 +1,23 @@
 """ComBo: categorisation of composite blocks, from learning to use."""
 
+from snellen.core.lazy import LazyObjects, imported
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
-from snellen.suites.combo.curated.recipe import Curated
-from snellen.suites.combo.generated.recipe import Generated
+from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS
 from snellen.suites.combo.published import published
-from snellen.suites.combo.report.people import REPORT_INPUTS
-from snellen.suites.combo.report.sections import sections
 from snellen.suites.combo.tasks import AXES, TASKS
-from snellen.suites.combo.terms import term_scenes
 
 CARD = read_suite_card(__name__)
 SUITE = Suite(
     card=CARD,
     axes=AXES,
     tasks=TASKS,
-    recipes={"generated": Generated(), "curated": Curated()},
+    recipes=LazyObjects(
+        {"generated": f"{__name__}.generated.recipe:Generated", "curated": f"{__name__}.curated.recipe:Curated"}
+    ),
     resolve=resolve_sheet,
     published=published,
-    sections=sections,
-    report_inputs=REPORT_INPUTS,
-    terms=term_scenes,
+    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+    report_inputs=(PAIR_COMPARISONS, NATURAL_VOTES),
+    terms=lambda: imported(f"{__name__}.terms:term_scenes")(),
 )

@@ -11,6 +11,8 @@ VERSION = "3"
 """Version of the suite: increased when old and new scores may not share a table."""
 STREAMS = "1"
 """The version in the names of random streams: unchanged if only wordings change, so that items stay the same."""
+PAIR_COMPARISONS, NATURAL_VOTES = "pair-comparisons", "natural-votes"
+"""Tables of votes that the report reads, and the steps of curation that collect them."""
 
 
 def choice_item(item_id: str, **fields: Any) -> Item:

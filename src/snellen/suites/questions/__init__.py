@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from snellen.core.lazy import LazyObjects
 from snellen.core.suite import Suite
 from snellen.suites.questions.kinds import AXES, CARD, tasks_of
-from snellen.suites.questions.table.recipe import FromTable
 
-SUITE = Suite(CARD, AXES, {}, {"table": FromTable()}, tasks_of=tasks_of)
+SUITE = Suite(CARD, AXES, {}, LazyObjects({"table": f"{__name__}.table.recipe:FromTable"}), tasks_of=tasks_of)

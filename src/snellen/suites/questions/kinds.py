@@ -18,8 +18,7 @@ from snellen.core.suite import Method, Task, Transform, ViewContext, read_suite_
 from snellen.presentation.controls import IMAGES, ORDER, Lettered, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.scoring.answers.texts import key_forms, read_text
-from snellen.scoring.metrics import anls, exact_match
-from snellen.scoring.peers import peers
+from snellen.scoring.metrics import anls, exact_match, peers
 from snellen.scoring.protocols import ACCURACY, all_right, correct, strict
 from snellen.suites.questions.lists import options_in
 from snellen.suites.questions.prompts import lists_options, placed, words

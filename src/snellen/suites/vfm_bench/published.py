@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from snellen.analysis.shot_curves import Curve
 from snellen.core.suite import printed_number
 from snellen.suites.vfm_bench.items import SHOTS, TASK
+from snellen.suites.vfm_bench.shot_curves import Curve
 
 
 class Row(NamedTuple):

@@ -1,7 +1,7 @@
 """Scoring of VFM Bench: `strict`, and `published`, which scores replies as the released code does.
 
 The code (xiaoyuanzi914/VisualFastMappingBenchmark, `run_evalset.py`, May 2025) is more generous than the exact match of
-the paper's section 3.3; `suite.yaml` describes the difference. `analysis.shot_curves` has the statistics of accuracies.
+the paper's section 3.3; `suite.yaml` describes the difference. `shot_curves` has the statistics of accuracies.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """VLM2-Bench: linking matching cues across images and video."""
 
+from snellen.core.lazy import LazyObjects, imported
 from snellen.core.suite import Suite, read_suite_card
-from snellen.suites.vlm2_bench.curated.recipe import Curated
-from snellen.suites.vlm2_bench.generated.recipe import Generated
-from snellen.suites.vlm2_bench.own.recipe import Own
 from snellen.suites.vlm2_bench.published import published
-from snellen.suites.vlm2_bench.released.recipe import RELEASED
-from snellen.suites.vlm2_bench.report.sections import sections
 from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
 
 CARD = read_suite_card(__name__)
@@ -15,8 +11,15 @@ SUITE = Suite(
     card=CARD,
     axes=AXES,
     tasks=TASKS,
-    recipes={"generated": Generated(), "curated": Curated(), "released": RELEASED, "own": Own()},
+    recipes=LazyObjects(
+        {
+            "generated": f"{__name__}.generated.recipe:Generated",
+            "curated": f"{__name__}.curated.recipe:Curated",
+            "released": f"{__name__}.released.recipe:RELEASED",
+            "own": f"{__name__}.own.recipe:Own",
+        }
+    ),
     resolve=resolve,
     published=published,
-    sections=sections,
+    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
 )

@@ -19,14 +19,12 @@ from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
 from snellen.runs.score import score
-from snellen.subjects.heads.table_6 import TABLE_6
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
-from snellen.suites.ava_bench.report.fingerprints import tower_of
-from snellen.suites.ava_bench.report.sections import sections
+from snellen.suites.ava_bench.report.sections import sections, tower_of
 from snellen.suites.ava_bench.tasks import AXES, resolve
 from tests.helpers.journey import suite_of
 from tests.helpers.sections import UNHASHED, by_name
@@ -128,24 +126,6 @@ def three() -> dict[str, ReportSection]:
     return report_of(run(subjects), with_figures=True)
 
 
-def test_scores_with_chance(three: dict[str, ReportSection]) -> None:
-    section = three["abilities"]
-    assert list(section.table["subject"]) == ["best", "half", "none", "fake:oracle", "(chance)"]
-    assert list(section.table.columns) == [
-        "subject",
-        "ocr ANLS ↑",
-        "counting relative error ↓",
-        "localization GIoU ↑",
-        "spatial ↑",
-    ]
-    half = row_of(section, "half")
-    # Twice the number is an error of 1 on two of four; the whole image has a GIoU of 0.4 with the big box.
-    assert half["counting relative error ↓"].startswith("0.500, wide interval")
-    assert half["localization GIoU ↑"].startswith("0.700, wide interval")
-    assert half["spatial ↑"].startswith("50, wide interval")  # Wilson's interval of 2 of 4 is [10, 90]
-    assert row_of(section, "(chance)")["spatial ↑"] == "25.0"
-
-
 def test_ranks_leave_out_simulated_observers(three: dict[str, ReportSection]) -> None:
     section = three["ranks"]
     assert list(section.table["subject"]) == ["best", "half", "none"]
@@ -162,7 +142,6 @@ def test_a_subject_with_a_missing_task_has_no_rank() -> None:
         run({("mute", ""): mute, ("half", ""): right_on(0, 1), ("none", ""): right_on()}), with_figures=True
     )
     assert list(report["ranks"].table["subject"]) == ["half", "none"]
-    assert row_of(report["abilities"], "mute")["ocr ANLS ↑"] == "–"
     assert row_of(report["fingerprints"], "mute")["ocr"] == "–"
     assert "ranks" not in report_of(run({("mute", ""): mute, ("half", ""): right_on(0, 1)}))
 
@@ -197,19 +176,6 @@ def test_each_panel_of_fingerprints_has_its_reference() -> None:
     ]
 
 
-def test_subgroups(three: dict[str, ReportSection]) -> None:
-    counts = three["subgroups-counting"]
-    assert list(counts.table.columns) == ["subject", "all", "count range 1-5", "count range 6-10"]
-    half = row_of(counts, "half")
-    assert [start(half[name]) for name in ("all", "count range 1-5", "count range 6-10")] == [0.5, 0, 1]
-    sizes = three["subgroups-localization"]
-    assert "Figure 8b" in sizes.title
-    assert list(sizes.table.columns[2:]) == ["box size 0-0.1", "box size 0.3-0.5"]
-    # The whole image overlaps the small boxes by 0.04 and 0.1, the big one by 0.4.
-    assert [start(cell) for cell in list(row_of(sizes, "none").values())[1:]] == [0.235, 0.07, 0.4]
-    assert "subgroups-spatial" not in three  # one position and one source: nothing to split
-
-
 def composite_run() -> Run:
     """Localization orders a, b, c, d; so does spatial without boxes, and with boxes all are right."""
     replies: dict[tuple[str, str], Says] = {}
@@ -234,15 +200,6 @@ def test_spatial_without_boxes() -> None:
     assert start(row_of(order, "localization", "ability")["tau-b"]) == 1
     assert row_of(order, "spatial", "ability")["tau-b"] == "–"  # with boxes all are equal
     assert "without-boxes" not in report_of(run({("a", ""): ALL, ("b", ""): right_on(0)}))
-
-
-def test_the_training_of_the_papers_towers_is_printed() -> None:
-    subjects = {f"head:{name}": {"tower": name, **TABLE_6[name]} for name in ("radio-h", "sam-h")}
-    subjects["head:own"] = {"tower": "own", "supervision": "labels"}
-    replies = {(subject, ""): right_on(0) for subject in subjects}
-    frame = report_of(run(replies, subjects))["towers"].table
-    assert frame["tower"].tolist() == ["radio-h", "sam-h"]
-    assert frame["parameters"].tolist() == ["RADIO-Huge (653M)", "ViT-H (637M)"]
 
 
 def test_two_evaluators() -> None:

@@ -71,7 +71,7 @@ def report(loaded: Run) -> dict[str, ReportSection]:
 def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSection]) -> None:
     dimensions = ["primary-shape", "primary-material", "primary-colour", "secondary-shape", "secondary-material"]
     confused = [f"confusions-{name}" for name in (*dimensions, "secondary-colour", "anchor")]
-    tables = ["table-2", "table-3", "figure-6", "figure-7", "difference"]
+    tables = ["table-2", "table-3", "figure-6", "figure-7"]
     assert list(report) == [*tables, "given-perception", "perceived", "letters", *confused]
     for section in report.values():
         assert section.title
@@ -85,17 +85,6 @@ def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
 ) -> None:
     assert report["figure-7"].title == "Category Building by distance by efficientnet-lite2 (Figure 7, Table 4)"
     assert levels_name(loaded) == "distance by efficientnet-lite2"
-
-
-def test_each_kind_of_difference_has_a_column(report: dict[str, ReportSection]) -> None:
-    table = report["difference"].table
-    assert list(table.columns) == ["subject", "condition", "shape", "anchor", "combination", "colour", "material"]
-    chance = row_of(report["difference"], subject="(chance)")
-    assert {chance[name] for name in table.columns[2:]} == {"50"}
-
-
-def test_the_suite_offers_its_sections() -> None:
-    assert SUITE.sections is sections
 
 
 def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[str, ReportSection]) -> None:
@@ -134,7 +123,7 @@ def test_table_3_averages_both_directions(report: dict[str, ReportSection]) -> N
 def test_the_mean_of_two_shares_has_a_narrower_interval_than_each() -> None:
     from types import SimpleNamespace
 
-    from snellen.suites.combo.report.studies import mean_of_two
+    from snellen.suites.combo.report.sections import mean_of_two
 
     first = SimpleNamespace(value=0.5, low=0.4, high=0.6, n=100)
     second = SimpleNamespace(value=0.7, low=0.6, high=0.8, n=100)
@@ -206,7 +195,7 @@ def test_images_of_other_items_are_not_counted(toy: ItemSet, tmp_path: Path) -> 
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=[condition], show_progress=False)
     shuffled_run = _load(tmp_path / "run", toy, done.all_results())
     assert described_images(shuffled_run) == []
-    assert {section.name for section in sections(shuffled_run)} == {"figure-7", "difference", "letters"}
+    assert {section.name for section in sections(shuffled_run)} == {"figure-7", "letters"}
 
 
 def test_deciding_dimensions_are_those_in_which_the_rules_contradict_each_other(toy: ItemSet) -> None:
@@ -272,13 +261,12 @@ def test_letters_are_those_shown_when_options_are_shuffled(toy: ItemSet, tmp_pat
 def test_confusions_name_the_commonest_mistakes_of_examined_subjects(
     report: dict[str, ReportSection], toy: ItemSet
 ) -> None:
-    from snellen.suites.combo.report.confusions import _commonest_mistakes, _count_answers
+    from snellen.suites.combo.report.perceived import commonest_mistakes, count_answers
 
-    pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", None), ("blue", "blue")]
-    rows = pd.DataFrame([map(json.dumps, pair) for pair in pairs], columns=["truth", "prediction"])
-    assert _count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
-    table = _commonest_mistakes([("somebody", rows)])
-    assert table.to_numpy().tolist() == [
+    pairs = [("red", "red")] * 3 + [("red", "blue")] * 2 + [("blue", ""), ("blue", "blue")]
+    rows = pd.DataFrame(pairs, columns=["truth", "prediction"])
+    assert count_answers(rows, ["red", "blue"]).tolist() == [[3, 2, 0], [0, 1, 1]]
+    assert commonest_mistakes([("somebody", rows)]) == [
         ["somebody", "red", "blue", "2 of 5"],
         ["somebody", "blue", "(no answer)", "1 of 2"],
     ]
@@ -289,7 +277,6 @@ def test_a_run_without_a_task_has_no_section_of_it(toy: ItemSet, tmp_path: Path)
     done = run(toy, ["fake:oracle"], tmp_path / "run", conditions=["method=cot"], show_progress=False)
     assert [section.name for section in sections(_load(tmp_path / "run", toy, done.all_results()))] == [
         "figure-7",
-        "difference",
         "letters",
     ]
 
@@ -304,6 +291,7 @@ def test_a_subject_that_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: P
     assert row_of(by_name["given-perception"])["items seen right"] == 0
 
 
+@pytest.mark.slow
 def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
     for section in report.values():
         if section.figure is not None:

@@ -77,6 +77,7 @@ def test_statements_about_the_actual_world_have_the_stated_truth(edit: Edit, see
             )
 
 
+@pytest.mark.slow
 def test_trk_does_not_ask_about_colours_of_the_surroundings(built: ItemSet) -> None:
     """The shift of the mean colour would reveal the answer. Mat does not ask about patterns, which keep the mean."""
     cues = {task: {item.question.split("'")[1] for item in built.task(task)} for task in ("gc-mat", "gc-trk")}
@@ -282,6 +283,7 @@ def test_encoders_answer_the_tasks_that_they_were_calibrated_on(small: ItemSet, 
     assert (overall.loc[["gc-mat", "gc-trk", "oc-vid"], "n"] == 0).all(), "nothing to calibrate on, no words"
 
 
+@pytest.mark.slow
 def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
     """With the paper's patterns 3 of 9 sequences show one object and 2 of 5 groups are `None`; level, 1/2 and 1/4."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.suites.vlm2_bench.report.refusals_and_names import declines, names_somebody
+from snellen.suites.vlm2_bench.report.answers import declines, names_somebody
 
 
 @pytest.mark.parametrize(

@@ -17,15 +17,12 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson
-from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     video_item,
 )
-from snellen.suites.vlm2_bench.published import CAMERA_READY_AVERAGES, COLUMNS, TABLE_1
-from snellen.suites.vlm2_bench.report.methods_compared import shorten
-from snellen.suites.vlm2_bench.report.response_bias import leaning
-from snellen.suites.vlm2_bench.report.sections import as_printed, difference_of_shares, hardest, sections
-from snellen.suites.vlm2_bench.report.task_means import mean_of_tasks
+from snellen.suites.vlm2_bench.published import COLUMNS, TABLE_1
+from snellen.suites.vlm2_bench.report.answers import leaning
+from snellen.suites.vlm2_bench.report.sections import difference_of_shares, hardest, mean_of_tasks, sections
 from tests.helpers.sections import by_name, row_of
 from tests.suites.vlm2_bench.run_fixture import Says, made_items, made_run, media
 
@@ -69,26 +66,10 @@ def report() -> dict[str, ReportSection]:
     return _report(made_run(replies, made_items(), {"PQ": "Score: 1", "PQP": "no idea"}))
 
 
-def test_every_section_exists_and_the_suite_offers_them(report: dict[str, ReportSection]) -> None:
-    assert SUITE.sections is sections
-    names = ["table-1", "methods", "turned", "cases", "cues", "people-objects", "yes-bias", "letters", "counts"]
-    assert list(report) == [*names, "people-named", "judge", "set-statistics", "table-1-printed"]
-    details = [name for name, section in report.items() if section.detail]
-    assert details == ["cases", "set-statistics", "table-1-printed"]
-
-
-def test_the_set_is_counted_by_task_and_by_format(report: dict[str, ReportSection]) -> None:
-    section = report["set-statistics"]
-    counts = dict(zip(section.table["task"], section.table["questions"], strict=True))
-    families = {f"{family}-{task}": n for family in ("oc", "pc") for task, n in (("cpr", 8), ("cnt", 4), ("grp", 4))}
-    assert counts == {"gc-mat": 8, "gc-trk": 8, **families, "pc-vid": 2}
-    assert row_of(section, task="pc-vid") == {
-        "cues": "people", "task": "pc-vid", "format": "description", "questions": 2, "percent": "4.0",
-    }  # fmt: skip
-    assert section.note.endswith("64.0 % true or false, 16.0 % number, 16.0 % choice, 4.0 % description.")
-    tasks, formats = section.figure().axes
-    assert [text.get_text() for text in tasks.texts] == [str(count) for count in counts.values()]
-    assert [bar.get_width() for bar in formats.patches] == [64, 16, 16, 4]
+def test_every_section_exists(report: dict[str, ReportSection]) -> None:
+    names = ["table-1", "methods", "cues", "people-objects", "yes-bias", "letters", "counts", "people-named"]
+    assert list(report) == names
+    assert not any(section.detail for section in report.values())
 
 
 # Table 1
@@ -170,17 +151,6 @@ def test_a_mean_of_equal_units_still_has_an_interval() -> None:
     )
 
 
-def test_preprint_averages_are_means_of_nine_and_camera_ready_averages_of_eight() -> None:
-    section = as_printed()
-    for name in TABLE_1:
-        line = row_of(section, **{"": name})
-        assert line["mean of nine"] == line["printed average"]
-        assert line["mean of eight"] == line["average in the camera-ready"] == f"{CAMERA_READY_AVERAGES[name]:.2f}"
-    assert row_of(section, **{"": "Qwen2.5-VL-7B"})["mean of eight"] == "55.86"
-    chance = row_of(section, **{"": "Chance"})
-    assert (chance["printed average"], chance["mean of eight"], chance["mean of nine"]) == ("33.72", "33.72", "–")
-
-
 # Findings II and III
 
 
@@ -235,36 +205,6 @@ def test_changes_by_a_method_are_counted_by_pairs(report: dict[str, ReportSectio
     # Four questions without a readable answer, then all right: p = 2 / 2^4.
     assert row_of(report["methods"], subject="own:model", task="pc-cpr")["McNemar p"] == "0.12"
     assert "gc-trk" not in set(report["methods"].table["task"])  # its calls failed, so no unit has both
-
-
-def test_units_that_changed_are_named(report: dict[str, ReportSection]) -> None:
-    lines = report["turned"].table[report["turned"].table["task"] == "gc-mat"]
-    assert dict(zip(lines["turned"], lines["ids"], strict=True)) == {
-        "wrong to right": "gc-mat-1, gc-mat-3",
-        "right to wrong": "gc-mat-0",
-    }
-
-
-def test_cases_show_both_statements_with_both_replies(report: dict[str, ReportSection]) -> None:
-    table = report["cases"].table
-    broken = table[table["turned"] == "right to wrong"]
-    assert sorted(cell.split()[0] for cell in broken["item (images)"]) == ["gc-mat-0-a", "gc-mat-0-b"]
-    assert sorted(broken["right"]) == ["F", "T"]
-    assert list(broken["plainly"]) == list(broken["right"])
-    assert set(broken["with it"]) == {"T"}
-    fixed = table[table["turned"] == "wrong to right"]
-    assert (
-        len({cell.split()[0].removesuffix("-a").removesuffix("-b").rstrip("-pn") for cell in fixed["item (images)"]})
-        == 3
-    )
-    assert "Respond with either" not in " ".join(table["question"])
-
-
-def test_a_shortened_reply_keeps_its_end() -> None:
-    text = shorten("first\n" + "x " * 400 + "the answer is B", 60)
-    assert text.startswith("first x")
-    assert text.endswith("the answer is B")
-    assert len(text) <= 63
 
 
 # Biases
@@ -337,26 +277,18 @@ def test_refusals_and_names_are_shown_next_to_vanilla(report: dict[str, ReportSe
     assert set(report["people-named"].table["task"]) == {"pc-cpr", "pc-cnt", "pc-grp", "pc-vid"}
 
 
-# Judges, and missing sections
-
-
-def test_the_judge_is_shown_by_pattern_and_by_unreadable_verdicts(report: dict[str, ReportSection]) -> None:
-    line = row_of(report["judge"], subject="own:model")
-    assert (line["judge"], line["descriptions"], line["verdicts not readable"], line["failed"]) == ("judge", 2, 1, 0)
-    assert line["mean PQ"].startswith("100")
-    assert line["mean PQP"].startswith("0")
-    assert "snellen judge RUN --agreement FILE" in report["judge"].note
+# Missing sections
 
 
 def test_a_run_without_people_methods_or_judges_has_no_section_of_them() -> None:
     items = [item for item in made_items() if item.task in ("gc-mat", "oc-cnt")]
     names = list(_report(made_run({("own:model", "vanilla"): _knows}, items)))
-    assert names == ["table-1", "cues", "yes-bias", "counts", "set-statistics", "table-1-printed"]
+    assert names == ["table-1", "cues", "yes-bias", "counts"]
 
 
 def test_the_figures_can_be_drawn(report: dict[str, ReportSection], tmp_path: Path) -> None:
     figures = {name: section.figure() for name, section in report.items() if section.figure is not None}
-    assert set(figures) == {"methods", "cues", "set-statistics"}
+    assert set(figures) == {"methods", "cues"}
     for name, figure in figures.items():
         figure.savefig(tmp_path / f"{name}.svg")
     bars = [patch for axes in figures["methods"].axes for patch in axes.patches]

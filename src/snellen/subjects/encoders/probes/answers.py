@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from snellen.core.item import Box, Media, View
 from snellen.core.subject import TrainingExample
-from snellen.subjects.encoders.readouts import Doubles, pick
+from snellen.subjects.encoders.readouts import Doubles, key_of, pick
 
 Form: TypeAlias = Literal["class", "number", "box", "colour", "text"]
 """Answer types of a probe: an offered option, a number (a count, a range of depths), a box, a colour, letters."""
@@ -61,6 +61,14 @@ def _number(key: str) -> float | None:
     return (float(low) + float(high if high is not None else low)) / 2
 
 
+class _Targets:
+    """Common part of targets: a form that answers every view."""
+
+    def refusal(self, view: View) -> str | None:
+        """The reason why the view cannot be answered, or None."""
+        return None
+
+
 @dataclass(frozen=True)
 class OptionTargets:
     """Options by key. Targets are indices of `keys`; only offered ones share the probability."""
@@ -75,7 +83,7 @@ class OptionTargets:
 
     def target(self, example: TrainingExample) -> Doubles:
         """The index of the answer, shape (1,)."""
-        return np.array([float(self.keys.index(_key(example.answer)))])
+        return np.array([float(self.keys.index(key_of(example.answer)))])
 
     def offered(self, view: View) -> NDArray[np.bool_]:
         """Mask of the keys that the view offers, shape (size,)."""
@@ -97,7 +105,7 @@ class OptionTargets:
 
 
 @dataclass(frozen=True)
-class NumberTargets:
+class NumberTargets(_Targets):
     """A number, learned as (f(x) - mean) / scale with f(x) = log(1 + x), or x if some are negative.
 
     Equal steps of the logarithm are equal ratios, which is how counts and depths are scored. Predictions stay within
@@ -119,10 +127,6 @@ class NumberTargets:
     def _scaled(self, number: float) -> float:
         return math.log1p(number) if self.logarithmic else number
 
-    def refusal(self, view: View) -> str | None:
-        """None: any number can be predicted."""
-        return None
-
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The number, and its value before rounding or choosing the nearest offered one."""
         scaled = float(outputs[0]) * self.scale + self.mean
@@ -135,7 +139,7 @@ class NumberTargets:
 
 
 @dataclass(frozen=True)
-class BoxTargets:
+class BoxTargets(_Targets):
     """A box as centre, width and height in shares of the image shown, 0 to 1."""
 
     form: Form = "box"
@@ -145,10 +149,6 @@ class BoxTargets:
         """Centre, width and height, shape (4,)."""
         x1, y1, x2, y2 = shares(example.view.query[0], example.view.query[0].from_stored.box(example.answer))
         return np.array([(x1 + x2) / 2, (y1 + y2) / 2, x2 - x1, y2 - y1])
-
-    def refusal(self, view: View) -> str | None:
-        """None: every box can be predicted."""
-        return None
 
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The box, and its corners in shares of the image shown."""
@@ -160,7 +160,7 @@ class BoxTargets:
 
 
 @dataclass(frozen=True)
-class ColourTargets:
+class ColourTargets(_Targets):
     """A colour as sRGB, 0 to 1."""
 
     form: Form = "colour"
@@ -170,17 +170,13 @@ class ColourTargets:
         """Red, green and blue, shape (3,)."""
         return np.asarray(example.answer, dtype=np.float64) / RGB_MAX
 
-    def refusal(self, view: View) -> str | None:
-        """None: every colour can be predicted."""
-        return None
-
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The colour, and its three numbers, not limited to 0 to 255."""
         return view.reply.write(np.clip(outputs * RGB_MAX, 0.0, RGB_MAX)), (outputs * RGB_MAX).tolist()
 
 
 @dataclass(frozen=True)
-class Letters:
+class Letters(_Targets):
     """A word as a sequence of characters of `alphabet`; 0 means no character (CTC)."""
 
     alphabet: str
@@ -195,10 +191,6 @@ class Letters:
         """Indices of the characters, from 1."""
         return np.array([self.alphabet.index(letter) + 1.0 for letter in str(example.answer)])
 
-    def refusal(self, view: View) -> str | None:
-        """None: without letters, the answer is empty."""
-        return None
-
     def answer(self, view: View, outputs: Doubles, rng: np.random.Generator) -> tuple[str, list[float]]:
         """The best character of each frame (frames, size), without repetitions; no numbers."""
         best = outputs.argmax(1)
@@ -212,7 +204,7 @@ Answers: TypeAlias = OptionTargets | NumberTargets | BoxTargets | ColourTargets 
 def fit_answers(form: Form, examples: Sequence[TrainingExample]) -> Answers:
     """Targets for one form of answers, fitted to training examples of that form."""
     if form == "class":
-        return OptionTargets(tuple(sorted({_key(example.answer) for example in examples})))
+        return OptionTargets(tuple(sorted({key_of(example.answer) for example in examples})))
     if form == "box":
         return BoxTargets()
     if form == "colour":
@@ -237,7 +229,3 @@ def shares(image: Media, box: Box) -> Box:
 def _value(answer: Any) -> float:
     number = _number(str(answer))
     return float(answer) if number is None else number
-
-
-def _key(answer: Any) -> str:
-    return str(answer).lower() if isinstance(answer, bool) else str(answer)

@@ -73,7 +73,7 @@ class Ability:
     `padded` images are padded to a square; with `asks_inside_box` only the inside of the red box may be shown.
     `boxes_only` answers an item by the coordinates of its drawn boxes alone, which is a floor of its scores;
     `cheap_sight` is as in `Task`.
-    `meaning` explains the ability to a subject that tags questions; `figure` names the paper's figure of its subgroups.
+    `meaning` explains the ability to a subject that tags questions.
 
     Items are made by `tabletop` or `display` (generated scenes), from the authors' files (`released`), and from real
     datasets (`CURATIONS` of `curated/abilities/`); a recipe leaves out abilities that do not support it.
@@ -96,7 +96,6 @@ class Ability:
     boxes_only: Callable[[Item], Any] | None = None
     cheap_sight: str = ""
     meaning: str = ""
-    figure: str = ""
     parts: tuple[Ability, ...] = ()
     first_part_alone: FirstPartAlone | None = None
     tabletop: TabletopQuestions | None = None

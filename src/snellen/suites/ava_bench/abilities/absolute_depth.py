@@ -146,7 +146,6 @@ ABSOLUTE_DEPTH = Ability(
     boxes_only=_by_boxes_only,
     cheap_sight="a distance needs the size and the place of an object in the scene",
     meaning="the distance of an object from the camera",
-    figure="Figure 24",
     tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
     released=ReleasedForm(folder="Absolute_depth", levels=_released_levels),
 )

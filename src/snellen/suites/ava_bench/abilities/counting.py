@@ -80,7 +80,6 @@ COUNTING = Ability(
     balanced_by=("thing", "count_range"),
     cheap_sight="a count needs every single object",
     meaning="the number of objects of a kind",
-    figure="Figure 21",
     tabletop=TabletopQuestions(make_items=_tabletop_items),
     released=ReleasedForm(folder="Counting", levels=_released_levels),
 )

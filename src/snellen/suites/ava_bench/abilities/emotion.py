@@ -33,6 +33,5 @@ EMOTION = Ability(
     asks_inside_box=True,
     cheap_sight="an expression is in the details of a face",
     meaning="the emotion that a face shows",
-    figure="Figure 22",
     released=ReleasedForm(folder="Emotion", levels=level_of_answer("emotion")),
 )

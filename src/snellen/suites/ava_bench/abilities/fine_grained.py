@@ -62,7 +62,6 @@ FINE_GRAINED = Ability(
     balanced_by=("group", "answer", "difficulty"),
     cheap_sight="species differ in the shape of their parts",
     meaning="the species, model or other fine-grained category of an object",
-    figure="Figure 26",
     display=DisplayQuestions(make_item=_ask_display, on_close_ups=True),
     released=ReleasedForm(folder="Fine-grained", levels=_released_levels),
 )

@@ -61,7 +61,6 @@ LOCALIZATION = Ability(
     padded=True,
     cheap_sight="a box needs the edges of one object among others",
     meaning="the location of an object in the image",
-    figure="Figure 8b",
     tabletop=asked_by_slot(_ask_tabletop),
     released=ReleasedForm(folder="Localization"),
 )

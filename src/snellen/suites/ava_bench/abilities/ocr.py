@@ -65,7 +65,6 @@ OCR = Ability(
     boxes=("red",),
     asks_inside_box=True,
     meaning="the text in the image",
-    figure="Figure 28",
     display=DisplayQuestions(make_item=_ask_display),
     released=ReleasedForm(folder="OCR", levels=_released_levels),
 )

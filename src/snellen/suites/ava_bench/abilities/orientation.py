@@ -52,7 +52,6 @@ ORIENTATION = Ability(
     balanced_by=("thing", "answer"),
     cheap_sight="the direction of an object shows in its parts",
     meaning="the direction that an object faces",
-    figure="Figure 23",
     display=DisplayQuestions(make_item=_ask_display),
     released=ReleasedForm(folder="Orientation", levels=level_of_answer("orientation")),
 )

@@ -117,7 +117,6 @@ RELATIVE_DEPTH = Ability(
     boxes_only=_by_boxes_only,
     cheap_sight="an order in depth needs the places of two objects in the scene",
     meaning="which of two objects is closer to the camera",
-    figure="Figure 25",
     tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
     released=ReleasedForm(folder="Relative_depth"),
 )

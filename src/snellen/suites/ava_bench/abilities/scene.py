@@ -27,6 +27,5 @@ SCENE = Ability(
     subgroups={"source": ()},
     balanced_by=("answer",),
     meaning="the kind of place shown",
-    figure="Figure 27",
     released=ReleasedForm(folder="Scene_Classification"),
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
 from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import MAX_SERIES
+from snellen.analysis.plots import before_after
 from snellen.analysis.rankings import agreement
 from snellen.analysis.run_view import (
     arms_with_all,
@@ -28,14 +28,12 @@ from snellen.analysis.run_view import (
     scored_tasks,
 )
 from snellen.analysis.section import ReportSection, Run, protocol_of
-from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.scoring.uncertainty import Paired, paired_difference
+from snellen.scoring.uncertainty import paired_difference
 from snellen.suites.ava_bench.abilities import ability_named, composites, names
 from snellen.suites.ava_bench.abilities.ability import FirstPartAlone
 from snellen.suites.ava_bench.published import COLUMNS
-from snellen.suites.ava_bench.report import figures
 
 MIN_SUBJECTS = 3
 
@@ -52,19 +50,6 @@ class SubjectArms(NamedTuple):
         return self.boxed if ability == "spatial" else self.atomic
 
 
-def parts_of(task: str) -> tuple[str, ...]:
-    """The abilities that a composite task depends on."""
-    return names(ability_named(task).parts)
-
-
-def first_part_alone(task: str) -> FirstPartAlone:
-    """The reference for mastering only the first part. Raises SnellenError for tasks that are not composite."""
-    alone = ability_named(task).first_part_alone
-    if alone is None:
-        raise SnellenError(f"ava-bench/{task}: not a composite task")
-    return alone
-
-
 def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
@@ -72,53 +57,42 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     subjects = examined(arms)
     for task in tasks:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
-        yield from order_followed(run, both, task, task, parts_of(task))
+        yield from order_followed(run, both, task, task, names(ability_named(task).parts))
     asked_twice = list(filter(None, (_with_and_without_boxes(run, arm) for arm in subjects)))
     if asked_twice:
         yield from without_boxes(run, asked_twice)
         yield from order_followed(run, asked_twice, "spatial", "spatial without boxes", ("localization", "spatial"))
 
 
-def score_lines(
-    run: Run, arms: Sequence[ArmCard], tasks: Sequence[str], references: Sequence[str]
-) -> tuple[list[str], list[list[str]]]:
-    """The heads and lines of a table of subjects by tasks; `references` are the columns of results in its last lines.
-
-    A reference that is known for none of the tasks is left out.
-    """
-    rows = {task: scored(result_rows(run, task)) for task in tasks}
-    metrics = {task: main_metric(run, task) for task in tasks}
-    lines = [[arm.subject, *(metric_cell(row_of(rows[task], arm), metrics[task]) for task in tasks)] for arm in arms]
-    for column in references:
-        means = {task: float(rows[task][column].mean()) for task in tasks}
-        if not np.isnan(list(means.values())).all():
-            lines.append([f"({column})", *(number(mean, metrics[task], 200) for task, mean in means.items())])
-    return ["subject", *(column_head(task, metrics[task]) for task in tasks)], lines
-
-
 def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
     """Our own composite tasks with interval and chance, and the score of mastering only the first part."""
     with_score = [arm for arm in arms if any(arms_with_all(run, [arm], [task]) for task in tasks)]
-    names, lines = score_lines(run, with_score, tasks, ("chance",))
+    rows = {task: scored(result_rows(run, task)) for task in tasks}
+    metrics = {task: main_metric(run, task) for task in tasks}
+    lines = [[arm.subject, *(metric_cell(row_of(rows[t], arm), metrics[t]) for t in tasks)] for arm in with_score]
+    chances = {task: mean_chance(rows[task]) for task in tasks}
+    if not np.isnan(list(chances.values())).all():
+        lines.append(["(chance)", *(number(chance, metrics[task], 200) for task, chance in chances.items())])
     for task in tasks:
-        reference = number(with_one_part(run, task), main_metric(run, task), 200)
-        cells = (reference if column == task else DASH for column in tasks)
-        lines.append([f"({first_part_alone(task).description})", *cells])
-    parts = "; ".join(f"{task} depends on {listing(parts_of(task))}" for task in tasks)
+        if alone := ability_named(task).first_part_alone:
+            reference = number(with_one_part(run, task, alone), metrics[task], 200)
+            lines.append([f"({alone.description})", *(reference if column == task else DASH for column in tasks)])
+    heads = ["subject", *(column_head(task, metrics[task]) for task in tasks)]
+    parts = "; ".join(f"{task} depends on {listing(names(ability_named(task).parts))}" for task in tasks)
     note = (
         f"Scores with 95 % interval in tasks that need two abilities at once: {parts}. Below are chance, and the score "
         "of mastering only the first of the two: a subject that is no better may lack the second. These tasks "
         f"are ours, and are part of no rank. Scored {protocol_of(run)}."
     )
-    yield from table_section("Composite tasks", note, names, lines, "composites")
+    yield from table_section("Composite tasks", note, heads, lines, "composites")
 
 
-def with_one_part(run: Run, task: str) -> float:
+def with_one_part(run: Run, task: str, first_part: FirstPartAlone) -> float:
     """The mean score over the items asked of mastering only the first part."""
     scores = run.scores[protocol_of(run)]
     scored_items = set(scores.loc[scores["task"] == task, "item_id"])
-    alone = first_part_alone(task)
-    return fmean(alone.score(item, main_metric(run, task)) for item in run.items.items if item.item_id in scored_items)
+    asked = [item for item in run.items.items if item.item_id in scored_items]
+    return fmean(first_part.score(item, main_metric(run, task)) for item in asked)
 
 
 def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
@@ -134,14 +108,7 @@ def _with_and_without_boxes(run: Run, arm: ArmCard) -> SubjectArms | None:
     return SubjectArms(arm, boxed, bare)
 
 
-def _change_without_boxes(run: Run, pair: SubjectArms) -> Paired:
-    ability = score_matrix(run, "spatial", [pair.boxed, pair.composite])
-    with_boxes, without = ability.values
-    rng = stream("ava-bench", "boxes", pair.atomic.subject)
-    return paired_difference(without, with_boxes, ability.clusters, rng, bounds=main_metric(run, "spatial").bounds)
-
-
-def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportSection]:
+def without_boxes(run: Run, subject_arms: Sequence[SubjectArms]) -> Iterator[ReportSection]:
     """Spatial with and without boxes next to localization, best in localization first."""
     metric, rows = main_metric(run, "spatial"), scored(result_rows(run, "spatial"))
     localization, localized = main_metric(run, "localization"), scored(result_rows(run, "localization"))
@@ -150,30 +117,32 @@ def without_boxes(run: Run, subjects: Sequence[SubjectArms]) -> Iterator[ReportS
         row = row_of(localized, pair.atomic)
         return np.inf if row is None else -float(row.value)
 
-    lines, accuracies = [], []
-    for pair in sorted(subjects, key=minus_localization):
-        both, gap = [row_of(rows, arm) for arm in (pair.boxed, pair.composite)], _change_without_boxes(run, pair)
+    lines, shares = [], dict[str, tuple[float, float]]()
+    for pair in sorted(subject_arms, key=minus_localization):
+        subject, both = pair.atomic.subject, [row_of(rows, arm) for arm in (pair.boxed, pair.composite)]
+        matrix, rng = score_matrix(run, "spatial", pair[1:]), stream("ava-bench", "boxes", subject)
+        gap = paired_difference(matrix.values[1], matrix.values[0], matrix.clusters, rng, bounds=metric.bounds)
         cells = [*(metric_cell(row, metric) for row in both), points(gap.difference, gap.low, gap.high)]
-        subject = pair.atomic.subject
         lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
-        accuracies.append((subject, float(both[0].value), float(both[1].value)))
+        shares[subject] = float(both[0].value), float(both[1].value)
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "
         "first; the paper states that the order then follows localization."
     )
     names = ["subject", "boxes drawn", "without boxes", "change", "localization giou"]
-    figure = partial(figures.with_and_without, accuracies[: 2 * MAX_SERIES], mean_chance(rows))
+    words = "boxes drawn", "without boxes"
+    figure = partial(before_after, {"spatial, percent right": shares}, words, mean_chance(rows))
     yield from table_section("Spatial without boxes (Figure 8a)", note, names, lines, "without-boxes", figure)
 
 
 def order_followed(
-    run: Run, subjects: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
+    run: Run, subject_arms: Sequence[SubjectArms], task: str, composite: str, parts: Sequence[str]
 ) -> Iterator[ReportSection]:
     """Agreement of a composite task, named `composite`, and each ability in the order of enough subjects."""
     lines = []
-    for ability in scored_tasks(run, [arms.atomic for arms in subjects], COLUMNS):
-        compared = [arms for arms in subjects if arms_with_all(run, [arms.arm(ability)], [ability])]
+    for ability in scored_tasks(run, [arms.atomic for arms in subject_arms], COLUMNS):
+        compared = [arms for arms in subject_arms if arms_with_all(run, [arms.arm(ability)], [ability])]
         if len(compared) < MIN_SUBJECTS:
             continue
         composed = score_matrix(run, task, [arms.composite for arms in compared], composite)

@@ -6,15 +6,18 @@ Printed numbers appear only in a report's comparison (`published.py`), never in 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, with_interval
+from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, number, with_interval
 from snellen.analysis.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
 from snellen.analysis.pivot import table_section
+from snellen.analysis.plots import FAINT, MAX_SERIES, MUTED, SERIES, draw_heat, panel_figure, two_lines
 from snellen.analysis.rankings import ScoreMatrix, ranked, spread
 from snellen.analysis.run_view import (
     arms_with_all,
@@ -23,31 +26,28 @@ from snellen.analysis.run_view import (
     main_arms,
     main_metric,
     mean_chance,
-    ordered_levels,
     result_rows,
     row_of,
     score_matrix,
     scored,
     scored_tasks,
 )
-from snellen.analysis.section import ReportSection, Run, protocol_of
+from snellen.analysis.section import ReportSection, Run
+from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.subjects.heads.table_6 import FACTS, SOURCE
-from snellen.suites.ava_bench.abilities import ability_named, composites
+from snellen.suites.ava_bench.abilities import composites
 from snellen.suites.ava_bench.balance import FactorBalance, balances
 from snellen.suites.ava_bench.published import COLUMNS, TRAINING_ITEMS
-from snellen.suites.ava_bench.report import composite, figures
-from snellen.suites.ava_bench.report.composite import score_lines
-from snellen.suites.ava_bench.report.fingerprints import fingerprint, share_of_way
+from snellen.suites.ava_bench.report import composite
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
-    """Sections for the run's numbers: scores, ranks (Table 5), Figures 5 to 8, subgroups (Figures 21 to 28)."""
+    """Sections for the run's numbers: ranks (Table 5, Figure 6), fingerprints, evaluators, composites, balance."""
     arms = main_arms(run)
-    tasks, composed = scored_tasks(run, arms, COLUMNS), scored_tasks(run, arms, composites())
-    if tasks:
-        yield from scores(run, arms, tasks)
     ranks_over = scored_tasks(run, examined(arms), COLUMNS)
     compared = arms_with_all(run, examined(arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
@@ -55,29 +55,13 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield from ranks(run, compared, abilities)
         yield from spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
-    yield from tower_training(arms)
     yield from evaluators(run, examined(arms))
     yield from composite.sections(run, arms)
-    for task in (*tasks, *composed):
-        yield from subgroup(run, task, arms)
-    if tasks or composed:
+    if scored_tasks(run, arms, (*COLUMNS, *composites())):
         yield from balance_section(run)
 
 
-# Scores and ranks
-
-
-def scores(run: Run, arms: Sequence[ArmCard], tasks: Sequence[str]) -> Iterator[ReportSection]:
-    """Every ability with interval, chance and the blind baseline."""
-    names, lines = score_lines(run, arms, tasks, ("chance", "blind"))
-    note = (
-        "Scores with 95 % interval: percent right, or the metric in the column's head (GIoU from -1 to 1; "
-        "relative error as a share of the truth; colour difference ΔE2000; ANLS, the similarity of texts, in "
-        f"percent). Scored {protocol_of(run)}. Chance for a choice comes from its options; for any other "
-        "answer it is the score of another item's truth. Blind is the score of the best attacker that does not see "
-        "the images: a subject that is no better need not have seen anything. Arrows point to better scores."
-    )
-    yield from table_section("The abilities one by one", note, names, lines, "abilities")
+# Ranks
 
 
 def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
@@ -100,9 +84,18 @@ def ranks(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -
     if condition != {"vanilla"}:
         note += f" All under {listing(sorted(condition))}."
     numbers = [[by_ability[name][n].value for name in names] for n in order]
-    figure = partial(figures.rank_map, [arms[n].subject for n in order], names, numbers)
+    figure = partial(rank_map, [arms[n].subject for n in order], names, numbers)
     heads = ["subject", "average rank", *names]
     yield from table_section("Ranks (Table 5, Figure 6)", note, heads, lines, "ranks", figure)
+
+
+def rank_map(subjects: Sequence[str], tasks: Sequence[str], numbers: Sequence[Sequence[float]]) -> Figure:
+    """Ranks as colours, subjects down and abilities across, dark for the first (Figure 6)."""
+    figure, (axes,) = panel_figure(1, (2.6 + 0.55 * len(tasks), 1.6 + 0.34 * len(subjects)))
+    shades = 1 - (np.array(numbers, float) - 1) / (1.15 * len(subjects))
+    texts = [[f"{rank:g}" for rank in row] for row in numbers]
+    draw_heat(axes, shades, texts, [two_lines(name) for name in subjects], tasks)
+    return figure
 
 
 def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix]) -> Iterator[ReportSection]:
@@ -129,17 +122,108 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
     yield from table_section("How far subjects lie apart", note, names, lines, "spread")
 
 
-def tower_training(arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """What Table 6 of the paper says of the towers of these subjects, if they are among the paper's."""
-    towers = {
-        arm.attributes.get("tower", arm.subject): arm.attributes
-        for arm in arms
-        if arm.attributes.get("source") == SOURCE
-    }
-    lines = [[name, *(attributes[fact] for fact in FACTS)] for name, attributes in towers.items()]
-    note = f"Facts printed in {SOURCE}; nothing here was measured."
-    names, title = ["tower", *(fact.replace("_", " ") for fact in FACTS)], "How the towers were trained (Table 6)"
-    yield from table_section(title, note, names, lines, "towers", detail=True)
+# Fingerprints (Figure 5)
+
+TOWERS: tuple[tuple[str, str], ...] = (
+    ("SigLIP-2", r"siglip[-_ ]?(?:v)?2"),
+    ("SigLIP-1", r"siglip"),
+    ("AIMv2", r"aim-?v2"),
+    ("InternVL-2.5", r"intern-?v"),
+    ("CLIP", r"\bclip"),
+    ("RADIOv2.1", r"(?<!c-)radio"),
+    ("DINOv2", r"dino-?v2"),
+    ("SAM", r"\bsam\b"),
+    ("MiDaS-3.0", r"midas"),
+)
+"""Towers of Table 5 and patterns of subject names; the first match counts."""
+LANGUAGE_SUPERVISED = ("SigLIP-2", "AIMv2", "SigLIP-1", "CLIP", "InternVL-2.5")
+"""Towers left in Figure 5, with DINOv2 as reference; the others are right, with SigLIP-2 as reference."""
+MIN_ABILITIES = 3
+"""The minimum number of abilities for a ring."""
+
+
+def tower_of(arm: ArmCard) -> str:
+    """The tower of Table 5 that a subject uses, by its attribute `tower` or its name; empty for others."""
+    name = arm.attributes.get("tower", arm.subject).casefold()
+    return next((tower for tower, pattern in TOWERS if re.search(pattern, name)), "")
+
+
+def share_of_way(score: float, chance: float, metric: Metric) -> float:
+    """The position of a score between chance (0) and a perfect score (1), below 0 if worse than chance."""
+    room = metric.best - chance
+    return math.nan if math.isnan(chance) or room == 0 else (score - chance) / room
+
+
+def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
+    """The share of the way from chance to perfect per subject and ability, as outlines (Figure 5)."""
+    rows = {task: scored(result_rows(run, task)) for task in scored_tasks(run, arms, COLUMNS)}
+    chances = {task: mean_chance(part) for task, part in rows.items()}
+    tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
+    if len(tasks) < MIN_ABILITIES:
+        return
+    shares = {arm.subject: [_share_of_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
+    lines = [
+        [name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in shares_of_way)]
+        for name, shares_of_way in shares.items()
+    ]
+    note = (
+        "Percent of the way from chance (0, in the middle) to a perfect score (100, at the rim), so that abilities "
+        "with different metrics fit in one ring; drawn at 0 if worse than chance. The paper does not state how its "
+        "rings are scaled. As there, towers supervised by language are shown with DINOv2, the others with SigLIP-2, "
+        "if the run has them."
+    )
+    figure = partial(draw_rings, _panels(examined(arms)), tasks, shares)
+    yield from table_section("Fingerprints (Figure 5)", note, ["subject", *tasks], lines, "fingerprints", figure)
+
+
+def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
+    row = row_of(rows, arm)
+    return math.nan if row is None else share_of_way(float(row.value), chance, main_metric(run, task))
+
+
+def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
+    """(subjects, reference) per panel: the halves of Figure 5 for subjects with its towers, then all others."""
+    towers = {arm.subject: tower_of(arm) for arm in arms}
+    panels = []
+    for is_left, reference_tower in ((True, "DINOv2"), (False, "SigLIP-2")):
+        half = [name for name, tower in towers.items() if tower and (tower in LANGUAGE_SUPERVISED) is is_left]
+        reference = next((name for name, tower in towers.items() if tower == reference_tower), "")
+        panels += [(part, reference) for part in _parts(half)]
+    return panels + [(part, "") for part in _parts([name for name, tower in towers.items() if not tower])]
+
+
+def _parts(names: list[str]) -> list[list[str]]:
+    return [names[start : start + MAX_SERIES] for start in range(0, len(names), MAX_SERIES)]
+
+
+def draw_rings(
+    panels: Sequence[tuple[Sequence[str], str]], tasks: Sequence[str], shares: Mapping[str, Sequence[float]]
+) -> Figure:
+    """A ring of abilities with one outline per subject (Figure 5): chance in the middle (0), perfect at the rim (1).
+
+    A panel has subjects and a reference (or an empty name), which is dashed and grey; `shares` are numbers by subject,
+    one per task. Values below chance are drawn at 0, and unknown values leave a gap.
+    """
+    turns = np.linspace(0, 2 * np.pi, len(tasks), endpoint=False)
+    size, polar = (5.2 * len(panels), 5.6), {"projection": "polar"}
+    figure, rings = panel_figure(len(panels), size, subplot_kw=polar)
+    for axes, (subjects, reference) in zip(rings, panels, strict=True):
+        lines: list[tuple[str, dict[str, Any]]]
+        lines = [(name, {"color": SERIES[n], "linewidth": 1.6}) for n, name in enumerate(subjects[:MAX_SERIES])]
+        if reference:
+            lines.append((reference, {"color": MUTED, "linewidth": 1.4, "linestyle": "--"}))
+        for name, appearance in lines:
+            outline = np.clip(np.array([*shares[name], shares[name][0]], float), 0, 1)
+            label = f"{name} (reference)" if name == reference else name
+            axes.plot([*turns, 0], outline, label=two_lines(label), **appearance)
+        axes.set_xticks(turns, tasks, fontsize=8)
+        axes.tick_params(axis="x", pad=10)  # otherwise names left and right overlap the rim
+        axes.set_ylim(0, 1)
+        axes.set_yticks((0.25, 0.5, 0.75, 1), ("", "50 %", "", "100 %"), fontsize=7, color=MUTED)
+        axes.grid(color=FAINT)
+        axes.spines["polar"].set_color(FAINT)
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, fontsize=8, frameon=False)
+    return figure
 
 
 # Figure 7
@@ -193,57 +277,17 @@ def _gap_lines(run: Run, pair: EvaluatorPair, table: pd.DataFrame) -> Iterator[l
         yield [pair.first, pair.second, column_head(row.task, metric), str(row.encoders), first, second, text, learnt]
 
 
-# Subgroups and balance
-
-
-def subgroup(run: Run, task: str, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
-    """One ability by the factors that the paper splits it by, each with more than one level."""
-    ability = ability_named(task)
-    every_panel = [_panel(run, task, factor, order, arms) for factor, order in ability.subgroups.items()]
-    panels = [panel for panel in every_panel if len(panel.levels) > 1]
-    if not panels:
-        return
-    metric, rows = main_metric(run, task), scored(result_rows(run, task))
-    with_score = [arm for arm in arms if row_of(rows, arm) is not None]
-    lines = [
-        [arm.subject, metric_cell(row_of(rows, arm), metric)]
-        + [metric_cell(row, metric) for panel in panels for row in panel.rows[arm.subject]]
-        for arm in with_score
-    ]
-    chances = [mean_chance(rows), *(chance for panel in panels for chance in panel.chances)]
-    lines.append(["(chance)", *(number(chance, metric, 200) for chance in chances)])
-    heads = [f"{panel.factor.replace('_', ' ')} {level}" for panel in panels for level in panel.levels]
-    factors = listing(panel.factor.replace("_", " ") for panel in panels)
-    note = f"{column_head(task, metric)} with 95 % interval, in all and by {factors}."
-    subjects = [arm.subject for arm in examined(with_score)]
-    figure = partial(figures.subgroups, panels, subjects, metric)
-    names = ["subject", "all", *heads]
-    title = f"{task} by subgroups" + (f" ({ability.figure})" if ability.figure else "")
-    yield from table_section(title, note, names, lines, f"subgroups-{task}", figure, detail=task != "localization")
-
-
-def _panel(run: Run, task: str, factor: str, order: Sequence[str], arms: Sequence[ArmCard]) -> figures.FactorPanel:
-    """The rows of all arms by the levels of a factor that have a score, known levels first in their order."""
-    rows = scored(result_rows(run, task, factor))
-    levels = ordered_levels(map(str, rows["level"]), order)
-    parts = [rows[rows["level"] == level] for level in levels]
-    by_subject = {arm.subject: [row_of(part, arm) for part in parts] for arm in arms}
-    return figures.FactorPanel(factor, levels, by_subject, [mean_chance(part) for part in parts])
+# Balance
 
 
 def balance_section(run: Run) -> Iterator[ReportSection]:
     """The balance between training and testing in the item set that was asked (section 3.3)."""
-    lines = [
-        [
-            balance.task,
-            balance.factor.replace("_", " "),
-            str(len(balance.levels)),
-            *(_count_range(counts, balance.levels) for counts in (balance.train, balance.test)),
-            _same_levels(balance),
-            f"{100 * balance.apart():.1f}" if balance.both else DASH,
-        ]
-        for balance in balances(run.items.items)
-    ]
+    lines = []
+    for balance in balances(run.items.items):
+        counts = (_count_range(counts, balance.levels) for counts in (balance.train, balance.test))
+        apart = f"{100 * balance.apart():.1f}" if balance.both else DASH
+        factor, levels = balance.factor.replace("_", " "), str(len(balance.levels))
+        lines.append([balance.task, factor, levels, *counts, _same_levels(balance), apart])
     note = (
         "For each factor by which the items of an ability are balanced: the number of levels, the fewest and the most "
         "training and test items per level (0 if a split lacks one), whether both splits have the same levels, and the "

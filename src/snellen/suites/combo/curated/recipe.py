@@ -22,9 +22,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.steps import ITEMS, Argument, Stage, copy_media, plan_chain, read_about
 from snellen.suites.combo.curated.natural_votes import vote_items
 from snellen.suites.combo.curated.pair_comparisons import comparison_items
-from snellen.suites.combo.items import SUITE
+from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS, SUITE
 
-PAIR_COMPARISONS, NATURAL_VOTES = "pair-comparisons", "natural-votes"
 STEPS: Mapping[str, Stage] = {
     name: Stage(
         suite=SUITE,

@@ -7,10 +7,13 @@ inputs; manual scores are those of the protocol `manual`.
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import percent_interval, share_cell
@@ -20,21 +23,22 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import StepResult, check_about, read_step_results
-from snellen.scoring.crossed import crossed_interval
+from snellen.scoring.crossed import DRAWS, crossed_interval
+from snellen.scoring.uncertainty import wilson
+from snellen.suites.combo.difficulty import Floats
+from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS, STREAMS
 from snellen.suites.combo.questions import categories
-from snellen.suites.combo.report.studies import Side, agreement
 from snellen.suites.combo.scoring import MANUAL, MISTAKES
 
-PAIR_COMPARISONS, NATURAL_VOTES = "pair-comparisons", "natural-votes"
-REPORT_INPUTS = (PAIR_COMPARISONS, NATURAL_VOTES)
+Side = Literal["first", "second"]
+"""One of the two pairs of categories in a comparison."""
 
 
 def people_sections(run: Run) -> Iterator[ReportSection]:
     """The sections for all judgements of people about this set."""
-    if path := run.inputs.get(PAIR_COMPARISONS):
-        yield from compared_pairs(_votes(path, run.items, PAIR_COMPARISONS))
-    if path := run.inputs.get(NATURAL_VOTES):
-        yield from natural_votes(_votes(path, run.items, NATURAL_VOTES))
+    for name, make in ((PAIR_COMPARISONS, compared_pairs), (NATURAL_VOTES, natural_votes)):
+        if path := run.inputs.get(name):
+            yield from make(_votes(path, run.items, name))
     yield from manual_scores(run)
 
 
@@ -61,10 +65,11 @@ def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection
     items = step_results[0].items.items
     harder: list[Side] = ["first" if item.measures["first"] < item.measures["second"] else "second" for item in items]
     by_person = {result.author: [result.answer(item) for item in items] for result in step_results}
-    similarity = agreement(harder, by_person)
-    majority = percent_interval(similarity.by_majority, similarity.low, similarity.high, similarity.comparisons)
-    vote = percent_interval(similarity.by_vote, similarity.vote_low, similarity.vote_high, similarity.votes)
-    line = [len(by_person), similarity.comparisons, similarity.ties, majority, vote]
+    similarity = agreement(harder, list(by_person.values()))
+    lines = []
+    if similarity.by_vote.n:
+        shares = (percent_interval(*share) for share in (similarity.by_majority, similarity.by_vote))
+        lines.append([len(by_person), similarity.by_majority.n, similarity.ties, *shares])
     note = (
         "People decided which of two pairs of categories is harder to tell apart; by the distance it is the closer "
         "pair. Percent of comparisons in which the majority agrees with the distance, a tie counting half, and percent "
@@ -72,7 +77,75 @@ def compared_pairs(step_results: Sequence[StepResult]) -> Iterator[ReportSection
         "state how it aggregated votes."
     )
     names = ["people", "comparisons", "ties", "by majority", "by vote"]
-    yield from table_section("People and the distance (appendix C.3)", note, names, [line], "pair-comparisons")
+    yield from table_section("People and the distance (appendix C.3)", note, names, lines, "pair-comparisons")
+
+
+class AnswerShare(NamedTuple):
+    """A share with its 95 % interval (NaN if not estimable), of `n` answers."""
+
+    value: float
+    low: float
+    high: float
+    n: int
+
+
+class DifficultyAgreement(NamedTuple):
+    """Agreement between people and the distance on which pair is harder.
+
+    `by_majority` is the share of comparisons whose majority agrees, of `ties` each counting half; `by_vote` that of all
+    votes. Intervals are over comparisons and people. Chance is 0.5 for both.
+    """
+
+    by_majority: AnswerShare
+    by_vote: AnswerShare
+    ties: int
+
+
+def agreement(harder: Sequence[Side], votes: Sequence[Sequence[Side | None]]) -> DifficultyAgreement:
+    """Agreement of people's votes with the side of each comparison that the distance calls harder.
+
+    `votes` has one vote per comparison for each person, in order, None if missing. Comparisons without votes are left
+    out.
+    """
+    # Comparisons x people: 1 if a vote agrees, -1 if it does not, 0 if there is none.
+    signs = np.array(
+        [[0.0 if v[n] is None else 1.0 if v[n] == side else -1.0 for v in votes] for n, side in enumerate(harder)]
+    )
+    signs = signs[(signs != 0).any(axis=1)]
+    if not len(signs):
+        nothing = AnswerShare(math.nan, math.nan, math.nan, 0)
+        return DifficultyAgreement(nothing, nothing, 0)
+    majorities = _majorities(signs)
+    rng = stream("combo", STREAMS, "agreement of people with the distance")
+    clusters, people = np.nonzero(signs)
+    agrees = (signs[clusters, people] > 0).astype(np.float64)
+    low, high, _ = crossed_interval(agrees, people, clusters, "mean", (0.0, 1.0), rng)
+    by_majority = AnswerShare(float(majorities.mean()), *_majority_interval(signs, rng), len(signs))
+    by_vote = AnswerShare(float(agrees.mean()), low, high, len(agrees))
+    return DifficultyAgreement(by_majority, by_vote, int((majorities == 0.5).sum()))
+
+
+def _majorities(signs: Floats) -> Floats:
+    """1 if most votes of a comparison agree, 0 if most do not, 0.5 for a tie."""
+    return np.asarray((np.sign(signs.sum(axis=-1)) + 1) / 2)
+
+
+def _majority_interval(signs: Floats, rng: np.random.Generator) -> tuple[float, float]:
+    """The wider, at each end, of Wilson's interval over comparisons and percentiles of resamples of both (Owen 2007).
+
+    Resampling few votes underestimates the influence of other people, and Wilson's interval treats people as fixed.
+    """
+    comparisons, people = signs.shape
+    low, high = wilson(float(_majorities(signs).sum()), comparisons)
+    shares = []
+    for _ in range(DRAWS):
+        times = rng.multinomial(people, np.full(people, 1 / people))
+        drawn = signs[rng.integers(comparisons, size=comparisons)] * times
+        voted = drawn[(drawn != 0).any(axis=1)]
+        if len(voted):
+            shares.append(float(_majorities(voted).mean()))
+    ends = np.quantile(shares, (0.025, 0.975))
+    return min(low, float(ends[0])), max(high, float(ends[1]))
 
 
 # Natural categories

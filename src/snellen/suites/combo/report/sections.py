@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, chance_range, percent, points, result_cell, share_cell
-from snellen.analysis.people import is_study
+from snellen.analysis.cells import DASH, chance_range, percent, percent_interval, points, result_cell, share_cell
+from snellen.analysis.people import is_study, people_interval, study_of
+from snellen.analysis.people_tables import extremes, person_units
 from snellen.analysis.pivot import (
     answers_by_arm,
     arm_parts,
@@ -24,11 +25,15 @@ from snellen.analysis.pivot import (
     reference_lines,
     table_section,
 )
+from snellen.analysis.plots import LevelPanel, before_after, level_figure
 from snellen.analysis.run_view import (
     ReportArm,
     ResponseKey,
     arm_cards,
+    arm_name,
     divides,
+    examined,
+    main_metric,
     response_key,
     response_keys,
     result_rows,
@@ -43,32 +48,29 @@ from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.subject import is_simulated
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.uncertainty import paired_difference, unpaired_difference
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
 from snellen.suites.combo.published import TABLE_2_QUESTIONS
 from snellen.suites.combo.questions import alignment, categories, perception
-from snellen.suites.combo.report import figures
-from snellen.suites.combo.report.confusions import confusions
-from snellen.suites.combo.report.people import comparisons, people_sections
-from snellen.suites.combo.report.perceived import DescribedImage, deciding_dimensions, described_images
-from snellen.suites.combo.report.studies import mean_of_two, trimmed_line
+from snellen.suites.combo.report.people import AnswerShare, comparisons, people_sections
+from snellen.suites.combo.report.perceived import DescribedImage, confusions, deciding_dimensions, described_images
 from snellen.suites.combo.scoring import ALL_CORRECT
 
+ALIGNMENT_TASKS = (alignment.IMG2TEXT, alignment.TEXT2IMG)
 QUESTION_NAMES = {question: question.replace("-", " ") for question in perception.QUESTIONS}
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
     """The tables and figures of the paper for which the run has numbers."""
-    for make in (table_2, table_3, figure_6, figure_7, by_difference):
+    for make in (table_2, table_3, figure_6, figure_7):
         yield from make(run)
     if described := described_images(run):
         yield from given_perception(run, described)
         yield from perceived_dimensions(described)
-    yield from positions(run)
-    yield from confusions(run.items, score_rows(run, perception.TASK, "accuracy"))
-    yield from people_sections(run)
+    for make in (positions, confusions, people_sections):
+        yield from make(run)
 
 
 # Tables 2 and 3
@@ -100,16 +102,15 @@ def table_2(run: Run) -> Iterator[ReportSection]:
 
 def table_3(run: Run) -> Iterator[ReportSection]:
     """Img2Text, Text2Img and their mean, as in Table 3."""
-    tasks = (alignment.IMG2TEXT, alignment.TEXT2IMG)
-    rows = pd.concat([scored(result_rows(run, task)).assign(level=task) for task in tasks])
+    rows = pd.concat([scored(result_rows(run, task)).assign(level=task) for task in ALIGNMENT_TASKS])
     lines = []
     for arm, by_task in rows_by_arm(rows).items():
-        first, second = (by_task.get(task) for task in tasks)
+        first, second = (by_task.get(task) for task in ALIGNMENT_TASKS)
         mean = mean_of_two(first, second) if first is not None and second is not None else DASH
         lines += [[*arm, result_cell(first), result_cell(second), mean], *trimmed_line(run, arm)]
-    for line in reference_lines("chance", rows, tasks):
+    for line in reference_lines("chance", rows, ALIGNMENT_TASKS):
         lines.append([*line, line[-1] if line[-2] == line[-1] else ""])
-    lines += reference_lines("blind", rows, tasks, after=[""])
+    lines += reference_lines("blind", rows, ALIGNMENT_TASKS, after=[""])
     note = "Percent right with four options, with 95 % interval. The paper shows its values only in an image."
     if any(is_study(arm) for arm in rows["subject"]):
         note += " The paper excludes the people with the best and the worst total over both (appendix C.3)."
@@ -117,12 +118,42 @@ def table_3(run: Run) -> Iterator[ReportSection]:
     yield from table_section("Abstraction Alignment (Table 3)", note, names, lines, "table-3")
 
 
+def mean_of_two(first: Any, second: Any) -> str:
+    """The mean of two independent shares, with an interval from theirs (Zou and Donner 2008, Statist. Med. 27)."""
+    negative = -second.value, -second.high, -second.low
+    total = unpaired_difference((first.value, first.low, first.high), negative)
+    mean, low, high = (number / 2 for number in total)
+    return percent_interval(mean, low, high, first.n + second.n)
+
+
+def trimmed_line(run: Run, arm: ReportArm) -> list[list[str]]:
+    """The line of Table 3 for a study without the people with the highest and the lowest total over both tasks.
+
+    Empty for other subjects, for fewer than three people, and if a task was not asked.
+    """
+    if run.unpooled is None or not is_study(arm.subject):
+        return []
+    people, study = run.unpooled, study_of(arm.subject)
+    dropped = extremes(people, ALIGNMENT_TASKS, study, arm.condition)
+    shares = []
+    for task in ALIGNMENT_TASKS:
+        units = person_units(people, task, study, arm.condition)
+        rest = units[~units["person"].isin(dropped)]
+        if not dropped or rest.empty:
+            return []
+        low, high, _ = people_interval(rest, main_metric(run, task), "trimmed", *arm, task)
+        shares.append(AnswerShare(float(rest["value"].mean()), low, high, len(rest)))
+    name = f"{arm.subject} without best and worst"
+    return [[name, arm.condition, *(percent_interval(*share) for share in shares), mean_of_two(*shares)]]
+
+
 # Figure 6: with and without solved examples
 
 
 def figure_6(run: Run) -> Iterator[ReportSection]:
     """Contact point and materials with and without solved examples, on the items of both arms."""
-    lines, gains, units = [], [], scored_units(run, perception.TASK)
+    lines, units = [], scored_units(run, perception.TASK)
+    gains: dict[str, dict[str, tuple[float, float]]] = {}
     for plain, with_examples, _ in arms_beside_plain(run, {"demos": "none"}):
         if not {plain, with_examples} <= units.keys():
             continue
@@ -135,7 +166,7 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
             rng = stream("combo", "figure 6", *with_examples, question)
             gap = paired_difference(part["value_with"], part["value"], part["cluster"].to_numpy(str), rng)
             before, after = float(part["value"].mean()), float(part["value_with"].mean())
-            gains.append((plain, QUESTION_NAMES[question], before, after))
+            gains.setdefault(QUESTION_NAMES[question], {})[arm_name(*plain)] = before, after
             shares = percent(before, gap.n), percent(after, gap.n)
             difference = points(gap.difference, gap.low, gap.high)
             lines.append([*plain, QUESTION_NAMES[question], gap.n, *shares, difference])
@@ -145,7 +176,7 @@ def figure_6(run: Run) -> Iterator[ReportSection]:
         "none; it has no value of people for this task."
     )
     names = ["subject", "condition", "question", "items", "none", "in context", "difference"]
-    figure = partial(figures.before_after, gains)
+    figure = partial(before_after, gains, ("without examples", "with examples"))
     yield from table_section("With and without solved examples (Figure 6)", note, names, lines, "figure-6", figure)
 
 
@@ -166,7 +197,7 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
         before=lambda arm: [_method_of(cards.get(arm), arm.subject)],
         after=lambda arm: [result_cell(row.get(arm)) for row in overall],
     )
-    series = [(arm, [levels.get(level) for level in LEVELS]) for arm, levels in by_arm.items()]
+    series = {arm_name(*arm): [by_arm[arm].get(level) for level in LEVELS] for arm in examined(list(by_arm))}
     chances = [percent(float(part["chance"].mean()), 0) for part in rows_by_metric]
     lines += reference_lines("chance", rows, LEVELS, ["", ""], chances)
     lines += reference_lines("blind", rows, LEVELS, ["", ""], [chance_range(part["blind"]) for part in rows_by_metric])
@@ -178,7 +209,7 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
         "prints no value; it states that they are highly accurate at every level."
     )
     names = ["subject", "condition", "method", *LEVELS, "all", "all of a pair"]
-    figure = partial(figures.by_difficulty, series, LEVELS)
+    figure = partial(level_figure, [LevelPanel("", LEVELS, series, [0.5] * len(LEVELS))], linestyle="-")
     yield from table_section(f"Category Building by {name} (Figure 7, Table 4)", note, names, lines, "figure-7", figure)
 
 
@@ -188,23 +219,6 @@ def levels_name(run: Run) -> str:
         return "difficulty"
     about = run.items.card.provenance.get("difficulty")
     return f"distance by {about['encoder']}" if isinstance(about, dict) else "distance"
-
-
-def by_difference(run: Run) -> Iterator[ReportSection]:
-    """Accuracy by the difference between the two categories, which distance alone does not determine."""
-    rows = scored(result_rows(run, categories.TASK, "difference"))
-    if rows.empty or not divides(run, categories.TASK, "difference"):
-        return
-    levels = [name for name in categories.DIFFERENCES if (rows["level"] == name).any()]
-    lines = level_lines(rows_by_arm(rows), levels)
-    lines += reference_lines("chance", rows, levels) + reference_lines("blind", rows, levels)
-    note = (
-        "Percent right with 95 % interval, by the only difference between the two categories: a shape, the anchor, a "
-        "combination (the primitives exchange a shape, a material or a colour), a colour or a material of one "
-        "primitive. Each difference occurs at each level for which the levels' encoder has such pairs."
-    )
-    names = ["subject", "condition", *levels]
-    yield from table_section("Category Building by difference of the categories", note, names, lines, "difference")
 
 
 def _method_of(card: ArmCard | None, subject: str) -> str:
@@ -279,7 +293,7 @@ def perceived_dimensions(described: Sequence[DescribedImage]) -> Iterator[Report
 
 def positions(run: Run) -> Iterator[ReportSection]:
     """The frequency of each letter among the answers, whatever the right answer."""
-    tasks = (alignment.IMG2TEXT, alignment.TEXT2IMG, categories.TASK)
+    tasks = (*ALIGNMENT_TASKS, categories.TASK)
     offered = {response_key(r): r.reply_spec.offered for r in run.responses if r.task in tasks}
     lines = [
         [*arm, task, len(part), *position_cells(part, [offered[key] for key in response_keys(part)], 4)]

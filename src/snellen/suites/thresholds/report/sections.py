@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH
+from snellen.analysis.cells import DASH, decimal_interval
+from snellen.analysis.changes import NORMAL_END
 from snellen.analysis.pivot import arm_parts, arm_scores, table_section
-from snellen.analysis.plots import MAX_SERIES
-from snellen.analysis.run_view import ReportArm, arm_name, examined, main_arms, result_rows, row_by_arm, score_rows
+from snellen.analysis.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
+from snellen.analysis.run_view import (
+    ReportArm,
+    arm_name,
+    examined,
+    main_arms,
+    result_rows,
+    row_by_arm,
+    rows_by_arm,
+    score_rows,
+)
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
-from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.core.subject import is_person
 from snellen.scoring.psychometric import credible_ends, posterior
+from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
-from snellen.suites.thresholds.measures.measure import PLACES
+from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
-from snellen.suites.thresholds.report.canvases import canvases
-from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians
-from snellen.suites.thresholds.report.profile import profile
-from snellen.suites.thresholds.report.retest import retest
-from snellen.suites.thresholds.scoring import (
-    Fitted,
-    amount,
-    estimate_text,
-    fitted,
-    goodness_of_fit,
-    point_and_spread,
-    with_ends,
-)
+from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians, profile
+from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 class ArmThreshold(NamedTuple):
@@ -47,7 +52,7 @@ class ArmThreshold(NamedTuple):
     value: float
     low: float
     high: float
-    result: Fitted
+    result: scoring.Fitted
 
 
 @once_a_run
@@ -62,7 +67,7 @@ def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
             part = arm_scores(run, task, arm)
             if len(part) and arm in rows:
                 items = [run.items.by_id[name] for name in part["item_id"]]
-                row, result = rows[arm], fitted(items, part["value"].tolist())
+                row, result = rows[arm], scoring.fitted(items, part["value"].tolist())
                 thresholds.append(ArmThreshold(task, arm_name(*arm), row.state, row.value, row.low, row.high, result))
         if thresholds:
             by_task[task] = thresholds
@@ -93,16 +98,106 @@ def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
         "credible intervals. Subjects that did not understand the question have none."
     )
-    side = thresholds[0].result.side
+    side, rows = thresholds[0].result.side, []
     plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
     figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
-    rows = [[threshold.name, f"{side} px", _cell(threshold), _share(threshold, side)] for threshold in thresholds]
+    for threshold in thresholds:
+        share = f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+        rows.append([threshold.name, f"{side} px", _cell(threshold), share])
     names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
     yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
 
-def _share(threshold: ArmThreshold, side: int) -> str:
-    return f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+# Canvases
+
+
+class Exponent(NamedTuple):
+    """The exponent of a power function of the canvas that the threshold in pixels is, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def exponent(thresholds: Mapping[int, Sequence[float]]) -> Exponent | None:
+    """The exponent from (value, low, high) in pixels by canvas, weighted by the widths of intervals in log units.
+
+    0 if the threshold is constant in pixels, 1 if it is a constant share of the canvas. None for fewer than two.
+    """
+    if len(thresholds) < 2:
+        return None
+    x = np.log(list(thresholds))
+    y, low, high = np.log(np.array(list(thresholds.values()), np.float64)).T
+    weights = (2 * NORMAL_END / (high - low)) ** 2
+    x = x - np.average(x, weights=weights)
+    precision = float(weights @ x**2)
+    value, half = float(weights @ (x * y)) / precision, NORMAL_END / math.sqrt(precision)
+    return Exponent(value, value - half, value + half)
+
+
+def verdict(power: Exponent | None) -> str:
+    """What an exponent says about the images."""
+    if power is None:
+        return "needs two thresholds or more"
+    is_native, is_fixed = (power.low <= end <= power.high for end in (0, 1))
+    if is_native and is_fixed:
+        return "cannot tell: the intervals allow a constant gap in pixels and a constant share of the canvas"
+    if is_native:
+        return "needs the same gap in pixels on every canvas: pixels arrive as sent"
+    if is_fixed:
+        return "needs the same share of every canvas: images are made a fixed size"
+    if 0 < power.value < 1:
+        return "needs a larger gap on a larger canvas, but not in proportion: only large images are made smaller"
+    return "is neither constant in pixels nor in shares of the canvas"
+
+
+def canvases(run: Run) -> Iterator[ReportSection]:
+    """The section of a run on several canvases."""
+    rows = result_rows(run, ACUITY.task, "canvas")
+    sides = sorted(map(int, rows["level"].unique())) if len(rows) else []
+    if len(sides) < 2:
+        return
+    by_arm, lines, series = rows_by_arm(rows), [], list[tuple[str, Mapping[int, Sequence[float]]]]()
+    for arm in examined(main_arms(run)):
+        levels = by_arm.get(ReportArm(arm.subject, arm.condition), {})
+        of_sides = {side: row for side in sides if (row := levels.get(str(side))) is not None}
+        thresholds = {side: (row.value, row.low, row.high) for side, row in of_sides.items() if row.state == MEASURED}
+        power, name = exponent(thresholds), arm_name(arm.subject, arm.condition)
+        cells = [estimate_text(of_sides[side], ACUITY) if side in of_sides else DASH for side in sides]
+        lines.append([name, *cells, DASH if power is None else decimal_interval(*power, 2), verdict(power)])
+        if thresholds:
+            series.append((name, thresholds))
+    note = (
+        "The smallest gap of a ring on canvases of several sides, with 95 % credible intervals. A gap that is constant "
+        "in pixels (the dashed line) means that pixels arrive as sent; one that grows like the canvas (the dotted "
+        "line) means that images of every size are made one size. The exponent is the slope of the logarithm of the "
+        "gap against that of the side: 0 on the dashed line, 1 on the dotted one."
+    )
+    names = ["subject", *(f"{side} px" for side in sides), "exponent", "in words"]
+    figure = partial(draw_canvases, series[:MAX_SERIES], sides) if series else None
+    yield from table_section("Canvas against threshold", note, names, lines, "canvases", figure)
+
+
+def draw_canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Figure:
+    """Thresholds with intervals by the side of the canvas, and lines of constant pixels and of constant shares."""
+    figure, (axes,) = panel_figure(1, (6.4, 4.2))
+    start = float(np.exp(np.mean([np.log(thresholds[min(thresholds)][0]) for _, thresholds in series])))
+    ends = np.array([sides[0], sides[-1]], np.float64)
+    axes.plot(ends, [start, start], color=MUTED, linestyle="--", linewidth=0.9)
+    axes.plot(ends, start * ends / sides[0], color=MUTED, linestyle=":", linewidth=1.1)
+    for index, (name, thresholds) in enumerate(series):
+        x = np.array(list(thresholds), np.float64) * 1.03 ** (index - (len(series) - 1) / 2)
+        value, low, high = np.array(list(thresholds.values()), np.float64).T
+        appearance = series_appearance(index)
+        axes.errorbar(x, value, (value - low, high - value), linewidth=1.2, label=two_lines(name, 40), **appearance)
+    axes.set(xscale="log", yscale="log", xlabel="side of the canvas", ylabel="smallest gap")
+    axes.set_xticks(list(sides), [f"{side} px" for side in sides])
+    axes.minorticks_off()
+    ticks = [2.0**power for power in range(-2, 9) if axes.get_ylim()[0] <= 2.0**power <= axes.get_ylim()[1]]
+    axes.set_yticks(ticks, [f"{tick:g} px" for tick in ticks])
+    plain_axes(axes)
+    figure.legend(loc="outside lower left", fontsize=8.5)
+    return figure
 
 
 def _cell(threshold: ArmThreshold) -> str:
@@ -130,7 +225,7 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
     if point.state != MEASURED:
         text = f"more than {amount(value, measure)}"
     else:
-        text = with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
+        text = scoring.with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
     sentence = (measure.negative_sentence if is_negative else measure.sentence).format(value=text)
     return f"{sentence}; spread {estimate_text(spread, measure)}"
 
@@ -153,12 +248,12 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
             if threshold.state != NOT_UNDERSTOOD:
                 both = point_and_spread(measure, threshold.result)
                 point, spread = (estimate_text(estimate, measure) for estimate in both)
-                curves.append((threshold.name, MEASURED, both[0].value, both[0].low, both[0].high, *curve(threshold)))
+                curves.append(curve_of(threshold, MEASURED, both[0]))
             rows.append([task, threshold.name, point, spread, in_words(threshold)])
         if curves:
             panels.append(figures.FunctionPanel(task, measure, curves[:MAX_SERIES]))
     names = ["task", "subject", "point of subjective equality", "spread", "in words"]
-    figure = partial(figures.judgements, panels) if panels else None
+    figure = partial(figures.functions, panels) if panels else None
     yield from table_section("Bias and precision", note, names, rows, "bias", figure)
 
 
@@ -177,7 +272,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]
             easy = f"{int(answers.right[-1])} of {int(answers.counts[-1])}"
             slope = f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH
             lapses = f"{100 * fit.lapse:.0f} %" if is_fitted else DASH
-            p = f"{goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
+            p = f"{scoring.goodness_of_fit(task, threshold.result):.2f}" if is_fitted else DASH
             count = f"{int(answers.counts[:-1].sum())}"
             rows.append([task, threshold.name, in_words(threshold), count, easy, slope, lapses, p])
     names = ["task", "subject", "in words", "answers", "easy questions right", "slope", "lapses", "fit"]
@@ -192,9 +287,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
         "of the spatial frequency that is seen best, and dots are answers at it."
     )
     panels = [
-        figures.FunctionPanel(
-            task, MEASURES[task], [(e.name, e.state, e.value, e.low, e.high, *curve(e)) for e in plotted]
-        )
+        figures.FunctionPanel(task, MEASURES[task], [curve_of(each, each.state, each) for each in plotted])
         for task, thresholds in by_task.items()
         if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
@@ -205,23 +298,16 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
     yield from table_section("Psychometric functions", note, ["task", *names], rows, "functions", figure)
 
 
-def curve(threshold: ArmThreshold) -> tuple[figures.Numbers, figures.Numbers, figures.Numbers, figures.Numbers]:
-    """Levels (`positions_on`), and at each the answers, the share right (or of yes) and the fitted probability.
-
-    Of contrast they are those at the frequency that is seen best.
-    """
+def curve_of(threshold: ArmThreshold, state: str, estimate: Any) -> figures.Curve:
+    """The curve of a subject, with a value that was estimated; of contrast at the frequency that is seen best."""
     grid, answers = threshold.result.functions, threshold.result.answers
-    weights = posterior(grid, answers)
-    count = len(CONTRAST.levels)
+    weights, count = posterior(grid, answers), len(CONTRAST.levels)
     variant = 0 if grid.by_frequency is None else int(np.argmin(grid.by_frequency @ weights))
     part = slice(variant * count, (variant + 1) * count)
-    counts, right = answers.counts[part], answers.right[part]
-    return (
-        np.array(MEASURES[threshold.task].positions_on(threshold.result.side)),
-        counts,
-        right / np.maximum(counts, 1),
-        grid.right[part] @ weights,
-    )
+    levels = np.array(MEASURES[threshold.task].positions_on(threshold.result.side))
+    shares = answers.right[part] / np.maximum(answers.counts[part], 1)
+    ends = estimate.value, estimate.low, estimate.high
+    return figures.Curve(threshold.name, state, *ends, levels, answers.counts[part], shares, grid.right[part] @ weights)
 
 
 def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
@@ -239,13 +325,50 @@ def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         for values in threshold.result.functions.by_frequency:
             ends = (float(values @ weights), *credible_ends(np.round(values, 6), weights))
             value, low, high = (float(10**end) for end in ends)
-            least, most = CONTRAST.levels[0], CONTRAST.levels[-1]
-            state = BELOW if value < least else ABOVE if value > most else MEASURED
-            bound = {BELOW: least, ABOVE: most}.get(state, value)
-            cells.append(_cell(ArmThreshold(CONTRAST.task, threshold.name, state, bound, low, high, threshold.result)))
+            bound = min(max(value, CONTRAST.levels[0]), CONTRAST.levels[-1])
+            state = BELOW if value < bound else ABOVE if value > bound else MEASURED
+            cells.append(estimate_text(Measurement(bound, low, high, "", state, ""), CONTRAST))
         rows.append([threshold.name, *cells])
     names = ["subject", *(f"{name} cycles/px" for name in FREQUENCIES)]
     yield from table_section("Contrast by spatial frequency", note, names, rows, "contrast")
+
+
+# Repeats and places
+
+
+def retest(run: Run) -> Iterator[ReportSection]:
+    """The section of a run with repeats; people of a study are none."""
+    run, rows = run.unpooled or run, []
+    for task, measure in MEASURES.items():
+        for arm in examined(main_arms(run)):
+            part = arm_scores(run, task, arm)
+            repeats = sorted(part["repeat"].unique())[:2]
+            if len(repeats) == 2:
+                both = [_measured(run, measure, part[part["repeat"] == repeat]) for repeat in repeats]
+                cells = [estimate_text(result, measure) for result in both]
+                rows.append([task, arm_name(arm.subject, arm.condition), *cells, *ratio(*both)])
+    note = (
+        "Thresholds of the first two repeats, each with a 95 % credible interval, and their ratio, whose interval "
+        "follows from both. A ratio of 1 outside it means that the subject changed from one to the other. A subject "
+        "without noise of its own gives the same answers again, so that its ratio is 1 and says nothing."
+    )
+    names = ["task", "subject", "first", "second", "ratio", "in words"]
+    yield from table_section("Test and retest", note, names, rows, "retest")
+
+
+def _measured(run: Run, measure: Measure, part: pd.DataFrame) -> Measurement:
+    return scoring.threshold(measure, [run.items.by_id[name] for name in part["item_id"]], part["value"].tolist())
+
+
+def ratio(test: Measurement, again: Measurement) -> tuple[str, str]:
+    """The ratio of two thresholds with its 95 % interval, from the widths of both in log units, and what it says."""
+    if not test.state == again.state == MEASURED:
+        return DASH, "not estimable"
+    step = math.log(again.value / test.value)
+    half = math.hypot(*(math.log(result.high / result.low) / 2 for result in (test, again)))
+    low, high = math.exp(step - half), math.exp(step + half)
+    words = "no clear difference" if low <= 1 <= high else "differs from one repeat to the other"
+    return f"x{digits(math.exp(step))} [{digits(low)}, {digits(high)}]", words
 
 
 def _places(run: Run) -> Iterator[ReportSection]:

@@ -3,38 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis import plots
 from snellen.analysis.cells import DASH, percent
 from snellen.analysis.pivot import table_section
 from snellen.analysis.run_view import ReportArm, examined
 from snellen.analysis.section import ReportSection, Run
-from snellen.analysis.shot_curves import DerivedInterval, average, common, curve_of, gain_at, phi
 from snellen.core.seeds import stream
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench.items import SHOTS
 from snellen.suites.vfm_bench.published import ABLATIONS
-from snellen.suites.vfm_bench.report import figures
-from snellen.suites.vfm_bench.report.derived_cells import (
+from snellen.suites.vfm_bench.report.shot_series import (
+    SeriesBySetting,
+    ShotSeries,
     accuracy_cell,
+    accuracy_rows,
     derived_cell,
     derived_interval,
     percent_interval,
+    write_setting,
     write_shots,
 )
-from snellen.suites.vfm_bench.report.shot_series import (
-    AblationChange,
-    SeriesBySetting,
-    ShotSeries,
-    accuracy_rows,
-    write_setting,
-)
+from snellen.suites.vfm_bench.shot_curves import Curve, DerivedInterval, average, common, curve_of, gain_at, phi
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 ALL_SHOTS = tuple(range(SHOTS + 1))
@@ -52,6 +51,23 @@ COLUMNS: Mapping[str, str] = {
     "ndni": "others' demos under noise (φ ndni)",
 }
 """The changes of Table 4, in its order."""
+
+
+@dataclass(frozen=True)
+class AblationChange:
+    """One subject with and without a change, on the items scored in both at all of `shots`.
+
+    `before` and `after` map shots to accuracy. `gap` is the difference of their means over shots, `phi` that
+    difference as a share of the mean before (equation 4; NaN if that mean is 0).
+    """
+
+    original: ShotSeries
+    condition: str
+    shots: tuple[int, ...]
+    before: Curve
+    after: Curve
+    gap: Paired
+    phi: DerivedInterval
 
 
 def split(series: ShotSeries) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -83,6 +99,11 @@ def _item_means(arm_scores: pd.DataFrame) -> NDArray[np.float64]:
     return each.to_numpy(np.float64)
 
 
+def unchanged(series: SeriesBySetting) -> list[ShotSeries]:
+    """The series without a change, in all settings."""
+    return [line for line in series.values() if not split(line)[0]]
+
+
 def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
     """The comparison of every changed series with the unchanged one in the same setting otherwise."""
     compared = []
@@ -94,23 +115,15 @@ def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[A
     return [result for result in compared if result is not None]
 
 
-def sections(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
-    """The two halves of Table 4 with Figures 8 and 6, then all changes in the run."""
-    all_changes = changes(series)
-    originals = [line for line in series.values() if not split(line)[0]]
-    yield from causes(run, originals, series)
-    yield from strategies(originals, all_changes)
-    yield from every_change(all_changes)
-
-
 # Table 4, left half: causes, at 0 shots
 
 
-def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -> Iterator[ReportSection]:
+def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     """The effect of help at 0 shots: one shot, the region enhanced, a detailed instruction (Figure 8)."""
     at_zero = {(result.original.name, result.condition): result for result in changes(series, (0,))}
-    rows, cells, bars = accuracy_rows(run), [], list[figures.Bar]()
-    for line in originals:
+    rows, cells = accuracy_rows(run), []
+    shares: dict[ShotSeries, dict[str, tuple[float, float]]] = {}
+    for line in unchanged(series):
         helps = [at_zero.get((line.name, ABLATIONS[name].condition)) for name in CAUSES]
         one_shot = _one_shot(line)
         if 0 not in line.shots or (one_shot is None and not any(helps)):
@@ -118,11 +131,8 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
         base = accuracy_cell(rows[ReportArm(line.subject, line.conditions[0])][""])
         gain = derived_cell(one_shot[2], NOTHING_RIGHT, "+") if one_shot else DASH
         cells.append([line.name, base, gain, *(_phi_cell(result, (0,)) for result in helps)])
-        if one_shot is not None:
-            bars.append((line.name, COLUMNS["vdpi"], *one_shot))
-        for name, result in zip(CAUSES, helps, strict=True):
-            if result is not None:
-                bars.append((line.name, COLUMNS[name], result.before[0], result.after[0], result.phi))
+        shares[line] = {"vdpi": one_shot[:2]} if one_shot else {}
+        shares[line] |= {name: (x.before[0], x.after[0]) for name, x in zip(CAUSES, helps, strict=True) if x}
     note = (
         "Base: percent right at 0 shots. Then the gain in accuracy with one shot, with the deciding region of the "
         "query enlarged and framed, and with a description of every class, in percent of the base with 95 % interval "
@@ -130,10 +140,14 @@ def causes(run: Run, originals: Sequence[ShotSeries], series: SeriesBySetting) -
         "region cannot be enhanced). The first is the gain at one shot, which the paper prints; its Table 3 defines it "
         "differently. There is no interval if resamples often have a base of zero."
     )
-    names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in ("vdpi", *CAUSES))]
-    in_table = {line[0] for line in cells}
-    order = [line.name for line in examined([line for line in originals if line.name in in_table])]
-    figure = partial(figures.causes, bars, order)
+    order = ("vdpi", *CAUSES)
+    names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in order)]
+    panels = {
+        COLUMNS[name]: {line.name: shares[line][name] for line in examined(list(shares)) if name in shares[line]}
+        for name in order
+    }
+    panels = {title: pairs for title, pairs in panels.items() if pairs}
+    figure = partial(plots.before_after, panels, ("without", "with the help"))
     title = "Causes of errors at 0 shots (Table 4, Figure 8)"
     yield from table_section(title, note, names, cells, "table-4-causes", figure)
 
@@ -161,19 +175,15 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
 # Table 4, right half: strategies, over all shots
 
 
-def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
+def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """The use of demos: fabricated names, replicated demos, noise for the other classes (Figure 6)."""
-    by_condition = {ABLATIONS[name].condition: name for name in STRATEGIES}
-    results = {
-        (result.original.name, by_condition[result.condition]): result
-        for result in all_changes
-        if result.condition in by_condition
-    }
-    cells = []
-    for line in originals:
-        of_line = [results.get((line.name, name)) for name in STRATEGIES]
+    results = {(result.original.name, result.condition): result for result in all_changes}
+    cells, curves = [], list[tuple[str, AblationChange]]()
+    for line in unchanged(series):
+        of_line = [results.get((line.name, ABLATIONS[name].condition)) for name in STRATEGIES]
         if any(of_line):
             cells.append([line.name, _average_cell(line), *(_phi_cell(result, ALL_SHOTS) for result in of_line)])
+            curves += [(COLUMNS[name], result) for name, result in zip(STRATEGIES, of_line, strict=True) if result]
     note = (
         "Average: mean percent right over 0 to 5 shots. Then the change in percent of the unchanged accuracy (equation "
         "4), with 95 % interval (concepts resampled), on the items scored in both: with meaningless names (removes "
@@ -183,9 +193,9 @@ def strategies(originals: Sequence[ShotSeries], all_changes: Sequence[AblationCh
         "change."
     )
     order = [COLUMNS[name] for name in STRATEGIES]
-    in_figure = examined([result.original for result in results.values()])
-    curves = [(COLUMNS[name], result) for (_, name), result in results.items() if result.original in in_figure]
-    names, figure = ["subject", "average", *order], partial(figures.strategies, curves, order)
+    in_figure = examined([result.original for _, result in curves])
+    curves = [curve for curve in curves if curve[1].original in in_figure]
+    names, figure = ["subject", "average", *order], partial(draw_strategies, curves, order)
     yield from table_section("Use of demos (Table 4, Figure 6)", note, names, cells, "table-4-strategies", figure)
 
 
@@ -193,6 +203,31 @@ def _average_cell(series: ShotSeries) -> str:
     """Mean accuracy over shots with interval, and its shots if some of the six are missing."""
     text = derived_cell(derived_interval(average, [series.scored()], "average", series.name), DASH)
     return text if series.shots == ALL_SHOTS else f"{text}, over {write_shots(series.shots)}"
+
+
+def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequence[str]) -> Figure:
+    """Figure 6: accuracy over shots, unchanged (solid) and changed (dashed), by change (panel) and subject (colour)."""
+    from matplotlib.lines import Line2D
+
+    names = list(dict.fromkeys(change.original.name for _, change in curves))[: plots.MAX_SERIES]
+    panels = [name for name in order if any(strategy == name for strategy, _ in curves)]
+    figure, columns = plots.panel_figure(len(panels), (1.6 + 3.3 * len(panels), 3.6), sharey=True)
+    for axes, panel in zip(columns, panels, strict=True):
+        for strategy, change in curves:
+            if strategy == panel and change.original.name in names:
+                appearance = plots.series_appearance(names.index(change.original.name))
+                shots, before, after = list(change.before), list(change.before.values()), list(change.after.values())
+                axes.plot(shots, before, linewidth=1.5, **appearance)
+                axes.plot(list(change.after), after, linewidth=1.5, linestyle=(0, (3, 2)), **appearance)
+                axes.fill_between(shots, before, after, color=appearance["color"], alpha=0.1)
+        shots = sorted({k for strategy, change in curves if strategy == panel for k in change.before})
+        axes.set(title=panel, xticks=shots, xlabel="solved examples of every class")
+        plots.percent_axis(axes)
+    lines = {name: Line2D([], [], **plots.series_appearance(n)) for n, name in enumerate(names)}
+    lines |= {"unchanged": Line2D([], [], color=plots.INK), "changed": Line2D([], [], color=plots.INK, linestyle="--")}
+    labels = [plots.two_lines(name) for name in lines]
+    figure.legend(list(lines.values()), labels, loc="outside lower left", ncols=4, fontsize=8.5)
+    return figure
 
 
 # Every change

@@ -1,19 +1,22 @@
-"""Scores of every subject and setting by number of shots, the basis of the suite's tables and figures."""
+"""Scores of every subject and setting by number of shots, numbers derived from them, and their cells in tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pandas as pd
 
+from snellen.analysis import cells
+from snellen.analysis.cells import DASH, result_cell
 from snellen.analysis.pivot import arm_parts
 from snellen.analysis.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
 from snellen.analysis.section import Run
-from snellen.analysis.shot_curves import Curve, DerivedInterval, curve_of
-from snellen.scoring.uncertainty import Paired
+from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import SHOTS, TASK
+from snellen.suites.vfm_bench.shot_curves import DerivedInterval, curve_of, interval
 
 Setting: TypeAlias = tuple[tuple[str, str], ...]
 """The axis values of a condition that differ from the defaults, without shots; empty for the paper's main setting."""
@@ -55,33 +58,6 @@ class ShotSeries:
 SeriesBySetting: TypeAlias = Mapping[tuple[str, Setting], ShotSeries]
 
 
-@dataclass(frozen=True)
-class ShotGains:
-    """The gains of one subject from shots: a row of results by shots, eta and delta (fractions, NaN if undefined)."""
-
-    series: ShotSeries
-    rows: Mapping[int, Any]
-    eta: DerivedInterval
-    delta: DerivedInterval
-
-
-@dataclass(frozen=True)
-class AblationChange:
-    """One subject with and without a change, on the items scored in both at all of `shots`.
-
-    `before` and `after` map shots to accuracy. `gap` is the difference of their means over shots, `phi` that
-    difference as a share of the mean before (equation 4; NaN if that mean is 0).
-    """
-
-    original: ShotSeries
-    condition: str
-    shots: tuple[int, ...]
-    before: Curve
-    after: Curve
-    gap: Paired
-    phi: DerivedInterval
-
-
 def write_setting(setting: Setting) -> str:
     """The setting in the notation of conditions."""
     return ",".join(f"{name}={level}" for name, level in setting)
@@ -118,3 +94,48 @@ def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:
 def accuracy_rows(run: Run, factor: str = "") -> dict[ReportArm, dict[str, Any]]:
     """Accuracy in the results: arm -> level -> row."""
     return rows_by_arm(result_rows(run, TASK, factor, "accuracy"))
+
+
+# Derived numbers and cells
+
+
+def derived_interval(
+    statistic: Callable[..., float | None], arms: Sequence[pd.DataFrame], *key: str
+) -> DerivedInterval:
+    """A derived number of one or more arms (see `shot_curves.interval`), with draws seeded by `key`.
+
+    NaN over 0 items if an arm has no score.
+    """
+    if any(arm.empty for arm in arms):
+        return DerivedInterval(math.nan, math.nan, math.nan, 0, 0, 0.0)
+    return interval(statistic, arms, stream("vfm-bench", "pieces", *key))
+
+
+def guess_accuracy(rows: pd.DataFrame) -> float:
+    """Exact chance of a uniform guess: the mean of one over the number of classes, every item once."""
+    return float(rows.groupby("item_id")["chance"].first().mean()) if len(rows) else math.nan
+
+
+def percent_interval(share: float, low: float, high: float, n: int, sign: str = "") -> str:
+    """A share in percent with its interval, which is left out if it is unknown or has no width."""
+    return cells.percent_interval(share, math.nan if high - low < 1e-12 else low, high, n, sign)
+
+
+def derived_cell(derived: DerivedInterval, reason: str, sign: str = "") -> str:
+    """A derived number in percent with its interval, or the reason that there is none."""
+    if math.isnan(derived.value):
+        return reason if derived.items else "undefined: no common items"
+    return percent_interval(derived.value, derived.low, derived.high, derived.items, sign)
+
+
+def accuracy_cell(row: Any) -> str:
+    """`analysis.cells.result_cell`, with the interval as in `percent_interval`."""
+    return result_cell(row, percent_interval)
+
+
+def write_shots(shots: Sequence[int]) -> str:
+    """Numbers of shots in words: `0–5`, `1, 3, 5`."""
+    ordered = sorted(shots)
+    if len(ordered) > 2 and ordered == list(range(ordered[0], ordered[-1] + 1)):
+        return f"{ordered[0]}{DASH}{ordered[-1]}"
+    return ", ".join(map(str, ordered))

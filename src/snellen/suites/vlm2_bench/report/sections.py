@@ -1,13 +1,11 @@
 """The report's sections for VLM2-Bench: the paper's tables and findings, made from our runs.
 
-Printed numbers (`published.py`) are shown by `--compare published`; here only in a separate section, and as the printed
-chance levels.
+Of the printed numbers (`published.py`) only the chance levels are shown here, the others by `--compare published`.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,55 +13,36 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, listing, points, result_cell
+from snellen.analysis.cells import DASH, listing, percent_interval, points, result_cell
+from snellen.analysis.people import is_study
 from snellen.analysis.pivot import level_lines, reference_lines, table_section
+from snellen.analysis.plots import LevelPanel, level_figure
 from snellen.analysis.run_view import (
     ReportArm,
+    arm_name,
     divides,
-    response_key,
-    response_keys,
+    examined,
     result_rows,
     row_by_arm,
     rows_by_arm,
-    score_rows,
     scored,
     simulated_last,
     units_by_task,
 )
-from snellen.analysis.section import ReportSection, Run, has_paper_images
-from snellen.core.subject import is_simulated
-from snellen.scoring.uncertainty import unpaired_difference
+from snellen.analysis.section import ReportSection, Run
+from snellen.core.seeds import stream
+from snellen.scoring.uncertainty import mean_interval, unpaired_difference, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT
-from snellen.suites.vlm2_bench.published import (
-    CAMERA_READY,
-    CAMERA_READY_AVERAGES,
-    CHANCE,
-    COLUMNS,
-    FINDING_III_MODELS,
-    HUMAN,
-    PEOPLE_ABOVE_OBJECTS,
-    TABLE_1,
-    TASK_ORDER,
-    Row,
-    mean_of,
-)
-from snellen.suites.vlm2_bench.report import (
-    figures,
-    methods_compared,
-    refusals_and_names,
-    response_bias,
-)
-from snellen.suites.vlm2_bench.report.methods_compared import Units
-from snellen.suites.vlm2_bench.report.task_means import below_people, mean_of_tasks
-from snellen.suites.vlm2_bench.scoring import TOP
-from snellen.suites.vlm2_bench.tasks import TASKS, VIDEOS
+from snellen.suites.vlm2_bench.published import CHANCE, COLUMNS, FINDING_III_MODELS, PEOPLE_ABOVE_OBJECTS, TASK_ORDER
+from snellen.suites.vlm2_bench.report.answers import counts, letters, people_named, statements
+from snellen.suites.vlm2_bench.report.methods_compared import Units, methods
 
 IMAGE_TASKS = 8
 """Number of `COLUMNS` before the column of open questions (VID)."""
 MIN_PAIRS = 5
 """Minimum pairs of every cue for one to be called the hardest."""
 CUES = tuple(dict.fromkeys(CUE_BY_EDIT.values()))
-FORMATS = {"true_false": "true or false", "integer": "number", "choice": "choice", "description": "description"}
+PAIR_CHANCE = 0.25
 
 
 def sections(run: Run) -> Iterator[ReportSection]:
@@ -71,14 +50,9 @@ def sections(run: Run) -> Iterator[ReportSection]:
     units = units_by_task(run, TASK_ORDER)
     yield from table_1(run, units)
     yield from below_people(units)
-    yield from methods_compared.sections(run, units)
-    yield from cues(run)
-    yield from families(run)
-    yield from response_bias.sections(run)
-    yield from refusals_and_names.sections(run)
-    yield from verdicts(run)
-    yield from set_statistics(run)
-    yield as_printed(has_paper_images(run))
+    yield from methods(run, units)
+    for make in (cues, families, statements, letters, counts, people_named):
+        yield from make(run)
 
 
 # Table 1
@@ -108,12 +82,8 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
 
 def _printed_chance(tasks: Sequence[str]) -> list[str]:
     printed = dict(zip(COLUMNS, CHANCE.scores, strict=True))
-    cells = [_two_decimals(printed.get(task)) for task in tasks]
-    return ["(chance as printed)", "", _two_decimals(CHANCE.average), DASH, *cells]
-
-
-def _two_decimals(number: float | None) -> str:
-    return DASH if number is None else f"{number:.2f}"
+    cells = [DASH if (number := printed.get(task)) is None else f"{number:.2f}" for task in tasks]
+    return ["(chance as printed)", "", f"{CHANCE.average:.2f}", DASH, *cells]
 
 
 def _table_note(rows: pd.DataFrame, tasks: Sequence[str]) -> str:
@@ -138,30 +108,68 @@ def _table_note(rows: pd.DataFrame, tasks: Sequence[str]) -> str:
     return " ".join(sentences)
 
 
-def as_printed(paper_images: bool = False) -> ReportSection:
-    """Table 1 as printed, with the means of eight and of nine columns. `paper_images`: the items are the paper's."""
-    camera = {f"{name} (camera-ready)": row for name, row in CAMERA_READY.items()}
-    lines = []
-    for name, row in {"Chance": CHANCE, "Human": HUMAN, **TABLE_1, **camera}.items():
-        means = [_printed_mean(row, count) for count in (IMAGE_TASKS, len(COLUMNS))]
-        later = CAMERA_READY_AVERAGES.get(name)
-        lines.append([name, *map(_two_decimals, row.scores), _two_decimals(row.average), *means, _two_decimals(later)])
-    note = (
-        "Percent as printed. The footnote of Table 1 excludes VID from its averages, but in the preprint those of "
-        "models and people are means of nine columns; only that of chance, which has no ninth, is a mean of eight. The "
-        "camera-ready prints means of eight. For people it has 91.00 in oc-grp and so 94.44. These numbers are from "
-        f"{'other' if paper_images else 'other images and'} subjects than those examined here."
-    )
-    names = ["", *COLUMNS, "printed average", "mean of eight", "mean of nine", "average in the camera-ready"]
-    title, frame = "Table 1 as printed, its averages recomputed", pd.DataFrame(lines, columns=names)
-    return ReportSection(title, note, frame, None, "table-1-printed", detail=True)
+def task_mean(parts: Sequence[pd.DataFrame], *key: str) -> tuple[float, float, float]:
+    """The plain mean of the means of several tasks, whose units are `parts` (columns value and cluster), low and high.
+
+    Tasks of a family share images, so clusters are resampled over all tasks jointly (bootstrap-t), using linearised
+    values, average + N / (tasks n_t) (value - mean_t), whose mean over all N units is the average. NaN if there is no
+    interval. `key` names the random stream.
+    """
+    total = sum(map(len, parts))
+    average = float(np.mean([part["value"].mean() for part in parts]))
+    spreads = [total / (len(parts) * len(part)) * (part["value"] - part["value"].mean()) for part in parts]
+    clusters = np.concatenate([part["cluster"].to_numpy(str) for part in parts])
+    values = average + np.concatenate([part.to_numpy(float) for part in spreads])
+    low, high, _ = mean_interval(values, clusters, None, stream("vlm2-bench", "mean of tasks", *key))
+    return average, low, high
 
 
-def _printed_mean(row: Row, columns: int) -> str:
-    if None in row.scores[:columns]:
+def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
+    """`task_mean` in percent with its interval; a dash if the arm lacks one of the tasks.
+
+    If all units of every task are equal, resampling is impossible, and Wilson's interval over the clusters is used.
+    """
+    parts = [units[task][arm] for task in tasks if arm in units.get(task, {})]
+    if len(parts) < len(tasks):
         return DASH
-    # Means of numbers with two decimals may end in 5, which a float may round down: 48.575 is printed as 48.58.
-    return f"{mean_of(row.scores, columns) + 1e-9:.2f}"
+    average, low, high = task_mean(parts, *arm, *tasks)
+    alike = all(np.ptp(part["value"].to_numpy(float)) < 1e-12 for part in parts)
+    count = len({cluster for part in parts for cluster in part["cluster"]})
+    if alike and count > 1:
+        low, high = wilson(average * count, count)
+    low, high = np.clip((low, high), 0.0, 1.0)
+    return percent_interval(average, low, high, sum(map(len, parts)))
+
+
+def below_people(units: Units) -> Iterator[ReportSection]:
+    """The difference of every subject from every study of people, over the tasks of Table 1 that both answered."""
+    arms = list(dict.fromkeys(arm for by_arm in units.values() for arm in by_arm))
+    studies = [arm for arm in arms if is_study(arm.subject)]
+    others = simulated_last(arm for arm in arms if not is_study(arm.subject))
+    lines = [line for study in studies for arm in others for line in _lines(units, study, arm)]
+    note = (
+        "A subject's mean over tasks minus that of people, in points with 95 % interval: the column that Table 1 calls "
+        "delta human. Both means are over the tasks of Table 1 that both answered, with equal weight per task, on the "
+        "same pairs and questions, averaged over people. Clusters are resampled over all tasks jointly, people are "
+        "not. There is no interval if the difference is the same for every question. The paper has all nine tasks and "
+        "other people; rows with different tasks cannot be compared."
+    )
+    names = ["subject", "condition", "people", "tasks", "percent right", "people's", "difference"]
+    yield from table_section("Difference from people (Table 1)", note, names, lines, "below-people")
+
+
+def _lines(units: Units, study: ReportArm, arm: ReportArm) -> Iterator[list[str]]:
+    both = {
+        task: by_arm[arm].join(by_arm[study]["value"].rename("people"), how="inner")
+        for task in COLUMNS
+        if {study, arm} <= (by_arm := units.get(task, {})).keys()
+    }
+    both = {task: part for task, part in both.items() if len(part)}
+    if study.condition == arm.condition and both:
+        gaps = [part.assign(value=part["value"] - part["people"]) for part in both.values()]
+        means = (np.mean([part[column].mean() for part in both.values()]) for column in ("value", "people"))
+        gap = points(*task_mean(gaps, "below people", *study, *arm))
+        yield [*arm, study.subject, ", ".join(both), *(f"{100 * mean:.1f}" for mean in means), gap]
 
 
 # Finding II: errors by cue
@@ -169,13 +177,15 @@ def _printed_mean(row: Row, columns: int) -> str:
 
 def cues(run: Run) -> Iterator[ReportSection]:
     """Pair accuracy of Mat and Trk by the kind of edit (Finding II)."""
-    lines, series = [], []
-    for task in ("gc-mat", "gc-trk"):
-        if divides(run, task, "cue"):
-            by_arm = rows_by_arm(scored(result_rows(run, task, "cue")))
-            of_task = zip(level_lines(by_arm, CUES, _cell_with_size), by_arm.values(), strict=True)
-            lines += [[task, *line, hardest(levels)] for line, levels in of_task]
-            series += [(task, arm, [levels.get(cue) for cue in CUES]) for arm, levels in by_arm.items()]
+    lines, panels = [], []
+    for task in (task for task in ("gc-mat", "gc-trk") if divides(run, task, "cue")):
+        by_arm = rows_by_arm(scored(result_rows(run, task, "cue")))
+        of_task = zip(level_lines(by_arm, CUES, _cell_with_size), by_arm.values(), strict=True)
+        lines += [[task, *line, hardest(levels)] for line, levels in of_task]
+        arms = examined(list(by_arm))
+        arms = [arm for arm in arms if arm.condition == "vanilla"] or arms  # more could not be distinguished
+        series = {arm_name(*arm): [by_arm[arm].get(cue) for cue in CUES] for arm in arms}
+        panels.append(LevelPanel(task, CUES, series, [PAIR_CHANCE] * len(CUES)))
     note = (
         "Percent of pairs right by kind of edit, with 95 % interval and the number of pairs; chance is 25. A cue is "
         "called the hardest only if it is below every other one by a difference whose 95 % interval excludes 0, and "
@@ -183,8 +193,7 @@ def cues(run: Run) -> Iterator[ReportSection]:
         "Questions with an unknown kind of edit (most of the released ones) are left out."
     )
     names = ["task", "subject", "condition", *CUES, "hardest"]
-    figure = partial(figures.by_cue, series, CUES)
-    yield from table_section("Accuracy by cue (Finding II)", note, names, lines, "cues", figure)
+    yield from table_section("Accuracy by cue (Finding II)", note, names, lines, "cues", partial(level_figure, panels))
 
 
 def _cell_with_size(row: Any) -> str:
@@ -234,59 +243,3 @@ def families(run: Run) -> Iterator[ReportSection]:
     )
     names = ["task", "subject", "condition", "people (pc)", "objects (oc)", "difference"]
     yield from table_section("People and objects (Finding III)", note, names, lines, "people-objects")
-
-
-# Verdicts of judges (section 3.1) and the item set
-
-
-def verdicts(run: Run) -> Iterator[ReportSection]:
-    """One table for all judges, if there are verdicts."""
-    with_text = {response_key(r) for r in run.responses if r.task in VIDEOS and r.text}
-    lines = []
-    for task in VIDEOS:
-        scores = score_rows(run, task)
-        results = pd.concat([result_rows(run, task), result_rows(run, task, "pattern")])
-        scores = scores[scores["judge"] != ""]
-        for key, rows in scores.groupby(["judge", "subject", "condition"], sort=False):
-            judge, *arm = map(str, key)
-            described = rows[[key in with_text for key in response_keys(rows)]]
-            outcomes = (int((described["outcome"] == outcome).sum()) for outcome in ("no_answer", "failed"))
-            levels = rows_by_arm(results[results["judge"] == judge]).get(ReportArm(*arm), {})
-            means = [result_cell(levels.get(level)) for level in (*TOP, "")]
-            counts = [len(described), len(rows) - len(described), *outcomes]
-            lines.append([task, judge, *arm, *counts, *means])
-    note = (
-        "Verdicts by judge and subject: the numbers of descriptions, of replies without one, of verdicts without a "
-        "readable score (0 in `strict`, left out in `published`), and of failed calls; then percent of the best score "
-        "(1 for PQ, 2 for PQP) with 95 % interval. The task's score is the mean of these two. A judge may be wrong: "
-        "draw a sample for people with `snellen judge RUN --sample FILE`, and compare their decisions with `snellen "
-        "judge RUN --agreement FILE` (in the paper 178 of 180 verdicts were confirmed)."
-    )
-    count_names = ["descriptions", "without a text", "verdicts not readable", "failed"]
-    means = [*(f"mean {name}" for name in TOP), "both"]
-    names = ["task", "judge", "subject", "condition", *count_names, *means]
-    lines.sort(key=lambda line: is_simulated(str(line[2])))
-    yield from table_section("Verdicts on descriptions of videos", note, names, lines, "judge")
-
-
-def set_statistics(run: Run) -> Iterator[ReportSection]:
-    """Test questions by task, and the share of each format of answer."""
-    counts = Counter(item.task for item in run.items.items if item.split == "test")
-    by_task = [(task, counts[task]) for task in TASKS if counts[task]]
-    by_kind = Counter[str]()
-    for task, count in by_task:
-        by_kind[TASKS[task].kind] += count
-    by_format = [(name, by_kind[kind]) for kind, name in FORMATS.items() if by_kind[kind]]
-    total = sum(count for _, count in by_task)
-    lines = [
-        [figures.FAMILIES[task[:2]], task, FORMATS[TASKS[task].kind], count, f"{100 * count / total:.1f}"]
-        for task, count in by_task
-    ]
-    shares = ", ".join(f"{100 * count / total:.1f} % {name}" for name, count in by_format)
-    note = (
-        f"{total:,} test questions of this item set by task; a statement that is true or false is one question, so a "
-        f"pair is two. By format of the answer: {shares}."
-    )
-    names = ["cues", "task", "format", "questions", "percent"]
-    title, figure = "The item set: tasks and formats (Figure 4)", partial(figures.set_statistics, by_task, by_format)
-    yield from table_section(title, note, names, lines, "set-statistics", figure, detail=True)

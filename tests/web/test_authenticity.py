@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from snellen.analysis.authenticity import AuthenticityRule, authenticity
 from snellen.analysis.section import Run
 from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
+from snellen.web.authenticity import AuthenticityRule, authenticity
 from tests.helpers.people import ask_people, everything, person
 from tests.reports.exam import SUITE, able, suite_of, write_items
 

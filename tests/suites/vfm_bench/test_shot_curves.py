@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.analysis.shot_curves import (
+from snellen.scoring.clustered_means import tails
+from snellen.suites.vfm_bench.shot_curves import (
     DerivedInterval,
     average,
     common,
@@ -26,7 +27,6 @@ from snellen.analysis.shot_curves import (
     printed,
     rounded,
 )
-from snellen.scoring.uncertainty import tails
 
 CURVE = {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.5}
 # Gains .2, .4, .3: mean .3, largest .4, room .8.
@@ -35,11 +35,8 @@ CURVE = {0: 0.2, 1: 0.4, 2: 0.6, 3: 0.5}
 def test_by_hand() -> None:
     assert eta(CURVE) == pytest.approx(0.3 / 0.4)
     assert delta(CURVE) == pytest.approx(0.3 / 0.8)
-    assert eta(CURVE, max_shots=1) == pytest.approx(1)
-    assert delta(CURVE, max_shots=2) == pytest.approx(0.3 / 0.8)
     assert eta({0: 0.2, 1: 0.4, 3: 0.8}) == pytest.approx(0.4 / 0.6), "the mean is over the measured numbers of shots"
     assert average(CURVE) == pytest.approx(1.7 / 4)
-    assert average(CURVE, max_shots=1) == pytest.approx(0.3)
     assert gain_at(CURVE, 2) == pytest.approx(2)
     changed = {0: 0.2, 1: 0.3, 2: 0.3, 3: 0.5}
     assert phi(changed, CURVE, range(4)) == pytest.approx(-0.4 / 1.7)
@@ -63,7 +60,7 @@ def test_demos_that_harm_or_change_nothing() -> None:
 @pytest.mark.parametrize(
     "undefined",
     [
-        eta({}), eta({0: 0.5}), eta({1: 0.5}), eta({0: 0.2, 5: 0.4}, max_shots=4),
+        eta({}), eta({0: 0.5}), eta({1: 0.5}),
         delta({0: 0.5}), delta({1: 0.5}), delta({0: 1.0, 1: 1.0}), delta({0: 1.0, 1: 0.4}),
         phi({}, {}, ()), phi({0: 0.5}, {0: 0.5, 1: 0.5}, (0, 1)), phi({0: 0.5, 1: 0.5}, {1: 0.5}, (0, 1)),
         phi({0: 0.5}, {0: 0.0}, (0,)),

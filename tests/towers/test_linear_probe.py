@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from snellen.analysis.linear_probe import linear_probes, predictions
+from snellen.towers.linear_probe import linear_probes, predictions
 
 CLASSES = ("a", "b", "c")
 

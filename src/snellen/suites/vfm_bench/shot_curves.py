@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.scoring.uncertainty import Floats, tails
+from snellen.scoring.clustered_means import Floats, tails
 
 Curve: TypeAlias = Mapping[int, float]
 """Shots per class -> accuracy."""
@@ -25,38 +25,38 @@ MAX_UNDEFINED = 0.05
 """If more than this share of the draws has no value, the interval is not estimable."""
 
 
-def eta(curve: Curve, max_shots: int | None = None) -> float | None:
+def eta(curve: Curve) -> float | None:
     """Efficiency (equation 2): the mean gain over zero shots as a share of the largest one; at most 1, higher better.
 
-    The mean is over the shots from 1 to `max_shots` (default: all) that the curve has. None without zero shots,
-    without any others, or if no number of shots gains anything: the formula would divide by 0 or by a loss.
+    The mean is over all shots from 1 that the curve has. None without zero shots, without any others, or if no number
+    of shots gains anything: the formula would divide by 0 or by a loss.
     """
-    return _efficiency(_gains(curve, curve.get(0), max_shots))
+    return _efficiency(_gains(curve, curve.get(0)))
 
 
-def delta(curve: Curve, max_shots: int | None = None) -> float | None:
+def delta(curve: Curve) -> float | None:
     """Effectiveness (equation 3): the mean gain over zero shots as a share of the possible gain; at most 1.
 
     Negative if demos do harm, though the paper gives its range as 0 to 1. None without zero shots, without any others,
     or if zero shots are perfect already.
     """
-    return _effectiveness(curve, curve.get(0), max_shots)
+    return _effectiveness(curve, curve.get(0))
 
 
-def eta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
+def eta_above_chance(curve: Curve, chance: float) -> float | None:
     """`eta` with exact chance in place of zero shots, for subjects that need demos. Never in one column with `eta`."""
-    return _efficiency(_gains(curve, chance, max_shots))
+    return _efficiency(_gains(curve, chance))
 
 
-def delta_above_chance(curve: Curve, chance: float, max_shots: int | None = None) -> float | None:
+def delta_above_chance(curve: Curve, chance: float) -> float | None:
     """`delta` with exact chance in place of zero shots, for subjects that need demos. Never in one column with it."""
-    return _effectiveness(curve, chance, max_shots)
+    return _effectiveness(curve, chance)
 
 
-def _gains(curve: Curve, base: float | None, max_shots: int | None) -> list[float]:
+def _gains(curve: Curve, base: float | None) -> list[float]:
     if base is None:
         return []
-    return [value - base for shots, value in curve.items() if shots > 0 and (max_shots is None or shots <= max_shots)]
+    return [value - base for shots, value in curve.items() if shots > 0]
 
 
 def _efficiency(gains: Sequence[float]) -> float | None:
@@ -65,8 +65,8 @@ def _efficiency(gains: Sequence[float]) -> float | None:
     return sum(gains) / len(gains) / max(gains)
 
 
-def _effectiveness(curve: Curve, base: float | None, max_shots: int | None) -> float | None:
-    gains = _gains(curve, base, max_shots)
+def _effectiveness(curve: Curve, base: float | None) -> float | None:
+    gains = _gains(curve, base)
     if base is None or not gains or 1 - base <= MIN_GAIN:
         return None
     return sum(gains) / len(gains) / (1 - base)
@@ -96,10 +96,9 @@ def gain_at(curve: Curve, shots: int) -> float | None:
     return (curve[shots] - curve[0]) / curve[0]
 
 
-def average(curve: Curve, max_shots: int | None = None) -> float | None:
+def average(curve: Curve) -> float | None:
     """The mean accuracy over all shots the curve has, zero included (`ava` of Table 4)."""
-    accuracies = [value for shots, value in curve.items() if max_shots is None or shots <= max_shots]
-    return sum(accuracies) / len(accuracies) if accuracies else None
+    return sum(curve.values()) / len(curve) if curve else None
 
 
 def rounded(number: float, places: int = 2) -> float:
