@@ -8,7 +8,7 @@ from pathlib import Path
 
 from snellen.datasets import DATASETS
 from snellen.datasets.dataset import DatasetCard
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
 INDUSTRY, TASKS, EVIDENCE = "| source | industry |", "| source | tasks |", "| source | known by |"

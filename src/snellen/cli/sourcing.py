@@ -67,7 +67,7 @@ def check(
 
 def _describe(card: "DatasetCard") -> dict[str, object]:
     """The card, with the facts that suites using the dataset add."""
-    from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     description = asdict(card)
@@ -81,7 +81,7 @@ def _describe(card: "DatasetCard") -> dict[str, object]:
 
 def _use(name: str) -> str:
     """The use of the dataset in suites, as the beginning of a line."""
-    from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+    from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
     from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET
 
     row = ROW_OF_DATASET.get(name)

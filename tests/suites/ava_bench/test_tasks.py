@@ -29,7 +29,8 @@ from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin
+from snellen.suites.ava_bench.curated.abilities import CURATIONS
+from snellen.suites.ava_bench.curated.candidates import Candidate, Origin
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
@@ -241,8 +242,8 @@ def test_every_curated_ability_is_asked_learned_and_scored_at_real_size(tmp_path
     }  # fmt: skip
     candidate = Candidate(Origin("KITTI", "a", ImageFile(Path("a")), "made"), "car", "", truth)
     sources: list[Any] = [ItemSource(split, shot, split, "KITTI", split=split) for split in ("train", "test")]
-    curations = [ability.curation for ability in ABILITIES.values() if ability.curation is not None]
-    items = [curation.make_item(candidate, source, stream("made")) for curation in curations for source in sources]
+    makers = [curation.make_item for curation in CURATIONS.values()]
+    items = [make_item(candidate, source, stream("made")) for make_item in makers for source in sources]
     built = write_itemset(tmp_path, items, source="curated", recipe={})
     responses = ask(tmp_path / "run", Plan(built, SUITE, [arm(make_fake("oracle", {}, items), SUITE)]))
     assert {response.status for response in responses} == {"ok"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,8 @@ from snellen.suites import SUITES
 from snellen.suites.ava_bench import make_suite
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
+from snellen.suites.ava_bench.curated.abilities import CURATIONS
+from snellen.suites.ava_bench.curated.recipe import curated_groups
 from snellen.suites.ava_bench.items import ItemSource, checked_box
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
 from snellen.suites.ava_bench.scoring import without_script
@@ -76,6 +79,13 @@ def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> Non
     assert "material" in report.pages[1].read_text("utf-8")
     table = (report.root / "results.csv").read_text("utf-8")
     assert f"{MATERIAL.name}," in table
+
+
+@pytest.mark.usefixtures("_registered")
+def test_a_toy_ability_has_a_curation_if_one_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(MATERIAL.name not in group.tasks for group in curated_groups())
+    monkeypatch.setitem(CURATIONS, MATERIAL.name, replace(CURATIONS["colour"], name=MATERIAL.name))
+    assert curated_groups()[-1].tasks == (MATERIAL.name,)
 
 
 def test_facts_that_do_not_go_together_name_the_file_to_fix() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media, Split
@@ -24,6 +24,7 @@ MAX_COUNT = 40
 AREA_SHARES = (0.002, 0.5)
 """Localization and object: bounds of a box's area as a share of the image (appendix A.2), both excluded."""
 MIN_DEPTH_GAP_M = 0.5
+SceneType: TypeAlias = Literal["indoor", "outdoor", "own"]
 BOX_SIZES = ((0.1, "0-0.1"), (0.2, "0.1-0.2"), (0.3, "0.2-0.3"), (0.5, "0.3-0.5"))
 """Shares of the image's area. The text of Figure 8(b) names only 0.3-0.5; the steps below it are ours."""
 

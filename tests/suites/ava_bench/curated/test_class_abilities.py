@@ -22,8 +22,8 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.rules import Caps
 from snellen.stimuli.video import write_video
-from snellen.suites.ava_bench.candidates.rules import Rules
 from snellen.suites.ava_bench.curated.recipe import Curated
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 
 WIDTH, HEIGHT = 64, 48

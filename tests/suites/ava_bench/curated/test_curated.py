@@ -19,10 +19,10 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.curation.rules import Caps
-from snellen.suites.ava_bench.abilities import localization
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.abilities import localization
 from snellen.suites.ava_bench.curated.images import OTHER_SIZE, UNREADABLE
 from snellen.suites.ava_bench.curated.recipe import Curated
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import ONE_SIDE
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.recipe import curated_groups, find_candidates
 from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.datasets.layouts import write
-from tests.suites.ava_bench.candidates.fixtures import curating
+from tests.suites.ava_bench.curated.fixtures import curating
 from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES
 
 

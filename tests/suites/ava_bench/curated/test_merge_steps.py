@@ -12,7 +12,7 @@ from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.storage.itemset import write_itemset
 from snellen.curation.results import StepResult
-from snellen.suites.ava_bench.candidates.choices import read_choices
+from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.merge_steps import (
     TextureImage,
     choices_text,

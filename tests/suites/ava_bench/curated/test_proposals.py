@@ -18,9 +18,9 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.curation.queues import write_queue
 from snellen.curation.rules import Caps
 from snellen.exam.run import run
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.choices import read_choices
 from snellen.suites.ava_bench.curated.recipe import Curated
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by
 

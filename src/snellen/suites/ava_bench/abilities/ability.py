@@ -11,7 +11,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Option
 from snellen.core.least_px import LEAST_PX
 from snellen.core.score import Metric, Protocol
-from snellen.suites.ava_bench.candidates.candidates import Curation
 from snellen.suites.ava_bench.items import SUITE, VERSION, ItemSource
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopQuestions
@@ -76,8 +75,8 @@ class Ability:
     `cheap_sight` is as in `Task`.
     `meaning` explains the ability to a subject that tags questions.
 
-    Items are made by `curation` (real datasets), by `tabletop` or `display` (generated scenes), and from the authors'
-    files (`released`); a recipe leaves out abilities that do not support it.
+    Items are made by `tabletop` or `display` (generated scenes), from the authors' files (`released`), and from real
+    datasets (`CURATIONS` of `curated/abilities/`); a recipe leaves out abilities that do not support it.
     """
 
     name: str
@@ -99,7 +98,6 @@ class Ability:
     meaning: str = ""
     parts: tuple[Ability, ...] = ()
     first_part_alone: FirstPartAlone | None = None
-    curation: Curation | None = None
     tabletop: TabletopQuestions | None = None
     display: DisplayQuestions | None = None
     released: ReleasedForm | None = None

@@ -6,17 +6,13 @@ The images and things are those of localization.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from snellen.core.item import Item
 from snellen.curation.draws import draw_options
 from snellen.scoring.protocols import strict
-from snellen.suites.ava_bench.abilities import localization
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
-from snellen.suites.ava_bench.candidates.candidates import Candidate
-from snellen.suites.ava_bench.candidates.classification import offered_names
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,
@@ -30,18 +26,6 @@ from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot, sized
 from snellen.suites.ava_bench.scoring import without_script
-
-# Real datasets
-
-
-def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """An item `What is in the red bounding box in the image?`, with the names of the whole set."""
-    name, names = offered_names(candidate, rng)
-    return object_item(item_source, name, candidate.truth["box"], names)
-
-
-CURATION = replace(localization.CURATION, make_item=make_curated_item)
-
 
 # Generated scenes
 
@@ -84,7 +68,6 @@ OBJECT = Ability(
     asks_inside_box=True,
     cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
-    curation=CURATION,
     tabletop=asked_by_slot(_ask_tabletop),
     released=ReleasedForm(folder="Recognition"),
 )

@@ -16,7 +16,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.image_files import VideoFrame
 from snellen.stimuli.video import frame_at_share
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Origin, Pixels
+from snellen.suites.ava_bench.curated.candidates import Candidate, Origin, Pixels
 
 UNREADABLE = "image that cannot be read"
 OTHER_SIZE = "image whose size differs from its annotations"

@@ -11,8 +11,8 @@ from snellen.curation.ledger import Ledger
 from snellen.curation.rules import changed_rules, in_words, loosened
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, split_up
 
 MAX_SAMPLES = 5000

@@ -19,7 +19,7 @@ from snellen.core.item import Item, Media
 from snellen.core.subject import is_person
 from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
-from snellen.suites.ava_bench.candidates.choices import Choices
+from snellen.suites.ava_bench.curated.choices import Choices
 
 LabelKind: TypeAlias = Literal["scene", "action"]
 NAME_REQUEST = (

@@ -28,9 +28,9 @@ from snellen.curation.results import StepResult, read_step_result
 from snellen.curation.steps import Argument, Stage, Step, step_item
 from snellen.datasets import DATASETS
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities import action, scene, texture
-from snellen.suites.ava_bench.candidates.candidates import CurationContext
 from snellen.suites.ava_bench.curated import merge_steps
+from snellen.suites.ava_bench.curated.abilities import CURATIONS
+from snellen.suites.ava_bench.curated.candidates import CurationContext
 from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.items import SUITE
 
@@ -87,7 +87,7 @@ def _action_items(source: StepSource) -> list[Item]:
 
 
 def _clutter_items(source: StepSource) -> list[Item]:
-    options, context = source.options, source.context
+    options, context, texture = source.options, source.context, CURATIONS["texture"]
     candidates = [candidate for sample in _samples(source) for candidate in texture.find(sample, context)]
     images = ImageStore(MediaFolder(options.out / "media"))
     images.load((candidate.origin for candidate in candidates), options.workers)
@@ -95,7 +95,7 @@ def _clutter_items(source: StepSource) -> list[Item]:
     for candidate in candidates:
         origin, image = candidate.origin, images.get(candidate.origin)
         if isinstance(image, UnusableImage):
-            context.ledger.drop(texture.NAME, origin.source, image.rule, image.location)
+            context.ledger.drop(texture.name, origin.source, image.rule, image.location)
         else:
             texture_images.append(merge_steps.TextureImage(origin.source, origin.record_id, candidate.label, image))
     return merge_steps.clutter_items(texture_images)
@@ -108,7 +108,7 @@ def _read_merges(source: StepSource, result: StepResult) -> Rows:
 def _proposal(
     step_name: str,
     merges_name: str,
-    sources: tuple[str, ...],
+    task: str,
     file: str,
     section: Literal["names", "discarded"],
     make_items: Callable[[StepSource], list[Item]],
@@ -127,16 +127,16 @@ def _proposal(
     )
     note = f"then people set `state: confirmed` in choices/{file}, or delete the row"
     merges = Stage(suite=SUITE, name=merges_name, needs=(result,), result=CHOICES, folder="REVIEW", note=note)
-    return Proposal(step, merges, sources, file, section)
+    return Proposal(step, merges, CURATIONS[task].datasets, file, section)
 
 
 PROPOSALS: tuple[Proposal, ...] = (
-    _proposal("scene-names", "scene-merges", scene.DATASETS, "scenes.yaml", "names", _scene_items, _read_merges),
-    _proposal("action-names", "action-merges", action.DATASETS, "actions.yaml", "names", _action_items, _read_merges),
+    _proposal("scene-names", "scene-merges", "scene", "scenes.yaml", "names", _scene_items, _read_merges),
+    _proposal("action-names", "action-merges", "action", "actions.yaml", "names", _action_items, _read_merges),
     _proposal(
         "texture-clutter",
         "texture-discards",
-        texture.DATASETS,
+        "texture",
         "textures.yaml",
         "discarded",
         _clutter_items,

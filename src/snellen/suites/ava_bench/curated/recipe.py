@@ -3,8 +3,8 @@
     snellen build ava-bench --from curated --source data=ROOT --out SET
     snellen build ava-bench/counting --from curated --source LVIS=DIR --source CARPK=DIR --n 200 --out SET
 
-`ROOT` holds one folder per dataset, as `snellen sources list` names them. `candidates/rules.py` has every threshold,
-`candidates/choices/` every choice made by hand; `--source choices=DIR` replaces or extends files of the latter. The
+`ROOT` holds one folder per dataset, as `snellen sources list` names them. `curated/rules.py` has every threshold,
+`curated/choices/` every choice made by hand; `--source choices=DIR` replaces or extends files of the latter. The
 set's card and its `curation.csv` state how many candidates each rule left out.
 """
 
@@ -32,15 +32,15 @@ from snellen.datasets import DATASETS
 from snellen.datasets.folders import ALL, recipe_folders
 from snellen.datasets.inventory import Note
 from snellen.datasets.layout_notes import layout_notes
-from snellen.suites.ava_bench.abilities import ABILITIES, atomic, composites
-from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.datasets import TASKS_OF_DATASET
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.abilities import atomic, composites
 from snellen.suites.ava_bench.curated import proposals
+from snellen.suites.ava_bench.curated.abilities import CURATIONS
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.datasets import TASKS_OF_DATASET
 from snellen.suites.ava_bench.curated.images import ImageStore, UnusableImage
 from snellen.suites.ava_bench.curated.loosening import advise
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE, ItemSource
@@ -69,11 +69,10 @@ DOMAINS: Mapping[str, str] = {
 
 def curated_groups() -> list[CuratedGroup]:
     """All abilities that are made from real datasets, in the order of the registry."""
-    groups: dict[str, list[Ability]] = {}
-    for ability in ABILITIES.values():
-        if ability.curation is not None:
-            groups.setdefault(ability.curation.name, []).append(ability)
-    return [CuratedGroup(curation, tuple(group)) for group in groups.values() if (curation := group[0].curation)]
+    groups: dict[str, list[str]] = {}
+    for task, curation in CURATIONS.items():
+        groups.setdefault(curation.name, []).append(task)
+    return [CuratedGroup(CURATIONS[tasks[0]], tuple(tasks)) for tasks in groups.values()]
 
 
 @dataclass(frozen=True)
@@ -175,16 +174,16 @@ def select_groups(options: BuildOptions, folders: Iterable[str] | None) -> list[
     refuse_unknown(options.tasks, known_tasks, f"{SUITE} --from curated: no task")
     selected_groups = []
     for group in groups:
-        named_abilities = tuple(ability for ability in group.abilities if ability.name in options.tasks)
+        named_tasks = tuple(task for task in group.tasks if task in options.tasks)
         datasets = group.curation.datasets
         available = folders is None or any(name in folders for name in datasets)
-        if named_abilities and not available:
+        if named_tasks and not available:
             raise SnellenError(
-                f"{SUITE}/{named_abilities[0].name}: made from {', '.join(datasets)}, but none of them is given; add "
+                f"{SUITE}/{named_tasks[0]}: made from {', '.join(datasets)}, but none of them is given; add "
                 f"--source NAME=DIR"
             )
-        if available and (named_abilities or not options.tasks):
-            selected_groups.append(replace(group, abilities=named_abilities or group.abilities))
+        if available and (named_tasks or not options.tasks):
+            selected_groups.append(replace(group, tasks=named_tasks or group.tasks))
     return selected_groups
 
 
@@ -256,7 +255,7 @@ def complete(
 def make_items(ready: Sequence[tuple[SelectedCandidate, Split]], context: CurationContext) -> Iterator[Item]:
     """The items, task by task in the paper's order, within a task in an order that reveals nothing about answers."""
     for task in (*atomic(), *composites()):
-        curation = ABILITIES[task].curation
+        curation = CURATIONS.get(task)
         if curation is None:
             continue
         rows = [(_handle(selected), selected, side) for selected, side in ready if task in selected.group.tasks]

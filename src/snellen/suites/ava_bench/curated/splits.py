@@ -8,28 +8,22 @@ from typing import Any
 
 from snellen.core.item import Media, Split
 from snellen.curation.splitting import assign_sides, balance, bind_units
-from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.candidates.candidates import Candidate, Curation, CurationContext
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext
 
 ONE_SIDE = "class or bin with too few images to have some for training and some for testing"
 
 
 @dataclass(frozen=True)
 class CuratedGroup:
-    """Abilities that ask about the same candidates, and the curation that finds these."""
+    """Tasks about the same candidates, and the curation that finds these."""
 
     curation: Curation
-    abilities: tuple[Ability, ...]
+    tasks: tuple[str, ...]
 
     @property
     def name(self) -> str:
         """The name under which the ledger records omissions."""
         return self.curation.name
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The tasks that are built."""
-        return tuple(ability.name for ability in self.abilities)
 
 
 @dataclass(frozen=True)

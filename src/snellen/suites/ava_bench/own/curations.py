@@ -7,17 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities import ABILITIES, colour
-from snellen.suites.ava_bench.candidates.candidates import (
-    Candidate,
-    Curation,
-    CurationContext,
-    keep_unchanged,
-    origin_of,
-)
-from snellen.suites.ava_bench.candidates.choice_files import Category
-from snellen.suites.ava_bench.candidates.choices import Choices
-from snellen.suites.ava_bench.candidates.completeness import completeness
+from snellen.suites.ava_bench.abilities import ABILITIES
+from snellen.suites.ava_bench.curated.abilities.colour import colour_bin
+from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, keep_unchanged, origin_of
+from snellen.suites.ava_bench.curated.choice_files import Category
+from snellen.suites.ava_bench.curated.choices import Choices
+from snellen.suites.ava_bench.curated.completeness import completeness
 from snellen.suites.ava_bench.curated.recipe import curated_groups
 from snellen.suites.ava_bench.curated.splits import CuratedGroup
 from snellen.suites.ava_bench.items import ORIENTATIONS
@@ -67,7 +62,7 @@ def own_groups() -> list[CuratedGroup]:
     groups = []
     for group in curated_groups():
         if all(task in NEEDS for task in group.tasks):
-            groups.append(CuratedGroup(_own_curation(group), group.abilities))
+            groups.append(CuratedGroup(_own_curation(group), group.tasks))
     return groups
 
 
@@ -109,7 +104,7 @@ def _find_colours(scene: Sample, context: CurationContext) -> Iterator[Candidate
         rgb = thing.extra.get("rgb")
         if isinstance(rgb, tuple) and thing.box is not None:
             levels = [round(float(level)) for level in rgb]
-            yield Candidate(origin_of(scene), "", colour.colour_bin(levels), {"box": thing.box, "rgb": tuple(levels)})
+            yield Candidate(origin_of(scene), "", colour_bin(levels), {"box": thing.box, "rgb": tuple(levels)})
 
 
 def _all(candidates: Iterable[Candidate], context: CurationContext) -> list[Candidate]:

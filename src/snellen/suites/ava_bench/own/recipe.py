@@ -34,12 +34,12 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
-from snellen.suites.ava_bench.candidates.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.candidates.choices import read_choices
-from snellen.suites.ava_bench.candidates.completeness import NOT_EXHAUSTIVE
-from snellen.suites.ava_bench.candidates.rules import Rules
+from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.curated.choices import read_choices
+from snellen.suites.ava_bench.curated.completeness import NOT_EXHAUSTIVE
 from snellen.suites.ava_bench.curated.images import ImageStore
 from snellen.suites.ava_bench.curated.recipe import complete, make_items
+from snellen.suites.ava_bench.curated.rules import Rules
 from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE
@@ -216,13 +216,11 @@ def _groups(options: BuildOptions, samples: Sequence[Sample], without: Mapping[s
     has_colours = any("rgb" in thing.extra for sample in samples for thing in sample.annotations)
     groups = []
     for group in own_groups():
-        abilities = tuple(
-            ability
-            for ability in group.abilities
-            if ability.name not in without and (not options.tasks or ability.name in options.tasks)
+        tasks = tuple(
+            task for task in group.tasks if task not in without and (not options.tasks or task in options.tasks)
         )
-        if abilities:
-            chosen = replace(group, abilities=abilities)
+        if tasks:
+            chosen = replace(group, tasks=tasks)
             groups.append(stated_colours(chosen) if has_colours and "colour" in group.tasks else chosen)
     return groups
 
@@ -243,7 +241,7 @@ def _with_choice(
     """The group, without the task object if there is only one name."""
     if "object" in group.tasks and candidates and len(candidates[0].truth["among"]) < 2:
         without["object"] = ONE_NAME
-        group = replace(group, abilities=tuple(ability for ability in group.abilities if ability.name != "object"))
+        group = replace(group, tasks=tuple(task for task in group.tasks if task != "object"))
     return group, candidates
 
 
