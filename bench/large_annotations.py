@@ -59,12 +59,12 @@ def write(
             file.write(f'{", " if number else ""}{{"id": {number}, "image_id": {owner}, "category_id": {kind}, '
                        f'"area": {number % 999 + 1.5}, "bbox": {list(box)}, "segmentation": '
                        f'[{outlines[number % 1000]}, {outlines[number % 997]}]}}')  # fmt: skip
-        images = [
+        rows = [
             {"id": n, "width": 640, "height": 480, "coco_url": f"http://x/train2017/{n:012}.jpg",
              "neg_category_ids": [1, 2, 3, 4], "not_exhaustive_category_ids": [5]} for n in range(images)
         ]  # fmt: skip
         kinds_ = [{"id": n, "name": name, "synset": f"k.n.{n}", "frequency": "f"} for n, name in enumerate(names, 1)]
-        file.write(f'], "images": {json.dumps(images)}, "categories": {json.dumps(kinds_)}}}')
+        file.write(f'], "images": {json.dumps(rows)}, "categories": {json.dumps(kinds_)}}}')
     for number in range(images):
         (root / "train2017" / f"{number:012}.jpg").touch()
     return path
