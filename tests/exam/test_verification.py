@@ -112,7 +112,7 @@ def test_a_reading_by_another_parser_is_counted_and_no_forgery(
         ("combo", ["fake:oracle"], {"conditions": ["method=perceive-then-classify", "samples=1,questions=one"]}),
         ("vlm2-bench", ["fake:chance", "encoder:hog"], {"conditions": ["vanilla", "images=grey"]}),
         ("vfm-bench", ["fake:chance", "encoder:efficientnet-lite0"], {"conditions": ["shots=0..2"]}),
-        ("ava-bench", ["fake:chance", "encoder:hog"], {"decide": "none", "seed": 5}),
+        ("ava-bench", ["fake:chance", "encoder:hog"], {"until_decided": True, "seed": 5}),
     ],
     ids=str,
 )
