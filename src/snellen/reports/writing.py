@@ -152,10 +152,7 @@ def write_report(
     if explorer:
         explorer(exams, out)
     studies = [with_studies(exam) for exam in exams]
-    shortfalls: dict[str, list[Gap]] = {}
-    for exam in exams:
-        shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
-    rows = with_unasked(reported_results(loaded, exams, studies), shortfalls)
+    rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
     # One suite has so few figures that they are drawn before another process has finished its imports.
     with background(_draw, workers if full or len(exams) > 1 else 1) as draw:
@@ -168,17 +165,30 @@ def write_report(
     for (name, _), content in zip(pages, sections, strict=True):
         files.write_text(out / name, render_suite(content, pages, explorer is not None))
     parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
-    answers, choices = front(parts), ability_choices(parts)
+    _write_front(page, parts, exams, explorer is not None)
+    if stamp:
+        write_stamp(out, stamp)
+    return Report(out, page, rows)
+
+
+def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
+    """The incomplete tasks by suite."""
+    shortfalls: dict[str, list[Gap]] = {}
+    for exam in exams:
+        shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
+    return shortfalls
+
+
+def _write_front(page: Path, parts: Sequence[ExamPart], exams: Sequence[Exam], has_explorer: bool) -> None:
+    """Write the front page, its tables, and what to cite."""
+    out, answers, choices = page.parent, front(parts), ability_choices(parts)
     files.write_csv(out / "tables" / f"{FRONT}.csv", answers.table())
     write_frame(out / "tables", SUBJECTS, answers.frame())
     if choices:
         write_frame(out / "tables", CHOICE, choice_frame(choices))
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
-    files.write_text(page, render_front(answers, choices, cited, explorer is not None))
-    if stamp:
-        write_stamp(out, stamp)
-    return Report(out, page, rows)
+    files.write_text(page, render_front(answers, choices, cited, has_explorer))
 
 
 def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
