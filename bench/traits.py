@@ -26,7 +26,8 @@ from snellen.analysis.grades import baseline, ceiling_of, progress
 from snellen.analysis.rankings import interval
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import is_itemset, read_itemset
+from snellen.core.storage.itemset import read_itemset
+from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.examination import Examination
 from snellen.exam.items import build
 from snellen.exam.run import run

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.core.item import Media
-from snellen.core.storage.itemset import SCHEMA, ItemSetCard
+from snellen.core.storage.itemset import SCHEMA
+from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
 from snellen.suites import SUITES
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from snellen.analysis.floors import BOXES_LEARNT, BOXES_ONLY, EQUAL_QUESTIONS, THUMBNAIL, Floors
-from snellen.core.storage.itemset import BlindCard, FloorScore, ItemSet
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import BlindCard, FloorScore
 from snellen.runs.blind import recipe_card
 from snellen.scoring.protocols import ACCURACY
 from snellen.suites import SUITES

@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.core.storage.itemset import read_card
+from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_run_card
 from tests.helpers.stub_server import StubServer

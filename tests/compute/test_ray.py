@@ -15,7 +15,7 @@ import pytest
 
 from snellen.compute import Shard, ShardFailed, executing, map_shards
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import read_card
+from snellen.core.storage.itemset_cards import read_card
 from tests.helpers.extras import need
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,8 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.storage.itemset import ItemSet, instalment_of, items_file, read_card, read_itemset
+from snellen.core.storage.itemset import ItemSet, instalment_of, items_file, read_itemset
+from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Trial

@@ -13,7 +13,8 @@ import pytest
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet, read_itemset, write_blind, write_card
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import write_blind, write_card
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover

@@ -17,7 +17,8 @@ from snellen.analysis.deciding import turns
 from snellen.analysis.grades import QUARTER
 from snellen.core.item import Item, Option, View
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import BlindCard, BlindScore, ItemSet
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Suite, Task, Trial
 from snellen.runs.deciding import Decider

@@ -14,7 +14,8 @@ from snellen.analysis.changes import Changes, changes
 from snellen.analysis.section import Run
 from snellen.core.item import Item
 from snellen.core.score import Outcome
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import COLUMNS

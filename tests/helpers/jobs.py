@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.core.hashing import sha256
-from snellen.core.storage.itemset import read_card
+from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.parts import read_exchanges
 from snellen.runs.gate import open_items
 from snellen.web.stand_ins import make_stand_in

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.build_options import BuildOptions
-from snellen.core.storage.itemset import ItemSet, is_itemset, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.suite import Suite
 from snellen.exam.items import build, find_recipe
 from snellen.suites import SUITES

@@ -16,7 +16,8 @@ from snellen.analysis.run_view import lines_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
-from snellen.core.storage.itemset import BlindCard, ItemSet, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import BlindCard
 from snellen.exam.items import build
 from snellen.exam.run import blind_subject, run
 from snellen.reports.rows import metric_in, whole_tasks

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import read_blind
+from snellen.core.storage.itemset_cards import read_blind
 from snellen.exam.items import build, find_generated
 from snellen.suites import SUITES
 from tests.helpers.refusals import assert_refused

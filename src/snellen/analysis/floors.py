@@ -29,7 +29,8 @@ from snellen.analysis.grades import UnitFloor
 from snellen.analysis.units import summary
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
-from snellen.core.storage.itemset import FloorScore, ItemSet
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import FloorScore
 from snellen.core.suite import Suite
 
 BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (

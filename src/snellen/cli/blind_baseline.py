@@ -15,7 +15,8 @@ from snellen.analysis.units import metric_of
 from snellen.cli.output import console as new_console
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import BlindCard, is_itemset, read_itemset, write_blind
+from snellen.core.storage.itemset import read_itemset
+from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blind
 from snellen.core.suite import Suite
 from snellen.exam.items import with_blind
 from snellen.exam.run import blind_subject, run_folder

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet, is_itemset
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import check_digest
 from snellen.core.storage.runfolder import has_tables, is_run, read_run_card

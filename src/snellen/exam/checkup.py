@@ -20,7 +20,8 @@ from snellen.analysis.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_blind, read_card
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject, is_simulated

@@ -22,15 +22,8 @@ from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
-from snellen.core.storage.itemset import (
-    INSTALMENT,
-    ItemSet,
-    SetDeclaration,
-    add_instalment,
-    declared,
-    is_itemset,
-    read_itemset,
-)
+from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
+from snellen.core.storage.itemset_cards import SetDeclaration, is_itemset
 from snellen.remote import address_of, is_url
 from snellen.runs.gate import open_items
 from snellen.suites import SUITES

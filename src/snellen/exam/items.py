@@ -10,7 +10,8 @@ from snellen.compute import cores
 from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import BlindCard, ItemSet, is_itemset, write_blind
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blind
 from snellen.core.suite import Recipe, Suite
 from snellen.exam.instalments import declare
 from snellen.remote import fetched

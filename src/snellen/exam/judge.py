@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import is_itemset, read_itemset, write_itemset
+from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.core.subject import Subject

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from snellen.core.options import taking
-from snellen.core.storage.itemset import BLIND_KEY, BlindCard, BlindScore, ItemSet
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import BLIND_KEY, BlindCard, BlindScore
 from snellen.core.storage.runfolder import default_folder
 from snellen.core.subject import Subject
 from snellen.exam.examination import Examination

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import is_itemset, read_blind, read_card
 from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, new_seal, write_revealed
 from snellen.core.suite import Suite

@@ -16,7 +16,8 @@ from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.item import Item
 from snellen.core.response import Response
-from snellen.core.storage.itemset import ItemSet, ItemSetCard, read_card
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard, read_card
 from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
 from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions

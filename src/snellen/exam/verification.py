@@ -24,7 +24,8 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import decided_rows, read_image_recipes, rows_hash
-from snellen.core.storage.itemset import BlindCard, BlindScore, ItemSet, counts_of, items_files
+from snellen.core.storage.itemset import ItemSet, counts_of, items_files
+from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import RunCard, read_responses
 from snellen.core.storage.seal import SEALED, Seal

@@ -20,7 +20,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media
 from snellen.core.storage import files
-from snellen.core.storage.itemset import SCHEMA, ItemSet, ItemSetCard, is_itemset, items_files, read_itemset
+from snellen.core.storage.itemset import SCHEMA, ItemSet, items_files, read_itemset
+from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import parse_card
 

@@ -18,7 +18,8 @@ from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.analysis.floors import Floors
 from snellen.core.build_options import BALANCE, CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.item import Item
-from snellen.core.storage.itemset import BlindCard, FloorScore, ItemSet, read_blind
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import BlindCard, FloorScore, read_blind
 from snellen.core.suite import Recipe, Suite
 
 ITEMS, ITEMS_A_SET = 2000, 200

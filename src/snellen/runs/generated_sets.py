@@ -8,7 +8,8 @@ from pathlib import Path
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
-from snellen.core.storage.itemset import ItemSet, is_itemset, read_blind, read_card, recipe_hash
+from snellen.core.storage.itemset import ItemSet, recipe_hash
+from snellen.core.storage.itemset_cards import is_itemset, read_blind, read_card
 from snellen.core.suite import Recipe, Suite, recorded_parameters
 from snellen.remote import fetched, is_url
 from snellen.runs.gate import open_items

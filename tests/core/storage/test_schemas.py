@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.core.storage.itemset import BlindCard, read_blind, read_card, write_blind
+from snellen.core.storage.itemset_cards import BlindCard, read_blind, read_card, write_blind
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.schemas import SCHEMA, Card
 from snellen.exam.run import run

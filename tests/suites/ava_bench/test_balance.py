@@ -10,7 +10,8 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Split
-from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item

@@ -11,7 +11,8 @@ from snellen.analysis.section import Run
 from snellen.core.item import Item, Media, ReplySpec
 from snellen.core.response import Response
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score

@@ -32,7 +32,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import BlindScore
+from snellen.core.storage.itemset_cards import BlindScore
 from snellen.core.suite import Suite, Task
 
 ATTACKS = (

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pyarrow as pa
-from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
@@ -25,8 +24,17 @@ from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
+from snellen.core.storage.itemset_cards import (
+    BlindCard,
+    Instalment,
+    ItemSetCard,
+    SetDeclaration,
+    is_itemset,
+    read_blind,
+    read_card,
+    write_card,
+)
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.schemas import Card, read_card_file
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int32(), pa.float64()
 _MEDIA = pa.list_(
@@ -43,120 +51,6 @@ SCHEMA = pa.schema({f.name: _NESTED.get(f.name, _TEXT) for f in fields(Item)})
 """One row per item."""
 _TEXT_FIELDS = tuple(name for name in SCHEMA.names if name not in {*_NESTED, *JSON_FIELDS})
 _KINDS, _SPLITS = set(get_args(AnswerKind)), set(get_args(Split))
-
-
-class Instalment(BaseModel):
-    """An instalment of a set: its number of items, and the hashes of its rows, as on the card of a whole set."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    items: int
-    content_hash: str
-    rows_hash: str
-
-
-class SetDeclaration(BaseModel):
-    """What determines all instalments of a set before they are drawn: their number at most, and the recipe's options.
-
-    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
-
-    instalments: int = Field(alias="parts")
-    options: dict[str, Any]
-
-
-class ItemSetCard(Card):
-    """`itemset.json`. `recipe_hash` covers the recipe and its parameters, `rows_hash` everything it decided.
-
-    `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in
-    individual pixels between machines, and so does the content hash; the other two do not.
-
-    Of a set in instalments, `content_hash` and `rows_hash` are the digest of the declaration, which stays when the set
-    grows; `instalments` (on disk `parts`) have hashes of the rows drawn so far.
-    """
-
-    model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
-    file = "itemset.json"
-
-    suite: str
-    version: str
-    source: str
-    recipe: dict[str, Any]
-    recipe_hash: str
-    content_hash: str
-    rows_hash: str = ""
-    items: int
-    counts: dict[str, dict[str, int]]
-    provenance: dict[str, Any] = Field(default_factory=dict)
-    notes: list[str] = Field(default_factory=list)
-    declaration: SetDeclaration | None = None
-    instalments: tuple[Instalment, ...] = Field(default=(), alias="parts")
-
-    @property
-    def instalments_left(self) -> int:
-        """The number of instalments that are not drawn yet; 0 unless the set is in instalments."""
-        return self.declaration.instalments - len(self.instalments) if self.declaration else 0
-
-
-BLIND_KEY = ("task", "protocol", "metric", "factor", "level")
-"""Columns of results that match a row to its blind score."""
-
-
-class BlindScore(BaseModel):
-    """The blind baseline of one row of results: the best attacker's score on `n` units that it was not fitted to.
-
-    `value` and `chance` (None: not known) are in the units of the metric; `attack` names the attacker.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: str
-    protocol: str
-    metric: str
-    factor: str = ""
-    level: str = ""
-    value: float
-    chance: float | None
-    n: int
-    attack: str
-
-    @property
-    def key(self) -> tuple[str, str, str, str, str]:
-        """Task, protocol, metric, factor and level of the row of results."""
-        return self.task, self.protocol, self.metric, self.factor, self.level
-
-
-class FloorScore(BaseModel):
-    """The score of a rule that sees nothing of what is asked about (`analysis.floors`), on `n` units of a task."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    task: str
-    protocol: str
-    metric: str
-    name: str
-    value: float
-    n: int
-
-    @property
-    def key(self) -> tuple[str, str, str, str]:
-        """Task, protocol, metric and name of the floor."""
-        return self.task, self.protocol, self.metric, self.name
-
-
-class BlindCard(Card):
-    """`blind.json`: blind scores, further floors, and how they were measured.
-
-    It is in the set's folder but not in its hashes.
-    """
-
-    file = "blind.json"
-
-    method: str
-    scores: tuple[BlindScore, ...] = ()
-    floors: tuple[FloorScore, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -278,11 +172,6 @@ def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
     return counts
 
 
-def write_card(root: Path, card: ItemSetCard) -> None:
-    """Write `itemset.json`, last of all files of a set or of its next instalment."""
-    files.write_text(root / "itemset.json", card.model_dump_json(indent=1) + "\n")
-
-
 def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
     """A new set as the first instalment of a set in instalments."""
     card = items.card
@@ -315,24 +204,6 @@ def add_instalment(items: ItemSet, new_items: Sequence[Item], image_recipes: Map
     changed = card.model_copy(update=update)
     write_card(items.root, changed)
     return ItemSet(items.root, changed, every, items.media, items.blind)
-
-
-def write_blind(root: Path, card: BlindCard) -> None:
-    """Write `blind.json` into the folder of a set."""
-    files.write_text(root / "blind.json", card.model_dump_json(indent=1) + "\n")
-
-
-def read_blind(root: Path) -> BlindCard | None:
-    """Read `blind.json`; None if there is none. Raises SnellenError if it is malformed."""
-    path = root / "blind.json"
-    if not path.is_file():
-        return None
-    return read_card_file(BlindCard, path, "no blind scores", f"measure again with `snellen blind-baseline {root}`")
-
-
-def is_itemset(root: Path) -> bool:
-    """True if the folder holds a finished item set."""
-    return (root / "itemset.json").is_file()
 
 
 def refuse_existing(root: Path) -> None:
@@ -426,14 +297,6 @@ def read_same_itemset(path: Path, content_hash: str, purpose: str, **how: Any) -
     if items.card.content_hash != content_hash:
         raise SnellenError(f"{path}: not the item set that {purpose} (content_hash); restore it")
     return items
-
-
-def read_card(root: Path) -> ItemSetCard:
-    """Read `itemset.json`. Raises SnellenError if it is missing or malformed."""
-    path = root / "itemset.json"
-    if not path.is_file():
-        raise SnellenError(f"{root}: no item set (no itemset.json); build one with `snellen build SUITE --out {root}`")
-    return read_card_file(ItemSetCard, path, "no card of an item set", "build the item set again")
 
 
 def _check_written(root: Path, items: tuple[Item, ...]) -> None:

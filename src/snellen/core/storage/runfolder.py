@@ -26,7 +26,8 @@ from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
-from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, part_sizes, read_exchanges
 from snellen.core.storage.schemas import Card, read_card_file

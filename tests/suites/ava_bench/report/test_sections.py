@@ -13,7 +13,8 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.response import Response
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.core.subject import SubjectCard

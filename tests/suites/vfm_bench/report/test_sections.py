@@ -19,7 +19,8 @@ from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet, ItemSetCard
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.runs.score import score
