@@ -23,7 +23,7 @@ _COLUMNS = ["key", "digest", "error", "stop", "model", "tokens_in", "tokens_out"
 
 
 @dataclass(frozen=True)
-class ArmCalls:
+class ArmSummary:
     """One arm: its subject and settings, calls, tokens, time and cost.
 
     `forms` counts the forms of boxes and colours in its replies, if some were not given as asked.
@@ -51,7 +51,7 @@ class Conduct:
 
     name: str
     facts: tuple[tuple[str, str], ...]
-    arms: tuple[ArmCalls, ...]
+    arms: tuple[ArmSummary, ...]
     reasons: tuple[tuple[str, str, str, int], ...]
     sent: tuple[tuple[str, str], ...]
 
@@ -100,7 +100,7 @@ def _conduct(run: Run) -> Conduct:
     )
 
 
-def _arms(run: Run, calls: pd.DataFrame) -> Iterator[ArmCalls]:
+def _arms(run: Run, calls: pd.DataFrame) -> Iterator[ArmSummary]:
     used: dict[str, dict[str, None]] = {}
     for response in run.responses:
         used.setdefault(arm_name(response.subject, response.condition), {}).update(dict.fromkeys(response.calls))
@@ -111,7 +111,7 @@ def _arms(run: Run, calls: pd.DataFrame) -> Iterator[ArmCalls]:
         if name not in arms:
             arms.add(name)
             arm_calls = calls[calls.index.isin(used.get(name, {}))]
-            yield _arm_calls(arm, name, repeats[name], arm_calls, _forms(run, arm))
+            yield _arm_summary(arm, name, repeats[name], arm_calls, _forms(run, arm))
 
 
 def _forms(run: Run, arm: ArmCard) -> str:
@@ -126,11 +126,11 @@ def _forms(run: Run, arm: ArmCard) -> str:
     return ", ".join(f"{task}: {form} {count}" for (task, form), count in counts.items())
 
 
-def _arm_calls(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame, forms: str) -> ArmCalls:
+def _arm_summary(arm: ArmCard, name: str, repeats: int, calls: pd.DataFrame, forms: str) -> ArmSummary:
     tokens, answered = int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum())
     cost = money(tokens, answered, price_of(arm.attributes) or (0.0, 0.0))
     stops = calls["stop"].dropna().value_counts()
-    return ArmCalls(
+    return ArmSummary(
         name, repeats, arm.fingerprint, foreign(_plain(arm.settings), 1000), foreign(_plain(arm.attributes), 400),
         _plain(arm.columns), len(calls), tokens, answered, float(calls["seconds"].sum()), f"{cost:.4f}" if cost else "",
         foreign(", ".join(sorted(set(calls["model"].dropna()) - {""})), 200),
