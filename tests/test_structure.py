@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,20 +38,24 @@ def test_folders_of_a_suite_are_small(suite: Path) -> None:
         assert len(_files(folder)) <= limit, folder
 
 
-def test_simulated_subjects_are_named_in_one_place() -> None:
-    places = [path for path in SOURCE.rglob("*.py") if 'startswith("fake:")' in path.read_text("utf-8")]
-    assert len(places) == 1, places
+def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
+    """Only the registry reads the kind in a spec, and `kind_by_name` that of a name in a run of an earlier version."""
+    kinds = "fake|human|recorded|inspect|head|encoder|chat|tower|py"
+    asked = re.compile(rf"""startswith\(\(?["'](?:{kinds}):|partition\(":"\)\[0\] ==""")
+    places = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if asked.search(path.read_text())}
+    assert places == {"subjects/registry.py"}
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 280, "analysis": 5650, "cli": 3150, "compute": 750, "core": 4850, "curation": 1700, "datasets": 6750,
+    ".": 280, "analysis": 5650, "cli": 3150, "compute": 750, "core": 4870, "curation": 1700, "datasets": 6750,
     "exam": 3430, "interop": 2880, "presentation": 350, "reports": 3850, "runs": 3230, "scoring": 4220, "stimuli": 3640,
-    "subjects": 11480, "suites": 28050, "towers": 900, "web": 4705, "src": 89700, "tests": 70800,
+    "subjects": 11480, "suites": 28050, "towers": 900, "web": 4705, "src": 89750, "tests": 71100,
     "commands": 39, "options": 236, "long functions": 6, "long modules": 12, "words of docs": 85000,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
 `exam` has 230 lines more and `core` 100 since a session, and options written once, replace parts of `cli` and `suites`.
+`core`, `src` and `tests` have 20, 50 and 300 more since cards state what names told in 60 places (`role`, `source`).
 """
 
 

@@ -42,7 +42,8 @@ class Stand(Base):
 
 def person(name: str, subject: Subject, seconds: float = 2.0, **attributes: str) -> Subject:
     """A subject that answers like another one, under a person's name and with its own fingerprint."""
-    card = replace(subject.card, name=name, settings={"participant": name}, attributes=attributes)
+    settings = {"participant": name}
+    card = replace(subject.card, name=name, settings=settings, attributes=attributes, role="person")
     return cast(Subject, Stand(card, subject, seconds))
 
 

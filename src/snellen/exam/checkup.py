@@ -22,7 +22,7 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, ItemSetCard, is_itemset, read_blind, read_card, read_itemset
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
-from snellen.core.subject import Subject, is_simulated
+from snellen.core.subject import Subject
 from snellen.core.suite import recorded_parameters
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_in_background
@@ -180,7 +180,7 @@ def checkup(
         [examination.root for examination in in_order], out / "report", explorer=explorer, workers=workers
     )
     rows = whole_tasks(report.results)
-    rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
+    rows = rows[rows["value"].notna() & (rows["role"] != "simulated")]
     too_few = rows[rows["state"] == TOO_FEW]
     return Checkup(
         in_order,
@@ -218,7 +218,7 @@ def _grow(
             card = examinations[name].items.card
             scores = undecided(examinations[name], subjects, MAX_ITEMS) if card.instalments_left else []
             instalments_needed[name] = [
-                _instalments_needed(growth, card) for who, _, growth in scores if not is_simulated(who)
+                _instalments_needed(growth, card) for who, _, growth in scores if who.role != "simulated"
             ]
         left = deadline - time.monotonic()
         if not any(instalments_needed.values()) or left <= 0:
