@@ -39,7 +39,8 @@ def toy() -> Iterator[str]:
 
     def make_toy(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
         observer: Any = make_subject("fake:first-option", items)
-        return replace(observer, card=replace(observer.card, name=f"toy:{name}"))
+        named: Subject = replace(observer, card=replace(observer.card, name=f"toy:{name}"))
+        return named
 
     SUBJECTS.add("toy", make_toy)
     yield "toy:observer"

@@ -86,11 +86,11 @@ def run(
     questions, arms, responses = itemset(made_items() if items is None else items), [], list[Response]()
     for (subject, condition_text), says in replies.items():
         (condition,) = parse_conditions(AXES, condition_text)
-        card = SubjectCard(subject, **kind_by_name(subject))
+        subject_card = SubjectCard(subject, **kind_by_name(subject))
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes=(attributes or {}).get(subject, {}),
-                condition=str(condition), columns=settle(condition, SUITE, card).columns(), repeat=0,
+                condition=str(condition), columns=settle(condition, SUITE, subject_card).columns(), repeat=0,
             )
         )  # fmt: skip
         for item in questions.items:
