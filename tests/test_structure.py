@@ -41,8 +41,8 @@ def test_folders_of_a_suite_are_small(suite: Path) -> None:
 def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
     """Only the registry reads the kind in a spec, and `kind_by_name` that of a name in a run of an earlier version."""
     kinds = "fake|human|recorded|inspect|head|encoder|chat|tower|py"
-    asked = re.compile(rf"""startswith\(\(?["'](?:{kinds}):|partition\(":"\)\[0\] ==""")
-    places = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if asked.search(path.read_text())}
+    prefix = re.compile(rf"""startswith\(\(?["'](?:{kinds}):|partition\(":"\)\[0\] ==""")
+    places = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py") if prefix.search(path.read_text())}
     assert places == {"subjects/registry.py"}
 
 

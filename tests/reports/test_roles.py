@@ -106,8 +106,8 @@ def test_a_new_kind_of_simulated_observer_is_treated_as_one_everywhere(toy: str,
     assert toy not in {subject for group in (choice.best, choice.level, choice.worse) for subject, _ in group}
     with_toy = pairs[(pairs["first"] == toy) | (pairs["second"] == toy)]
     assert set(with_toy["family"]) == {"simulated"}
-    ((_, shown),) = examples(run, InlineThumbs(run), 1, 4)
-    assert toy not in {answer.arm for one in shown for answer in one.predictions}
+    ((_, page_examples),) = examples(run, InlineThumbs(run), 1, 4)
+    assert toy not in {answer.arm for example in page_examples for answer in example.predictions}
 
 
 def test_a_person_of_any_name_belongs_to_a_study(toy: str, tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def study_of(subject: str) -> str:
     return study + mark + number
 
 
-def study_subject(person: str) -> str:
+def study_subject(subject: str) -> str:
     """The subject of all people of this person's study."""
-    return HUMAN + study_of(person)
+    return HUMAN + study_of(subject)
 
 
 def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
@@ -145,10 +145,10 @@ def _in_common(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _pooled_scores(scores: pd.DataFrame, people: Collection[str], numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
-    """Score rows with people as repeats of their studies, which come first."""
-    of_studies = _of_study(rows_of(scores, people), numbers)
-    return pd.concat([of_studies, rows_without(scores, people)], ignore_index=True)
+def _pooled_scores(scores: pd.DataFrame, subjects: Collection[str], numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
+    """Score rows with these people as repeats of their studies, which come first."""
+    of_studies = _of_study(rows_of(scores, subjects), numbers)
+    return pd.concat([of_studies, rows_without(scores, subjects)], ignore_index=True)
 
 
 def study_results(
