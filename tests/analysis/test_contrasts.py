@@ -89,9 +89,8 @@ def test_p_is_corrected_within_its_family() -> None:
     # a - b has sums 2 x 6, 2 flips are as far: 2/64. a - c differs in five clusters: 2/32. b - c in one: 1.
     # Holm: 2/64 x 3 = 6/64; 2/32 x 2 = 8/64; 1. Pairs with the oracle do not count.
     right, wrong, first = [1.0] * 12, [0.0] * 12, [1.0] * 2 + [0.0] * 10
-    table = contrasts(scores(**{"a": right, "b": wrong, "c": first, "fake:oracle": right})).set_index(
-        ["first", "second"]
-    )
+    arms = {"a": right, "b": wrong, "c": first, "oracle": right}
+    table = contrasts(scores(**arms), simulated=["oracle"]).set_index(["first", "second"])
     ours = table[table["family"] == "subjects"]
     assert ours["p"].to_dict() == {("a", "b"): 2 / 64, ("a", "c"): 2 / 32, ("b", "c"): 1.0}
     assert ours["p_holm"].to_dict() == {("a", "b"): 6 / 64, ("a", "c"): 8 / 64, ("b", "c"): 1.0}

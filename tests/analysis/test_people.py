@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,10 @@ import pytest
 from snellen.analysis import people_tables
 from snellen.analysis.people import (
     ceiling_source,
-    is_person,
-    is_study,
     number_of_people,
+    people_of,
     pooled,
+    studies_of,
     study_of,
     study_subject,
     with_people_as_ceilings,
@@ -23,6 +24,7 @@ from snellen.analysis.people import (
 from snellen.analysis.run_view import ReportArm, lines_of, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard
 from snellen.reports import load_run
 from snellen.scoring.crossed import BOOTSTRAP, WILSON, crossed_interval
 from snellen.scoring.uncertainty import UNTOLD
@@ -70,14 +72,27 @@ def run(items: ItemSet) -> Run:
     ],
 )
 def test_names_identify_people(subject: str, is_one: bool, are_all: bool, study: str) -> None:
-    assert (is_person(subject), is_study(subject), study_of(subject)) == (is_one, are_all, study)
-    assert study_subject(subject) == (f"human:{study}" if is_one else subject)
+    arms = [_arm(subject, role="person")]
+    assert (subject in people_of(arms), subject in studies_of(arms), study_of(subject)) == (is_one, are_all, study)
+    assert study_subject(subject) == f"human:{study}"
 
 
-def test_models_are_not_people() -> None:
-    assert not is_person("chat:openai/gpt-4o")
-    assert not is_study("fake:oracle")
-    assert study_subject("chat:openai/gpt-4o") == "chat:openai/gpt-4o"
+def test_who_is_a_person_is_stated_by_the_card() -> None:
+    arms = [_arm("chat:openai/gpt-4o"), _arm("human:x/p01", role="model"), _arm("visitor/p01", role="person")]
+    assert people_of(arms) == {"visitor/p01"}
+    assert not studies_of(arms)
+
+
+def _arm(subject: str, **fields: Any) -> ArmCard:
+    card: dict[str, Any] = {
+        "fingerprint": "f",
+        "settings": {},
+        "attributes": {},
+        "condition": "vanilla",
+        "columns": {},
+        "repeat": 0,
+    }
+    return ArmCard(subject=subject, **card, **fields)
 
 
 def test_a_study_is_one_subject_before_all_others(run: Run) -> None:
@@ -104,7 +119,7 @@ def test_the_pooled_interval_is_clustered_by_people_and_items(run: Run) -> None:
     answers = [
         (arm.subject, cluster, value)
         for arm, units in scored_units(run, "finding").items()
-        if is_person(arm.subject)
+        if arm.subject in people_of(run.card.arms)
         for cluster, value in zip(units["cluster"], units["value"], strict=True)
     ]
     people, clusters, values = (list(column) for column in zip(*answers, strict=True))
@@ -125,7 +140,8 @@ def test_a_metric_of_another_unit_has_an_interval_too(run: Run) -> None:
 def test_units_are_averaged_over_people_in_comparisons(run: Run) -> None:
     units = scored_units(pooled(run), "finding")[ReportArm("human:eyes", "vanilla")]
     assert len(units) == N
-    by_person = [units for arm, units in scored_units(run, "finding").items() if is_person(arm.subject)]
+    people = people_of(run.card.arms)
+    by_person = [units for arm, units in scored_units(run, "finding").items() if arm.subject in people]
     expected = pd.concat(by_person).groupby("unit")["value"].mean()
     pd.testing.assert_series_equal(units["value"].sort_index(), expected.sort_index(), check_names=False)
 

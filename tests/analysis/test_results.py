@@ -86,7 +86,8 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
     answers = replied(built, ["red", "the green one", "blue", None, "red", FAIL])
     done = table(built, suite, answers)
     assert list(done.columns) == result_columns(suite)
-    assert result_columns(suite)[:6] == ["subject", "suite", "task", "condition", "shots", "split"]
+    first = ["subject", "role", "source", "suite", "task", "condition", "shots", "split"]
+    assert result_columns(suite)[:8] == first
     assert set(KEYS) < set(done.columns)
     main = row(done)
     # Replies: 5, of which 3 right, 1 wrong ("red" is green), 1 without an answer. Tried: 6.

@@ -90,7 +90,13 @@ def _examined(spec: str, items: ItemSet, root: Path, name: str = "model", seed: 
     """The run of a simulated subject under another name, as of one model."""
     (subject,) = subjects_of(spec, items.items)
     renamed: Any = subject
-    run(items, [replace(renamed, card=replace(renamed.card, name=name))], root, seed=seed, show_progress=False)
+    run(
+        items,
+        [replace(renamed, card=replace(renamed.card, name=name, role="model"))],
+        root,
+        seed=seed,
+        show_progress=False,
+    )
     return run_of_subject(str(root))
 
 

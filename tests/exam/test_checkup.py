@@ -14,6 +14,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
+from snellen.core.subject import SubjectCard
 from snellen.exam import checkup
 from snellen.exam.examination import open_examination
 from snellen.exam.run import run
@@ -93,9 +94,10 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], instal
         card = SimpleNamespace(instalments=(None,) * count, instalments_left=instalments_left + 1 - count)
         return SimpleNamespace(name=name, items=SimpleNamespace(card=card), suite=None)
 
-    def scores(exam: Any, *_: Any) -> list[tuple[str, str, float]]:
-        simulated = ("fake:chance", "task", 1.0)
-        return [("chat:model", str(number), 2.0**number) for number in range(counts[exam.name])] + [simulated]
+    def scores(exam: Any, *_: Any) -> list[tuple[SubjectCard, str, float]]:
+        model, guesser = SubjectCard("chat:model"), SubjectCard("fake:chance", role="simulated")
+        of_model = [(model, str(number), 2.0**number) for number in range(counts[exam.name])]
+        return [*of_model, (guesser, "task", 1.0)]
 
     def run(items: Any, subjects: Any, root: Path, *, max_instalments: int, **_: Any) -> Any:
         count = max_instalments - len(items.card.instalments)

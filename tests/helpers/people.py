@@ -13,6 +13,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, Subject
 from snellen.core.suite import Schedule, Suite, Trial
 from snellen.runs.ask import ask
@@ -42,7 +43,8 @@ class Stand(Base):
 
 def person(name: str, subject: Subject, seconds: float = 2.0, **attributes: str) -> Subject:
     """A subject that answers like another one, under a person's name and with its own fingerprint."""
-    card = replace(subject.card, name=name, settings={"participant": name}, attributes=attributes)
+    settings, role = {"participant": name}, kind_by_name(name).get("role", "model")
+    card = replace(subject.card, name=name, settings=settings, attributes=attributes, role=role)
     return cast(Subject, Stand(card, subject, seconds))
 
 

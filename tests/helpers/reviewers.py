@@ -37,7 +37,9 @@ class Reviewer(Base):
 
 def reviewed_by(items: ItemSet, entries: Mapping[str, Entries], root: Path) -> Path:
     """An imported review: the answers of each alias as the run that an import writes."""
-    reviewers = [Reviewer(SubjectCard(f"human:review/{alias}"), entry) for alias, entry in entries.items()]
+    reviewers = [
+        Reviewer(SubjectCard(f"human:review/{alias}", role="person"), entry) for alias, entry in entries.items()
+    ]
     return run(items, reviewers, root / items.card.suite, show_progress=False).root
 
 

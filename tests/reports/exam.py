@@ -22,6 +22,7 @@ from snellen.core.seeds import stream
 from snellen.core.sheet import answer_views
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Ceiling, Suite, SuiteCard, Task, Transform, ViewContext
 from snellen.presentation.controls import IMAGES, control
@@ -279,7 +280,7 @@ def able(
 ) -> Able:
     # Prices are attributes of real cards; they stay in the settings too, since these determine the simulated replies.
     prices = {setting: f"{value:g}" for setting, value in settings.items() if setting.startswith("price_")}
-    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0], **prices})
+    card = SubjectCard(name, settings, attributes={"family": name.split(":")[0], **prices}, **kind_by_name(name))
     return Able(card, items.by_id, skill, refuses, words)
 
 

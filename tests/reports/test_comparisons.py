@@ -177,7 +177,7 @@ def test_a_subject_without_attributes_is_in_no_group(run: Run) -> None:
     # A subject examined twice counts once.
     twice = arms[0].model_copy(update={"subject": f"{arms[0].subject} (run 2)"})
     assert groupings([*arms, twice]) == groupings(arms)
-    simulated = [arm.model_copy(update={"subject": f"fake:{arm.subject}"}) for arm in arms]
+    simulated = [arm.model_copy(update={"role": "simulated"}) for arm in arms]
     assert groupings(simulated) == []
 
 

@@ -1,14 +1,23 @@
 from __future__ import annotations
 
+import importlib.metadata
+import tomllib
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
 
+import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.lazy import imported
+from snellen.core.registry import Registry
 from snellen.core.subject import Subject
 from snellen.subjects.registry import EXAMPLES, SUBJECTS, make_subject
+from snellen.suites import SUITES
 from tests.helpers.journey import says
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -53,6 +62,28 @@ def test_errors_name_the_nearest_kind(spec: str, message: str) -> None:
 
 def test_every_example_has_an_existing_kind() -> None:
     assert {example.split(":")[0] for example in EXAMPLES} <= set(SUBJECTS)
+
+
+def test_every_kind_can_be_imported_and_is_in_no_higher_layer() -> None:
+    """Kinds of higher layers are entry points, which `snellen.ENTRY_POINTS` repeats."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    (layers,) = [contract["layers"] for contract in contracts if contract["type"] == "layers"]
+    heights = {name.strip(" ()"): -n for n, line in enumerate(layers) for name in line.split("|")}
+    for registry, layer in ((SUBJECTS, "subjects"), (SUITES, "suites")):
+        assert all(callable(registry.get(name)) or layer == "suites" for name in registry)
+        assert all(heights[path.split(".")[1]] <= heights[layer] for path in registry._targets.values() if path)
+    declared = {group: settings["project"]["entry-points"][group] for group in snellen.ENTRY_POINTS}
+    assert declared == snellen.ENTRY_POINTS
+    for group in snellen.ENTRY_POINTS.values():
+        assert all(callable(imported(path)) for path in group.values())
+
+
+def test_recorded_answers_are_found_without_metadata_of_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
+    fresh: Registry[object] = Registry("kind of subject", {}, group="snellen.subjects")
+    assert list(fresh) == ["recorded"]
+    assert fresh.get("recorded") is imported("snellen.interop.recorded_answers:make_recorded")
 
 
 def test_former_names_of_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:

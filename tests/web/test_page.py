@@ -539,7 +539,7 @@ def test_consent_words_breaks_and_a_complaint_that_disappears(browser: Browser, 
         opened.click("#next")
         assert opened.inner_text(".complaint") == "Please choose an answer."
         opened.click('[data-name="B"]')
-        opened.wait_for_function("document.querySelector('.complaint').textContent === ''")
+        opened.wait_for_selector(".complaint:empty", state="attached")
         opened.click("#next")
         choose(opened, "truth", "F")
         opened.wait_for_selector("[data-screen=block]")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,6 @@ import pandas as pd
 
 from snellen.analysis.run_view import arm_name
 from snellen.core.seeds import stream
-from snellen.core.subject import is_simulated
 from snellen.scoring.permutation import ALPHA, holm, least_p, sign_flip
 from snellen.scoring.uncertainty import Bounds, paired_difference
 
@@ -23,12 +22,14 @@ NO_BOUNDS: Mapping[str, Bounds | None] = MappingProxyType({})
 COLUMNS = (*KEYS, "family", "first", "second", *NUMBERS)
 
 
-def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOUNDS) -> pd.DataFrame:
+def contrasts(
+    scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOUNDS, simulated: Collection[str] = ()
+) -> pd.DataFrame:
     """The mean of first minus second for every two arms (subject under condition) of a task, protocol and metric.
 
     Only items scored in both arms count; repeats of an item are averaged first. `bounds` by task are those of its
-    units, if they are not 0 to 1. `family` is that of `family_of`; Holm's correction (`with_holm`) is over this table.
-    Columns: `COLUMNS`.
+    units, if they are not 0 to 1. `family` is that of `family_of`, for which `simulated` names the simulated observers;
+    Holm's correction (`with_holm`) is over this table. Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
@@ -42,7 +43,8 @@ def contrasts(scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOU
             both = arms[arm].join(arms[other]["value"].rename("value_second"), how="inner")
             if both.empty:
                 continue
-            names = {"family": family_of(arm[0], other[0]), "first": arm_name(*arm), "second": arm_name(*other)}
+            family = family_of(arm[0], other[0], simulated)
+            names = {"family": family, "first": arm_name(*arm), "second": arm_name(*other)}
             numbers = contrast(
                 both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
                 *keys.values(), names["first"], names["second"], bounds=bounds.get(keys["task"], (0.0, 1.0)),
@@ -62,14 +64,14 @@ def item_means(scores: pd.DataFrame) -> pd.DataFrame:
     return scores.groupby("item_id", sort=False).agg(value=("value", "mean"), cluster=("cluster_id", "first"))
 
 
-def family_of(subject: str, other_subject: str) -> str:
+def family_of(subject: str, other_subject: str, simulated: Collection[str]) -> str:
     """The family of tests for the correction of a pair of arms of these two subjects.
 
     `subjects`: all pairs of examined subjects, over all tasks of a run. `conditions`: all pairs of conditions within a
     subject, over all subjects and tasks. `simulated`: pairs with a simulated observer, which check the instrument and
     must not enlarge the other families.
     """
-    if is_simulated(subject) or is_simulated(other_subject):
+    if subject in simulated or other_subject in simulated:
         return "simulated"
     return "conditions" if subject == other_subject else "subjects"
 

@@ -13,7 +13,6 @@ from snellen.analysis.contrasts import KEYS, NUMBERS, contrast, with_holm
 from snellen.analysis.run_view import ReportArm, main_arms, main_metric, scored_tasks, scored_units, unit_bounds
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 
 GROUP_ATTRIBUTES = ("reasoning", "weights", "supervision")
@@ -64,7 +63,7 @@ def groupings(arms: Sequence[ArmCard]) -> list[Grouping]:
     """
     cards: dict[str, ArmCard] = {}
     for arm in arms:
-        if not is_simulated(arm.subject):
+        if arm.role != "simulated":
             cards.setdefault(arm.fingerprint, arm)
     pairs = counterparts(list(cards.values()))
     groups = []
@@ -91,7 +90,7 @@ def group_contrasts(run: Run) -> pd.DataFrame:
     other items for these subjects, not to other subjects. Families for Holm: one per grouping attribute, over its
     levels and all tasks. Columns: `COLUMNS`.
     """
-    arms = [arm for arm in main_arms(run) if not is_simulated(arm.subject)]
+    arms = [arm for arm in main_arms(run) if arm.role != "simulated"]
     groups, rows = groupings(arms), list[dict[str, Any]]()
     for task in scored_tasks(run, arms, run.suite.tasks) if groups else ():
         units_by_arm = scored_units(run, task)

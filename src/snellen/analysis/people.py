@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -35,14 +35,19 @@ PersonKey: TypeAlias = tuple[str, str, int]
 """A person's subject, the condition, and the repeat."""
 
 
-def is_person(subject: str) -> bool:
-    """True if a subject of this name is one person of a study."""
-    return subject.startswith(HUMAN) and "/" in subject
+def is_person(arm: ArmCard) -> bool:
+    """True if an arm is one person of a study."""
+    return arm.role == "person" and "/" in arm.subject
 
 
-def is_study(subject: str) -> bool:
-    """True if a subject of this name (or an arm named after it) is all people of a study."""
-    return subject.startswith(HUMAN) and not is_person(subject)
+def people_of(arms: Sequence[ArmCard]) -> frozenset[str]:
+    """The names of all subjects that are one person of a study."""
+    return frozenset(arm.subject for arm in arms if is_person(arm))
+
+
+def studies_of(arms: Sequence[ArmCard]) -> frozenset[str]:
+    """The names of all subjects that are all people of a study."""
+    return frozenset(arm.subject for arm in arms if arm.role == "person" and not is_person(arm))
 
 
 def study_of(subject: str) -> str:
@@ -56,8 +61,8 @@ def study_of(subject: str) -> str:
 
 
 def study_subject(subject: str) -> str:
-    """The subject of all people of this person's study; any other subject unchanged."""
-    return HUMAN + study_of(subject) if is_person(subject) else subject
+    """The subject of all people of this person's study."""
+    return HUMAN + study_of(subject)
 
 
 def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
@@ -66,7 +71,7 @@ def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
     counts: Counter[tuple[str, str]] = Counter()
     for arm in arms:
         key = arm.subject, arm.condition, arm.repeat
-        if is_person(arm.subject) and key not in numbers:
+        if is_person(arm) and key not in numbers:
             study = study_subject(arm.subject), arm.condition
             numbers[key], counts[study] = counts[study], counts[study] + 1
     return numbers
@@ -79,39 +84,38 @@ def _of_study(rows: pd.DataFrame, numbers: Mapping[PersonKey, int]) -> pd.DataFr
     return rows.assign(subject=[study_subject(str(subject)) for subject in rows["subject"]], repeat=repeats)
 
 
-def rows_of(rows: pd.DataFrame, belongs: Callable[[str], bool]) -> pd.DataFrame:
-    """The rows whose subject `belongs` accepts."""
-    return rows[np.array([belongs(str(subject)) for subject in rows["subject"]], dtype=np.bool_)]
+def rows_of(rows: pd.DataFrame, subjects: Collection[str]) -> pd.DataFrame:
+    """The rows of these subjects."""
+    return rows[rows["subject"].isin(subjects)]
 
 
-def has_people(arms: Sequence[ArmCard]) -> bool:
-    """True if any arm is a person."""
-    return any(is_person(arm.subject) for arm in arms)
+def rows_without(rows: pd.DataFrame, subjects: Collection[str]) -> pd.DataFrame:
+    """The rows of all other subjects."""
+    return rows[~rows["subject"].isin(subjects)]
 
 
 @once_a_run
 def pooled(run: Run) -> Run:
     """The run with all people of a study as one subject, before all others; unchanged if there are no people."""
-    if not has_people(run.card.arms):
+    people = people_of(run.card.arms)
+    if not people:
         return run
     numbers = _numbers(run.card.arms)
-    people_arms, other_arms = (
-        [arm for arm in run.card.arms if is_person(arm.subject) is human] for human in (True, False)
-    )
-    others = rows_of(run.results, lambda subject: not is_person(subject))
+    people_arms, other_arms = ([arm for arm in run.card.arms if is_person(arm) is human] for human in (True, False))
+    others = rows_without(run.results, people)
     arms = [*_study_arms(people_arms, numbers), *other_arms]
-    ordered = sorted(run.responses, key=lambda response: not is_person(response.subject))
+    ordered = sorted(run.responses, key=lambda response: response.subject not in people)
     return replace(
         run,
         unpooled=run,
         card=run.card.model_copy(update={"arms": arms}),
         responses=tuple(
             replace(r, subject=study_subject(r.subject), repeat=numbers[r.subject, r.condition, r.repeat])
-            if is_person(r.subject)
+            if r.subject in people
             else r
             for r in ordered
         ),
-        scores={name: _pooled_scores(rows, numbers) for name, rows in run.scores.items()},
+        scores={name: _pooled_scores(rows, people, numbers) for name, rows in run.scores.items()},
         results=pd.concat([study_results(run.scores, run.items, run.suite, run.card.arms), others], ignore_index=True),
     )
 
@@ -141,10 +145,10 @@ def _in_common(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _pooled_scores(scores: pd.DataFrame, numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
-    """Score rows with people as repeats of their studies, which come first."""
-    people, others = rows_of(scores, is_person), rows_of(scores, lambda subject: not is_person(subject))
-    return pd.concat([_of_study(people, numbers), others], ignore_index=True)
+def _pooled_scores(scores: pd.DataFrame, subjects: Collection[str], numbers: Mapping[PersonKey, int]) -> pd.DataFrame:
+    """Score rows with these people as repeats of their studies, which come first."""
+    of_studies = _of_study(rows_of(scores, subjects), numbers)
+    return pd.concat([of_studies, rows_without(scores, subjects)], ignore_index=True)
 
 
 def study_results(
@@ -165,10 +169,11 @@ def study_results(
         names = [persons[subject, condition, int(number)] for number in units["repeat"]]
         return people_interval(units.rename(columns={"cluster_id": "cluster"}).assign(person=names), metric, *key)
 
-    study_arms, tables = [arm.model_copy(update={"subject": study_subject(arm.subject)}) for arm in arms], []
+    people, tables = people_of(arms), list[pd.DataFrame]()
+    study_arms = [arm.model_copy(update={"subject": study_subject(arm.subject)}) for arm in arms if is_person(arm)]
     for table in scores.values():
         rows = with_python_strings(table)
-        rows = rows_of(rows, is_person)
+        rows = rows_of(rows, people)
         if len(rows):
             tables.append(results(_of_study(rows, numbers), items, suite, study_arms, interval))
     empty = pd.DataFrame(columns=result_columns(suite))
@@ -201,7 +206,7 @@ def ceiling_studies(run: Run) -> dict[tuple[str, ...], tuple[str, float]]:
     """The study with most answers and its value by `CEILING_KEYS`, of a `pooled` run."""
     best: dict[tuple[str, ...], tuple[int, str, float]] = {}
     rows = run.results
-    rows = rows_of(rows, is_study)
+    rows = rows_of(rows, studies_of(run.card.arms))
     for key, subject, n, value in zip(
         zip(*(rows[name].astype(str) for name in CEILING_KEYS), strict=True), rows["subject"], rows["n"], rows["value"],
         strict=True,
@@ -220,11 +225,11 @@ def with_people_as_ceilings(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
     studies, released = ceiling_studies(run), run.items.card.source == RELEASED
     ceilings = list[float]()
     keys = zip(*(rows[name].astype(str) for name in CEILING_KEYS), strict=True)
-    for key, subject, printed in zip(keys, rows["subject"], rows["ceiling"], strict=True):
+    for key, role, printed in zip(keys, rows["role"], rows["ceiling"], strict=True):
         if key not in studies or (released and not pd.isna(printed)):
             ceilings.append(printed)
         else:
-            ceilings.append(math.nan if str(subject).startswith(HUMAN) else studies[key][1])
+            ceilings.append(math.nan if role == "person" else studies[key][1])
     return rows.assign(ceiling=ceilings)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, metric_cell, number, with_interval
-from snellen.analysis.people import is_person, people_interval, rows_of, study_of, study_subject
+from snellen.analysis.people import is_person, people_interval, people_of, rows_of, study_of, study_subject
 from snellen.analysis.run_view import ReportArm, main_metric, result_rows, row_of, score_rows, scored_units
 from snellen.analysis.section import Run, once_a_run
 from snellen.analysis.units import summary
@@ -49,16 +49,17 @@ class PeopleAgreement(NamedTuple):
 
 def studies_of(run: Run) -> list[tuple[str, str]]:
     """(study, condition) of every group of people in a run, in its order."""
-    return list(dict.fromkeys((study_of(a.subject), a.condition) for a in run.card.arms if is_person(a.subject)))
+    return list(dict.fromkeys((study_of(a.subject), a.condition) for a in run.card.arms if is_person(a)))
 
 
 @once_a_run
 def person_units(run: Run, task: str, study: str, condition: str) -> pd.DataFrame:
     """The scored units of a study's people in a task: columns unit, value, cluster, weight, person."""
+    people = people_of(run.card.arms)
     parts = [
         units.reset_index(names="unit").assign(person=arm.subject)
         for arm, units in scored_units(run, task).items()
-        if is_person(arm.subject) and study_of(arm.subject) == study and arm.condition == condition
+        if arm.subject in people and study_of(arm.subject) == study and arm.condition == condition
     ]
     columns = ["unit", "value", "cluster", "weight", "person"]
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
@@ -128,7 +129,7 @@ def agreement(run: Run, task: str, study: str, condition: str) -> PeopleAgreemen
     Unreadable replies count as one separate answer. Answers without names (boxes, texts) are not compared.
     """
     rows = score_rows(run, task)
-    rows = rows_of(rows, lambda subject: is_person(subject) and study_of(subject) == study)
+    rows = rows_of(rows, [person for person in people_of(run.card.arms) if study_of(person) == study])
     rows = rows[(rows["condition"] == condition) & rows["outcome"].isin(["answered", "no_answer", "cut_off"])]
     if rows.empty or run.suite.tasks[task].kind not in NAMED_ANSWERS:
         return PeopleAgreement(math.nan, 0, math.nan, 0, 0)
@@ -153,14 +154,13 @@ def person_answers(run: Run) -> pd.DataFrame:
 
     `value` is the main metric's. The `seconds` of a page (a call) are divided equally among its items.
     """
-    parts = []
+    people, parts = people_of(run.card.arms), []
     for task in run.suite.tasks:
-        rows = score_rows(run, task)
-        rows = rows_of(rows, is_person)
+        rows = rows_of(score_rows(run, task), people)
         parts.append(rows[["subject", "condition", "repeat", "task", "item_id", "value", "outcome"]])
     answers = pd.concat(parts, ignore_index=True).drop_duplicates(["subject", "condition", "repeat", "item_id"])
     seconds = _seconds(run)
-    pages = {(r.subject, r.condition, r.repeat, r.item_id): r.calls for r in run.responses if is_person(r.subject)}
+    pages = {(r.subject, r.condition, r.repeat, r.item_id): r.calls for r in run.responses if r.subject in people}
     sharing: dict[str, int] = {}
     for calls in pages.values():
         for call in calls:

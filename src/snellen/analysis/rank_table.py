@@ -25,7 +25,7 @@ def rank_table(run: Run) -> pd.DataFrame:
     subjects that have scores in all of them, ranked among themselves. 95 % intervals are those of `rankings`. A rank
     depends on which other subjects were examined. Columns: `COLUMNS`.
     """
-    arms = examined(main_arms(run))
+    arms = examined(run, main_arms(run))
     participants = {
         task: present
         for task in scored_tasks(run, arms, run.suite.tasks)

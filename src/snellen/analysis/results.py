@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from types import SimpleNamespace
@@ -23,7 +23,6 @@ from snellen.core.score import OUTCOMES, Measurement, Metric
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.subject import is_head_name, is_person
 from snellen.core.suite import Ceiling, Suite
 from snellen.datasets.own_images import OWN
 from snellen.scoring.power import detectable, units_needed
@@ -31,6 +30,8 @@ from snellen.scoring.sequential import confidence_sequence
 from snellen.scoring.uncertainty import UNTOLD, Interval, summary_interval
 
 KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
+KIND = ("role", "source")
+"""What the subject is and where its replies come from (`SubjectCard`)."""
 NUMBERS = (
     "value",
     "low",
@@ -73,7 +74,12 @@ IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interv
 
 def result_columns(suite: Suite) -> list[str]:
     """The columns of `results.csv`: keys, one column per axis after `condition`, then the numbers."""
-    return [*KEYS[:4], *(axis.name for axis in suite.axes), *KEYS[4:], *NUMBERS]
+    return columns_with(axis.name for axis in suite.axes)
+
+
+def columns_with(axes: Iterable[str]) -> list[str]:
+    """The columns of results of suites with these axes."""
+    return [KEYS[0], *KIND, *KEYS[1:4], *axes, *KEYS[4:], *NUMBERS]
 
 
 def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
@@ -113,6 +119,7 @@ def results(
     columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
     most = {(arm.subject, arm.condition): arm.max_items for arm in arms if arm.decide}
     unfitted = {arm.fingerprint for arm in arms}
+    kinds = {arm.subject: (arm.role, arm.source, arm.fitted) for arm in arms}
     own_units = {arm.subject: arm.attributes.get("box_unit", "") for arm in arms}
     blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
     printed = printed_ceilings(suite, items)
@@ -124,8 +131,8 @@ def results(
         protocol = task.protocols[keys["protocol"]]
         axes = columns.get((keys["subject"], keys["condition"]), {})
         arm_scores, arm_tallies = scores.take(places), tallies[:, places]
-        has_examples = is_head_name(keys["subject"]) or arm_scores["fingerprint"].iloc[0] not in unfitted
-        is_fitted = has_examples and not is_person(keys["subject"])
+        role, source, fitted = kinds.get(keys["subject"], ("model", "asked", False))
+        is_fitted = role != "person" and (fitted or arm_scores["fingerprint"].iloc[0] not in unfitted)
         boxes_in, reading = _box_units(arm_scores, own_units.get(keys["subject"], ""))
         metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(arm_scores, protocol)
         thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
@@ -155,7 +162,7 @@ def results(
                 "level": level,
                 "boxes_in": boxes_in,
             }
-            row = {**keys, **axes, **numbers, **facts}
+            row = {**keys, "role": role, "source": source, **axes, **numbers, **facts}
             floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
             if metric.estimate is None and protocol.metrics[0].estimate is not None:
                 grading = asdict(Grading(state="cannot be graded", note="depends on the levels that were asked"))
@@ -204,7 +211,7 @@ def _grading(
     line = SimpleNamespace(**row)
     names = units.index if units.index.name == "group_id" else item_ids.reindex(units.index)
     floors = floors_of(names.tolist())
-    if is_person(line.subject):
+    if line.role == "person":
         floors = [replace(floor, values=np.array([floor.value])) for floor in floors]
     return grading_of(line, metric, units, floors, thumbnail)
 

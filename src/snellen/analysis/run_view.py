@@ -20,7 +20,6 @@ from snellen.analysis.section import Run, once_a_run, protocol_of
 from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Bounds
 
 
@@ -53,14 +52,20 @@ def arm_name(subject: str, condition: str) -> str:
     return subject if condition == "vanilla" else f"{subject} [{condition}]"
 
 
-def examined(arms: Sequence[OfSubject]) -> list[OfSubject]:
-    """The arms of examined subjects; those of simulated observers if there are no others."""
-    return [arm for arm in arms if not is_simulated(arm.subject)] or list(arms)
+@once_a_run
+def simulated_subjects(run: Run) -> frozenset[str]:
+    """The names of the simulated observers of a run."""
+    return frozenset(arm.subject for arm in run.card.arms if arm.role == "simulated")
 
 
-def simulated_last(arms: Iterable[OfSubject]) -> list[OfSubject]:
-    """The arms of examined subjects before those of simulated observers, otherwise in their order."""
-    return sorted(arms, key=lambda arm: is_simulated(arm.subject))
+def examined(run: Run, arms: Sequence[OfSubject]) -> list[OfSubject]:
+    """The arms of examined subjects of a run; those of simulated observers if there are no others."""
+    return [arm for arm in arms if arm.subject not in simulated_subjects(run)] or list(arms)
+
+
+def simulated_last(run: Run, arms: Iterable[OfSubject]) -> list[OfSubject]:
+    """The arms of examined subjects of a run before those of simulated observers, otherwise in their order."""
+    return sorted(arms, key=lambda arm: arm.subject in simulated_subjects(run))
 
 
 def arm_cards(run: Run) -> dict[ReportArm, ArmCard]:
@@ -81,7 +86,7 @@ def main_arms(run: Run) -> list[ArmCard]:
     if not counts:
         return []
     main = "vanilla" if "vanilla" in counts else counts.most_common(1)[0][0]
-    return simulated_last(card for card in cards.values() if card.condition == main)
+    return simulated_last(run, (card for card in cards.values() if card.condition == main))
 
 
 # Rows of results
@@ -97,20 +102,16 @@ def main_metric(run: Run, task: str) -> Metric:
     return protocol_in(run, task).metrics[0]
 
 
-def rows_simulated_last(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of examined subjects before those of simulated observers, otherwise in their order."""
-    simulated = _simulated(rows)
+def rows_simulated_last(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of examined subjects of a run before those of simulated observers, otherwise in their order."""
+    simulated = rows["subject"].isin(simulated_subjects(run))
     return pd.concat([rows[~simulated], rows[simulated]])
 
 
-def examined_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of examined subjects; those of simulated observers if there are no others."""
-    simulated = _simulated(rows)
+def examined_rows(run: Run, rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of examined subjects of a run; those of simulated observers if there are no others."""
+    simulated = rows["subject"].isin(simulated_subjects(run))
     return rows if simulated.all() else rows[~simulated]
-
-
-def _simulated(rows: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    return np.array([is_simulated(subject) for subject in rows["subject"]], dtype=np.bool_)
 
 
 def without_unjudged(rows: pd.DataFrame) -> pd.DataFrame:
@@ -131,7 +132,7 @@ def result_rows(run: Run, task: str, factor: str = "", metric: str = "") -> pd.D
     if rows.empty:
         return rows
     rows = rows[rows["metric"] == (metric or main_metric(run, task).name)]
-    return rows_simulated_last(without_unjudged(rows))
+    return rows_simulated_last(run, without_unjudged(rows))
 
 
 def scored(rows: pd.DataFrame) -> pd.DataFrame:
@@ -233,7 +234,7 @@ def score_rows(run: Run, task: str, metric: str = "") -> pd.DataFrame:
     """Score rows of a task by a metric (default: the main one), simulated observers last."""
     scores = run.scores[protocol_of(run)]
     name = metric or main_metric(run, task).name
-    return rows_simulated_last(scores[(scores["task"] == task) & (scores["metric"] == name)])
+    return rows_simulated_last(run, scores[(scores["task"] == task) & (scores["metric"] == name)])
 
 
 def of_first_judge(scores: pd.DataFrame) -> pd.DataFrame:

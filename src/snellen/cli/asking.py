@@ -14,7 +14,6 @@ import typer
 
 from snellen.cli.output import console, print_json, stopped_fields
 from snellen.core.errors import Interrupted, SnellenError
-from snellen.core.subject import is_recorded
 from snellen.remote import address_of, record_folder, with_urls
 
 if TYPE_CHECKING:
@@ -30,12 +29,13 @@ def name_services(subjects: Sequence[str]) -> bool:
 
     Raises SnellenError for an unknown setting, or a missing key, address or package.
     """
-    services = [name for name in subjects if name.startswith("chat:") and not name.startswith("chat:hf/")]
+    from snellen.subjects.registry import is_service, split_spec
+
+    services = [name for name in subjects if is_service(name)]
     if not services:
         return False
     from snellen.subjects.chat.layer import check_service
     from snellen.subjects.chat.settings import read_settings
-    from snellen.subjects.registry import split_spec
 
     for service in services:
         _, name, settings = split_spec(service)
@@ -203,15 +203,15 @@ def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
             file=sys.stderr,
         )
     for subject, missing in summary.unasked.items():
-        reason = "have no recorded reply" if is_recorded(subject) else "were not asked"
+        reason = "have no recorded reply" if subject in summary.recorded else "were not asked"
         print(f"{subject}: partial, {missing} items {reason}", file=sys.stderr)
 
 
 def finish(summaries: Sequence[RunSummary]) -> None:
     """Exit with code 1 if items failed or were not asked; they are asked again next time."""
     failed = sum(summary.failed for summary in summaries)
-    counts = [count for summary in summaries for count in summary.unasked.items()]
-    unasked = sum(missing for subject, missing in counts if not is_recorded(subject))
+    counts = [(missing, subject in one.recorded) for one in summaries for subject, missing in one.unasked.items()]
+    unasked = sum(missing for missing, is_recorded in counts if not is_recorded)
     if failed or unasked:
         rest = f", {unasked} were not asked" if unasked else ""
         print(

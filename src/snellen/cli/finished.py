@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from snellen.core.storage.runfolder import cost_by_subject
+from snellen.core.storage.runfolder import cost_by_subject, read_run_card
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.session import Session
 from snellen.reports.task_tables import TaskTables
@@ -21,7 +21,7 @@ class RunSummary:
 
     `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject. `is_old`: the run was
     finished by an earlier command. `cut_off` counts replies that ended at the token limit; `cost` is that of all
-    recorded calls, by subject with known prices.
+    recorded calls, by subject with known prices. `recorded` are the subjects that cannot be asked for more.
     """
 
     root: Path
@@ -35,11 +35,12 @@ class RunSummary:
     is_old: bool = False
     cut_off: int = 0
     cost: Mapping[str, float] = field(default_factory=dict)
+    recorded: frozenset[str] = frozenset()
 
 
 def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
     """The summary of a run; its table is stored in the stamp for the next time."""
-    table = None
+    table, unasked = None, examination.unasked()
     if with_table and examination.responses:
         from snellen.reports import print_table
 
@@ -54,12 +55,17 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
         examination.failed,
         examination.reasons("failed"),
         examination.reasons("declined"),
-        examination.unasked(),
+        unasked,
         table,
         _rows(examination) if with_rows else (),
         cut_off=sum(response.cut_off for response in examination.responses),
         cost=cost_by_subject(examination.root),
+        recorded=_recorded_subjects(examination.root) if unasked else frozenset(),
     )
+
+
+def _recorded_subjects(root: Path) -> frozenset[str]:
+    return frozenset(arm.subject for arm in read_run_card(root).arms if arm.source == "recorded")
 
 
 def able_instead(declines: Mapping[str, Sequence[str]]) -> list[str]:

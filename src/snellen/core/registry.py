@@ -25,6 +25,9 @@ class Registry(Generic[T]):
         self.kind, self._targets, self._loaded = kind, dict(entries), dict[str, T]()
         self._group, self._type = group, type_
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._targets or name in self._entry_points
+
     def __iter__(self) -> Iterator[str]:
         return iter([*self._targets, *(name for name in self._entry_points if name not in self._targets)])
 
@@ -34,7 +37,9 @@ class Registry(Generic[T]):
             return {}
         from importlib.metadata import entry_points
 
-        return {point.name: point for point in entry_points(group=self._group)}
+        entries = importlib.import_module("snellen").ENTRY_POINTS.get(self._group, {})  # the core imports nothing above
+        own = [EntryPoint(name, target, self._group) for name, target in entries.items()]
+        return {point.name: point for point in (*entry_points(group=self._group), *own)}
 
     def add(self, name: str, target: T) -> None:
         """Register an object. Raises SnellenError if the name belongs to another one."""

@@ -9,6 +9,10 @@ from snellen.core.item import ReplySpec
 from snellen.core.prompt import Reply
 
 Status = Literal["ok", "failed", "declined"]
+Role = Literal["model", "encoder", "person", "simulated"]
+"""What a subject is. Simulated observers (oracle, guesser, blind) check the instrument and are not ranked."""
+Source = Literal["asked", "recorded"]
+"""Where the replies of a subject come from; one whose replies were recorded elsewhere cannot be asked for more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,27 +13,8 @@ import numpy as np
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, View
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Role, Source
 from snellen.core.storage.media import MediaFolder
-
-
-def is_simulated(subject: str) -> bool:
-    """True if a subject or arm of this name is a simulated observer: oracle, guesser, blind."""
-    return subject.startswith("fake:")
-
-
-def is_person(subject: str) -> bool:
-    """True if a subject of this name is a participant of a study or a review."""
-    return subject.startswith("human:")
-
-
-def is_recorded(subject: str) -> bool:
-    """True if the replies of a subject of this name come from a file, which cannot be asked for more."""
-    return subject.startswith(("recorded:", "inspect:"))
-
-
-def is_head_name(subject: str) -> bool:
-    """True if a subject of this name is a head, which was trained on training examples before the run."""
-    return subject.startswith("head:")
 
 
 @dataclass(frozen=True)
@@ -47,7 +28,7 @@ class SubjectCard:
     greater limit, and one that was cut off is asked again under it. `max_concurrency` limits simultaneous calls.
     `is_local` subjects are models in this process; they are asked one task at a time. `is_remote` subjects are asked a
     first question before items are rendered for them. Subjects that read `views` (encoders, fakes) are sent no laid-out
-    images.
+    images. `fitted` subjects were trained on training examples before the run, as heads are.
     """
 
     name: str
@@ -60,6 +41,9 @@ class SubjectCard:
     is_local: bool = False
     is_remote: bool = False
     reads: Literal["parts", "views"] = "parts"
+    role: Role = "model"
+    source: Source = "asked"
+    fitted: bool = False
 
     def fingerprint(self) -> str:
         """Hash of name and settings, 12 hexadecimal digits."""

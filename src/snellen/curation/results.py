@@ -12,11 +12,10 @@ from snellen.core.annotations import Annotations, read_annotations
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
-from snellen.core.response import Response
+from snellen.core.response import Response, Role
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import is_run, read_responses, read_run_card
-from snellen.core.subject import is_person
+from snellen.core.storage.runfolder import is_run, kind_by_name, read_responses, read_run_card
 from snellen.curation.panel import Panel, Vote
 from snellen.curation.review import read_review, reviewed_items
 from snellen.remote import fetched
@@ -30,12 +29,16 @@ WITH_REASON = "with_reason"
 
 @dataclass(frozen=True)
 class StepResult:
-    """One author's answers to the items of a step, by item id: a subject's responses, or people's decisions."""
+    """One author's answers to the items of a step, by item id: a subject's responses, or people's decisions.
+
+    `role` is that of the author, as on a subject's card.
+    """
 
     author: str
     items: ItemSet
     responses: Mapping[str, Response] = field(default_factory=dict)
     decisions: Mapping[str, str] = field(default_factory=dict)
+    role: Role = "model"
 
     def text(self, item: Item) -> str | None:
         """The answer as text; None if the call failed, was declined or returned nothing."""
@@ -74,7 +77,10 @@ def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResul
     by_author: dict[str, dict[str, Response]] = {}
     for response in read_responses(run):
         by_author.setdefault(response.subject, {})[response.item_id] = response
-    return tuple(StepResult(author, items, responses) for author, responses in by_author.items())
+    roles = {arm.subject: arm.role for arm in card.arms}
+    return tuple(
+        StepResult(author, items, of_author, role=roles.get(author, "model")) for author, of_author in by_author.items()
+    )
 
 
 def run_folder(path: Path) -> Path:
@@ -98,9 +104,10 @@ def read_step_result(path: Path, reviewed: ItemSet | None = None) -> StepResult:
     if path.suffix == ".csv":
         review = read_review(path, reviewed or reviewed_items(path))
         decisions = {item_id: row.decision for item_id, row in review.decisions.items()}
-        return StepResult(review.author, review.items, decisions=decisions)
+        is_by_people = all(kind_by_name(author).get("role") == "person" for author in review.author.split(", "))
+        return StepResult(review.author, review.items, {}, decisions, "person" if is_by_people else "model")
     results = read_step_results(path)
-    if results and all(is_person(result.author) for result in results):
+    if results and all(result.role == "person" for result in results):
         result = _agreed(path, read_panel([path]), results)
         return result if reviewed is None else _about(path, result, reviewed)
     if len(results) != 1:
@@ -114,7 +121,7 @@ def _about(path: Path, result: StepResult, reviewed: ItemSet) -> StepResult:
     if unknown := next((item.item_id for item in result.items.items if item.item_id not in reviewed.by_id), None):
         raise SnellenError(f"{path}: item {unknown!r} is not in {reviewed.root}")
     decisions = {item_id: str(answer) for item_id, answer in result.answers.items()}
-    return StepResult(result.author, reviewed, decisions=decisions)
+    return StepResult(result.author, reviewed, {}, decisions, result.role)
 
 
 # People
@@ -167,7 +174,7 @@ def _agreed(path: Path, panel: Panel, step_results: Sequence[StepResult]) -> Ste
         responses[item.item_id] = by_author[vote.author][item.item_id]
         if vote.decision.partition(":")[0] in item.provenance.get(WITH_REASON, ()):
             decisions[item.item_id] = vote.decision
-    return StepResult(", ".join(panel.reviewers), panel.items, responses, decisions)
+    return StepResult(", ".join(panel.reviewers), panel.items, responses, decisions, "person")
 
 
 def check_about(

@@ -24,7 +24,7 @@ from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_blind, read_card
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.sight import FOLDER, latest_sight
-from snellen.core.subject import Subject, is_simulated
+from snellen.core.subject import Subject
 from snellen.core.suite import recorded_parameters
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_in_background
@@ -198,7 +198,7 @@ def _reported(
     roots = [examination.root for examination in in_order]
     report = write_report(roots, options.out / "report", explorer=explorer, workers=options.workers)
     rows = whole_tasks(report.results)
-    rows = rows[rows["value"].notna() & ~rows["subject"].map(is_simulated)]
+    rows = rows[rows["value"].notna() & (rows["role"] != "simulated")]
     return Checkup(
         in_order,
         report,
@@ -235,7 +235,7 @@ def _grow(
             card = examinations[name].items.card
             scores = undecided(examinations[name], subjects, MAX_ITEMS) if card.instalments_left else []
             instalments_needed[name] = [
-                _instalments_needed(growth, card) for who, _, growth in scores if not is_simulated(who)
+                _instalments_needed(growth, card) for who, _, growth in scores if who.role != "simulated"
             ]
         left = deadline - time.monotonic()
         if not any(instalments_needed.values()) or left <= 0:

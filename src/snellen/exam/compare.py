@@ -7,12 +7,11 @@ from pathlib import Path
 
 from snellen.analysis.changes import Changes, changes
 from snellen.analysis.drops import Drop, drops
-from snellen.analysis.run_view import arm_name, units_by_condition
+from snellen.analysis.run_view import arm_name, simulated_subjects, units_by_condition
 from snellen.analysis.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import same_items
-from snellen.core.subject import is_simulated
 from snellen.exam.examination import Examination
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run, run_folder
@@ -112,7 +111,7 @@ def run_of_subject(text: str) -> Run:
     recover(root)
     run = load_run(root)
     subjects = list(dict.fromkeys(arm.subject for arm in run.card.arms))
-    examined = [subject for subject in subjects if not is_simulated(subject)]
+    examined = [subject for subject in subjects if subject not in simulated_subjects(run)]
     if name and name not in subjects:
         raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
     if not name and len(subjects) > 1 and len(examined) != 1:

@@ -21,7 +21,7 @@ from snellen.core.storage.itemset_cards import ItemSetCard, read_card
 from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
 from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions
-from snellen.core.subject import Subject
+from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Suite
 from snellen.curation.results import read_tables
 from snellen.exam.examination import Examination
@@ -284,7 +284,7 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
 
 def undecided(
     examination: Examination, subjects: Sequence[str | Subject], max_items: int
-) -> list[tuple[str, str, float]]:
+) -> list[tuple[SubjectCard, str, float]]:
     """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`).
 
     The third is about how many times as many items decide whether the grade is *none*.
@@ -292,7 +292,7 @@ def undecided(
     items, suite = examination.items, examination.suite
     arms = [Arm(subject, Condition(suite.axes), decide="none") for subject in _about(subjects, items.items)]
     plan = Plan(items, suite, arms, max_items=max_items)
-    return [(arm.subject.card.name, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
+    return [(arm.subject.card, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
 
 
 def _ask(root: Path, plan: Plan) -> list[Response]:

@@ -85,7 +85,8 @@ class _LoggedModel:
         headers, rows = list(self.headers.values()), list(self.rows.values())
         settings = {"evals": sorted({header.eval.task_id for header in headers}), **_settings(headers, name)}
         attributes = {"provider": name.removeprefix(PREFIX).partition("/")[0]}
-        card = SubjectCard(name, {**settings, "answers": answers_digest(rows)}, attributes=attributes)
+        settings["answers"] = answers_digest(rows)
+        card = SubjectCard(name, settings, attributes=attributes, source="recorded")
         return Recording(card, rows=rows, check=partial(_check, self.questions))
 
 

@@ -112,7 +112,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
         raise SnellenError(f"?condition={dict(settings)['condition']}: no row has {unknown[0]!r:.60}, but {known}")
     recordings = log_recordings(logs)
     for model, rows in reader.rows.items():
-        card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views")
+        card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views", source="recorded")
         recordings.append(Recording(card, rows=rows))
     if not recordings:
         raise SnellenError(f"{states[0][0]}: no answers in it")

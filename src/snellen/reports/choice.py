@@ -11,7 +11,6 @@ import pandas as pd
 from snellen.analysis.grades import LEFT_OUT_STATES, words
 from snellen.analysis.run_view import arm_name, lines_of
 from snellen.core.score import Metric
-from snellen.core.subject import is_person, is_simulated
 from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
 from snellen.reports.rows import metric_in
 from snellen.reports.words import marked_amount
@@ -86,7 +85,7 @@ def _text(group: Sequence[tuple[str, str]]) -> str:
 
 def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
     rows = main_rows(part)
-    rows = rows[rows["value"].notna() & ~rows["subject"].map(lambda name: is_simulated(name) or is_person(name))]
+    rows = rows[rows["value"].notna() & ~rows["role"].isin(["simulated", "person"])]
     tests: dict[tuple[str, frozenset[str]], Any] = {
         (test.task, frozenset((test.first, test.second))): test for test in lines_of(part.pairs)
     }

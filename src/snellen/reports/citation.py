@@ -115,7 +115,7 @@ def _examination(run: Run, paper: str) -> str:
 
 
 def _subjects(run: Run) -> list[str]:
-    arms = examined(run.card.arms) or run.card.arms
+    arms = examined(run, run.card.arms)
     settings = {arm.subject: arm.settings for arm in arms}
     return [
         f"{name} ({', '.join(f'{key} {value}' for key, value in chosen.items())})" if chosen else name
@@ -158,7 +158,7 @@ def _conditions(run: Run) -> list[str]:
 
 def _reading(run: Run) -> list[str]:
     rows = run.scores[protocol_of(run)].drop_duplicates(["subject", "condition", "repeat", "item_id"])
-    arms = {arm_name(arm.subject, arm.condition) for arm in (examined(run.card.arms) or run.card.arms)}
+    arms = {arm_name(arm.subject, arm.condition) for arm in examined(run, run.card.arms)}
     is_counted = [arm_name(*pair) in arms for pair in zip(rows["subject"], rows["condition"], strict=True)]
     counts = Counter(rows[is_counted]["outcome"])
     unread, cut, failed = counts["no_answer"], counts["cut_off"], counts["failed"]

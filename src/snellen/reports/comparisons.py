@@ -13,10 +13,9 @@ from snellen.analysis.cells import DASH, decimal_interval
 from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
 from snellen.analysis.groups import COUNTERPARTS
 from snellen.analysis.rank_table import AVERAGE
-from snellen.analysis.run_view import ReportArm, arm_name, lines_of, unit_bounds, units_by_task
+from snellen.analysis.run_view import ReportArm, arm_name, lines_of, simulated_subjects, unit_bounds, units_by_task
 from snellen.analysis.section import Run, protocol_of
 from snellen.core.score import Metric
-from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, metric_in, whole_tasks_of
 from snellen.reports.words import amount, difference, probability, span
 from snellen.scoring.permutation import clusters_needed
@@ -53,7 +52,9 @@ def paired(run: Run, limit: int = MAX_ARMS) -> pd.DataFrame:
     units = pd.concat(parts, ignore_index=True)
     groups = [part for _, part in units.groupby("condition", sort=False)]
     groups += [part for _, part in units.groupby("subject", sort=False) if part["condition"].nunique() > 1]
-    table = with_holm(pd.concat([contrasts(part, bounds) for part in groups], ignore_index=True))
+    table = with_holm(
+        pd.concat([contrasts(part, bounds, simulated_subjects(run)) for part in groups], ignore_index=True)
+    )
     order = {task: number for number, task in enumerate(run.suite.tasks)}
     return table.sort_values("task", key=lambda tasks: tasks.map(order), kind="stable", ignore_index=True)
 
@@ -122,16 +123,17 @@ def compared(run: Run, table: pd.DataFrame) -> Iterator[Compared]:
     """The contrasts of each task, with a sentence on each arm and the best of those it is clearly better than."""
     all_rows = whole_tasks_of(run)
     all_rows = all_rows[all_rows["arm"].isin({*table["first"], *table["second"]})]
+    simulated = set(all_rows.loc[all_rows["role"] == "simulated", "arm"])
     for task, pairs in table.groupby("task", sort=False):
         metric = metric_in(run.suite, next(lines_of(pairs)))
         rows = all_rows[(all_rows["task"] == task) & all_rows["value"].notna()]
         ranked = list(rows.sort_values("value", ascending=not metric.higher_is_better, kind="stable")["arm"])
         contrast_by_pair = {(pair.first, pair.second): pair for pair in lines_of(pairs)}
         contrast_by_pair |= {(pair.second, pair.first): _reversed(pair) for pair in lines_of(pairs)}
-        real = [arm for arm in ranked if not is_simulated(arm)]
+        real = [arm for arm in ranked if arm not in simulated]
         sentences = tuple(_sentences(real, contrast_by_pair, metric))
         between = [contrast_by_pair[pair] for pair in combinations(real, 2) if pair in contrast_by_pair]
-        if not between and not all(is_simulated(arm) for arm in all_rows["arm"]):
+        if not between and not simulated.issuperset(all_rows["arm"]):
             continue
         clear, few = (sum(getattr(pair, name) for pair in between) for name in ("clear", "too_few_clusters"))
         matrix = {key: _matrix_cell(pair, metric) for key, pair in contrast_by_pair.items()}

@@ -22,7 +22,6 @@ from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder, data_url
 from snellen.core.storage.runfolder import reply_texts
-from snellen.core.subject import is_simulated
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 from snellen.stimuli.video.reading import frame_at_share
@@ -140,7 +139,8 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
     """
     rows, groups = whole_tasks_of(run), []
     order = arm_order(rows)
-    order = ([arm for arm in order if not is_simulated(arm)] or order)[:MAX_ARMS]
+    simulated = set(rows.loc[rows["role"] == "simulated", "arm"])
+    order = ([arm for arm in order if arm not in simulated] or order)[:MAX_ARMS]
     replies = run_replies(run)
     texts = {(r.item_id, arm_name(r.subject, r.condition)): replies[r.response_id] for r in reversed(run.responses)}
     reasons = {(r.item_id, arm_name(r.subject, r.condition)): r.reason for r in reversed(run.responses)}

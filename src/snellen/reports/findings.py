@@ -17,7 +17,6 @@ from snellen.analysis.section import Run, protocol_of
 from snellen.analysis.units import parts_of, units_of
 from snellen.analysis.unread import unread_sentences
 from snellen.core.score import Metric
-from snellen.core.subject import is_simulated
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import DASH, amount, as_printed, span
 
@@ -47,7 +46,7 @@ def checks(run: Run) -> list[Check]:
     rows = whole_tasks_of(run)
     parts = subgroups_of(run)
     every_check = []
-    fakes = [name for name in rows["arm"].unique() if is_simulated(name) and " " not in name]
+    fakes = [name for name in rows.loc[rows["role"] == "simulated", "arm"].unique() if " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
         arm_rows = list(lines_of(rows[(rows["arm"] == arm) & rows["value"].notna()]))
         with_chance = [row for row in arm_rows if not math.isnan(row.chance)]
@@ -57,7 +56,7 @@ def checks(run: Run) -> list[Check]:
             )
         elif arm == "fake:chance":
             every_check.append(_check(run, "A guesser is at chance", with_chance, _is_at_chance(run, with_chance)))
-        elif arm.startswith("fake:blind-to="):
+        elif arm.partition("=")[0] == "fake:blind-to":
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
             blind = list(lines_of(needs[needs["level"] == factor]))

@@ -12,13 +12,12 @@ import pandas as pd
 from snellen.analysis.coverage import Gap, partial_note, stopping_note
 from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
 from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
-from snellen.analysis.people import study_subject
+from snellen.analysis.people import is_person, study_subject
 from snellen.analysis.results import printed_ceilings
 from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
 from snellen.analysis.section import Run
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.core.storage.sight import sight_of
-from snellen.core.subject import is_simulated
 from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
 from snellen.reports.examples import Thumbnail
@@ -285,7 +284,11 @@ def front(parts: Sequence[ExamPart]) -> Front:
                 answers.setdefault(arm.subject, []).extend(of_arm)
     lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
     lines.sort(key=_worst_first)
-    asked = [(study_subject(arm.subject), arm.condition) for part in parts for arm in arm_cards(part.run)]
+    asked = [
+        (study_subject(card.subject) if is_person(card) else card.subject, card.condition)
+        for part in parts
+        for card in arm_cards(part.run).values()
+    ]
     elsewhere = dict.fromkeys(arm_name(*arm) for arm in asked if arm[0] not in grades)
     return Front(tuple(lines), abilities, tuple(elsewhere))
 
@@ -347,8 +350,8 @@ def _line(
         sight_of(run.root, a.fingerprint) for run in runs.values() for a in run.card.arms if a.subject == subject
     ]
     sight = max((result for result in results if result), key=lambda result: result.date, default=None)
-    words = sight.words() if sight else ""
-    return SubjectLine(subject, is_simulated(subject), (*grades, *unasked), texts, tracks, note, words)
+    words, is_simulated = sight.words() if sight else "", grades[0].row.role == "simulated"
+    return SubjectLine(subject, is_simulated, (*grades, *unasked), texts, tracks, note, words)
 
 
 def _track(square: GradedAbility, run: Run) -> Track:

@@ -11,11 +11,10 @@ import pandas as pd
 
 from snellen.analysis.cells import in_place_of_interval
 from snellen.analysis.grades import Colour, colour
-from snellen.analysis.people import ceiling_source, is_study, number_of_people, rows_of, study_subject
-from snellen.analysis.run_view import arm_name, divides, lines_of
+from snellen.analysis.people import ceiling_source, number_of_people, rows_without, studies_of, study_subject
+from snellen.analysis.run_view import arm_name, divides, lines_of, simulated_subjects
 from snellen.analysis.section import Run, once_a_run
 from snellen.core.score import Metric
-from snellen.core.subject import is_simulated
 from snellen.reports.rows import (
     arm_order,
     grade_words,
@@ -201,21 +200,23 @@ def _grid(
         draw = _scale(part, metric)
         cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
-    lines = []
+    lines, studies = list[Line](), studies_of(run.card.arms)
     for arm in arm_names:
         card = names.get(arm)
         subject, condition = (card.subject, card.condition) if card else (arm, "vanilla")
         label = "" if condition == "vanilla" else condition
-        if is_study(subject):
+        if subject in studies:
             count = number_of_people(run, subject, condition)
             label = f"{label}{label and ': '}{count} {'person' if count == 1 else 'people'}"
-        lines.append(Line(arm, subject, label, is_simulated(arm), tuple(of_task.get(arm) for of_task in cells)))
+        lines.append(
+            Line(arm, subject, label, subject in simulated_subjects(run), tuple(of_task.get(arm) for of_task in cells))
+        )
     return Grid(title, tuple(columns), tuple(lines), notes.footnotes(), row_name)
 
 
 def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     responded = part[part["n"] > 0]
-    others = rows_of(responded, lambda subject: not is_study(subject))  # for people, n counts the answers of each
+    others = rows_without(responded, studies_of(run.card.arms))  # for people, n counts the answers of each
     sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from snellen.analysis.floors import Floors
-from snellen.analysis.results import KEYS, NUMBERS, results, with_python_strings
+from snellen.analysis.results import columns_with, results, with_python_strings
 from snellen.analysis.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
@@ -192,4 +192,4 @@ def all_results(runs: Sequence[Run]) -> pd.DataFrame:
     """The results of all runs: keys, every axis of every suite, numbers."""
     axes = dict.fromkeys(axis.name for run in runs for axis in run.suite.axes)
     rows = pd.concat([run.results for run in runs], ignore_index=True)
-    return rows.reindex(columns=[*KEYS[:4], *axes, *KEYS[4:], *NUMBERS]).infer_objects()
+    return rows.reindex(columns=columns_with(axes)).infer_objects()

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.people import has_people, is_study, pooled, rows_of, with_people_as_ceilings
+from snellen.analysis.people import people_of, pooled, rows_of, studies_of, with_people_as_ceilings
 from snellen.analysis.people_tables import person_table, study_table
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.run_view import arm_name, lines_of
 from snellen.analysis.section import Run
-from snellen.core.subject import is_simulated
 from snellen.reports.comparisons import signed
 from snellen.reports.export import write_frame
 from snellen.reports.loading import Exam, all_results
@@ -41,7 +40,7 @@ class PeopleSection:
 
 def with_studies(exam: Exam) -> Exam:
     """The exam with people as studies, which are ceilings of the others (`with_ceilings`)."""
-    if not has_people(exam.joined.card.arms):
+    if not people_of(exam.joined.card.arms):
         return exam
     joined = pooled(exam.joined)
     return Exam(tuple(map(pooled, exam.runs)), replace(joined, results=with_ceilings(joined.results, exam, joined)))
@@ -55,20 +54,20 @@ def with_ceilings(rows: pd.DataFrame, exam: Exam, joined: Run) -> pd.DataFrame:
 
 def reported_results(runs: Sequence[Run], exams: Sequence[Exam], studies: Sequence[Exam]) -> pd.DataFrame:
     """The rows of `results.csv`: for exams with people first the studies, then all subjects, including each person."""
-    if not any(has_people(run.card.arms) for run in runs):
+    if not any(people_of(run.card.arms) for run in runs):
         return all_results(runs)
     everything = []
     for exam, study_exam in zip(exams, studies, strict=True):
         joined = study_exam.joined
         rows = [with_ceilings(run.results, exam, joined) for run in exam.runs]
-        together = pd.concat([rows_of(joined.results, is_study), *rows], ignore_index=True)
+        together = pd.concat([rows_of(joined.results, studies_of(joined.card.arms)), *rows], ignore_index=True)
         everything.append(replace(joined, results=together))
     return all_results(everything)
 
 
 def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, name: str) -> PeopleSection | None:
     """Write the section's tables and return it; None without people. `pairs` are contrasts of the `study_run`."""
-    if not has_people(run.card.arms):
+    if not people_of(run.card.arms):
         return None
     is_own = any(arm.attributes.get("wording") == "people" for arm in run.card.arms)
     section = PeopleSection(
@@ -85,12 +84,15 @@ def people_section(run: Run, study_run: Run, pairs: pd.DataFrame, tables: Path, 
 
 def people_against(run: Run, pairs: pd.DataFrame) -> pd.DataFrame:
     """The contrasts of a study with other subjects, people first; simulated ones only if there are no others."""
-    lines = []
-    real = {name for name in (*pairs["first"], *pairs["second"]) if not is_simulated(name) and not is_study(name)}
+    lines, names_by_role = [], dict[str, set[str]]()
+    for arm in run.card.arms:
+        names_by_role.setdefault(arm.role, set()).add(arm_name(arm.subject, arm.condition))
+    studies, simulated = (names_by_role.get(role, set()) for role in ("person", "simulated"))
+    real = {*pairs["first"], *pairs["second"]} - studies - simulated
     for pair in lines_of(pairs):
         if real and pair.family == "simulated":
             continue
-        sides = [is_study(name) for name in (pair.first, pair.second)]
+        sides = [name in studies for name in (pair.first, pair.second)]
         if sides.count(True) != 1:
             continue
         sign = 1 if sides[0] else -1

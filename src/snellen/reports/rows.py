@@ -9,13 +9,12 @@ from typing import Any
 import pandas as pd
 
 from snellen.analysis.grades import BLIND, words
-from snellen.analysis.people import is_study, rows_of, study_subject
+from snellen.analysis.people import rows_without, study_subject
 from snellen.analysis.run_view import arm_name
 from snellen.analysis.section import Run, once_a_run
 from snellen.analysis.units import metric_of
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.subject import is_simulated
 from snellen.core.suite import Suite
 from snellen.reports.words import amount
 
@@ -50,10 +49,8 @@ def subgroups(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_people_of_studies(results: pd.DataFrame) -> pd.DataFrame:
-    studies = {subject for subject in results["subject"].unique() if is_study(subject)}
-    if not studies:
-        return results
-    return rows_of(results, lambda subject: subject in studies or study_subject(subject) not in studies)
+    people = set(results.loc[results["role"] == "person", "subject"])
+    return rows_without(results, [name for name in people if "/" in name and study_subject(name) in people])
 
 
 @once_a_run
@@ -94,7 +91,8 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
 
 def arm_order(rows: pd.DataFrame) -> list[str]:
     """Arms in the order of the run, simulated observers last."""
-    return sorted(rows["arm"].unique(), key=lambda name: is_simulated(name))
+    simulated = set(rows.loc[rows["role"] == "simulated", "arm"])
+    return sorted(rows["arm"].unique(), key=lambda name: name in simulated)
 
 
 def level_order(items: ItemSet, task: str, factor: str, levels: Iterable[str]) -> list[str]:

@@ -183,7 +183,8 @@ def people_as_judge(path: Path) -> Subject:
     """
     result = read_step_result(path)
     reviews = dict.fromkeys(author.rpartition("/")[0] or author for author in result.author.split(", "))
-    return recorded(", ".join(reviews), {item_id: str(answer) for item_id, answer in result.answers.items()})
+    texts = {item_id: str(answer) for item_id, answer in result.answers.items()}
+    return recorded(", ".join(reviews), texts, result.role)
 
 
 @dataclass(frozen=True)

@@ -144,6 +144,9 @@ def run_card(plan: Plan) -> RunCard:
                 test_items=_test_items(plan, arm),
                 decide=arm.decide,
                 max_items=plan.max_items if arm.decide else 0,
+                role=subject_card.role,
+                source=subject_card.source,
+                fitted=subject_card.fitted,
             )
         )
     return RunCard(

@@ -15,7 +15,7 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import RunCard, is_run, read_responses, read_run_card, tables_are_behind
+from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, read_responses, read_run_card, tables_are_behind
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
 from snellen.runs.ask import ask
@@ -85,10 +85,16 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
     return [
         Arm(
-            _Absent(SubjectCard(arm.subject, arm.settings, attributes=arm.attributes), fingerprints),
+            _Absent(_card_of(arm), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
             decide="drop" if arm.decide == "drop" else "none" if arm.decide else "",  # earlier versions had "grade"
         )
         for arm in card.arms
     ]
+
+
+def _card_of(arm: ArmCard) -> SubjectCard:
+    return SubjectCard(
+        arm.subject, arm.settings, attributes=arm.attributes, role=arm.role, source=arm.source, fitted=arm.fitted
+    )

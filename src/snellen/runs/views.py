@@ -19,7 +19,7 @@ from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, sett
 from snellen.runs.failures import without_faults
 from snellen.stimuli.transforms.montage import lay_out
 
-LEARNER = SubjectCard("head:new")
+LEARNER = SubjectCard("head:new", fitted=True)
 """Card of a head to be trained, for settling `auto`."""
 
 

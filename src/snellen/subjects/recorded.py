@@ -19,6 +19,7 @@ from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.response import Role
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
@@ -160,10 +161,10 @@ class Recorded(Base):
         return answer.reply
 
 
-def recorded(name: str, texts: Mapping[str, str]) -> Subject:
+def recorded(name: str, texts: Mapping[str, str], role: Role = "model") -> Subject:
     """A subject of this name with these texts by item id. An item without a text is a failed call."""
     answers = {item_id: RecordedAnswer(Reply(text)) for item_id, text in texts.items()}
-    return Recorded(SubjectCard(name, settings={"answers": digest(dict(texts), 12)}), answers)
+    return Recorded(SubjectCard(name, {"answers": digest(dict(texts), 12)}, role=role, source="recorded"), answers)
 
 
 RecordedArm: TypeAlias = tuple[Condition, int, Recorded]

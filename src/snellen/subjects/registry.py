@@ -1,4 +1,4 @@
-"""Subjects by spec: `kind:name?setting=value&…`."""
+"""Subjects by spec: `kind:name?setting=value&…`. Other packages add kinds (entry points of `snellen.subjects`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.registry import Registry
-from snellen.core.subject import Subject, is_simulated
+from snellen.core.subject import Subject
 
 SubjectFactory = Callable[[str, Mapping[str, str], Sequence[Item]], Subject | Sequence[Subject]]
 """`core.subject.SubjectFactory`, or one whose specs stand for several subjects."""
@@ -24,9 +24,9 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
         "head": "snellen.subjects.heads.subject:make_head",
         "logprob": "snellen.subjects.construction_models.factory:make_logprob",
         "py": "snellen.subjects.from_callable:make_python_subject",
-        "recorded": "snellen.interop.recorded_answers:make_recorded",
         "tower": "snellen.subjects.heads.probed_tower:make_probed_tower",
     },
+    group="snellen.subjects",
 )
 
 EXAMPLES: Mapping[str, str] = {
@@ -56,7 +56,12 @@ FORMER_SETTINGS = {"at_once": "max_concurrency"}
 
 def needs_items(spec: str) -> bool:
     """True if the subject of `spec` needs the items when it is created, as only ideal observers do."""
-    return is_simulated(spec)
+    return spec.startswith("fake:")
+
+
+def is_service(spec: str) -> bool:
+    """True if the subject of `spec` is a chat model of a service, not one run in this process."""
+    return spec.startswith("chat:") and not spec.startswith("chat:hf/")
 
 
 def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
@@ -66,7 +71,7 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
         if "/" not in spec:
             raise SnellenError(f"{spec!r} is not a subject; write kind:name with a kind of {', '.join(SUBJECTS)}")
         kind, rest = "chat", spec
-    if kind not in set(SUBJECTS):
+    if kind not in SUBJECTS:
         raise SnellenError(f"no kind of subject {kind!r} in {spec!r}; {near(kind, SUBJECTS)}")
     if kind == "fake" or "?" not in rest:  # a fake's constant text may contain any character
         return kind, rest, {}

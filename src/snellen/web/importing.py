@@ -315,7 +315,7 @@ def _arms(
         )
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= _calibrated(participant)
-        subject_card = SubjectCard(name, settings=settings, attributes=attributes)
+        subject_card = SubjectCard(name, settings, attributes=attributes, role="person")
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)
             person = Person(subject_card, pages)

@@ -22,7 +22,7 @@ from snellen.presentation.presenters import option_lines
 from snellen.runs.views import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
-PERSON = SubjectCard("human:new")
+PERSON = SubjectCard("human:new", role="person")
 """The subject that pages are for: suites settle `auto` by the kind of subject."""
 TRUTHS = {"T": "True", "F": "False"}
 """The words of buttons for statements, by the name that is recorded."""

@@ -30,7 +30,9 @@ def untrained() -> AttentiveProbe:
     return replace(
         probe,
         settings=settings,
-        card=SubjectCard(f"{SPEC}&untrained", {**probe.card.settings, "probe": asdict(settings)}, max_concurrency=1),
+        card=SubjectCard(
+            f"{SPEC}&untrained", {**probe.card.settings, "probe": asdict(settings)}, max_concurrency=1, role="encoder"
+        ),
     )
 
 

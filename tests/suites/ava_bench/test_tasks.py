@@ -16,6 +16,7 @@ from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.datasets.image_files import ImageFile
@@ -50,7 +51,7 @@ def image(media: MediaFolder, n: int) -> Media:
 def wording(item: Item, media: MediaFolder, condition: str, name: str = "own:x") -> str:
     """The wording of an item under a condition, for a subject of this name."""
     (point,) = parse_conditions(AXES, condition)
-    point = settle(point, SUITE, SubjectCard(name))
+    point = settle(point, SUITE, SubjectCard(name, **kind_by_name(name)))
     view = item.view()
     for transform in TASK_BY_NAME[item.task].transforms(item, ViewContext(point, [item])):
         view = transform(view, media, np.random.default_rng(0))
@@ -123,7 +124,7 @@ def test_items_without_boxes_are_asked_by_their_names(
 ) -> None:
     """Names are only sure to be unique in generated items, and in spatial; encoders do not read them."""
     items = one_of_each(image=image(MediaFolder(tmp_path), 1), known=is_known)
-    point = settle(parse_conditions(AXES, condition)[0], SUITE, SubjectCard(name))
+    point = settle(parse_conditions(AXES, condition)[0], SUITE, SubjectCard(name, **kind_by_name(name)))
     tasks = ("spatial", "relative-depth", "absolute-depth", "object")
     assert [task for task in tasks if TASK_BY_NAME[task].asks(items[task], point)] == tasks_asked
 

@@ -14,6 +14,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Mark, Media, ReplySpec, View
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.scoring.answers import read_answer
@@ -171,7 +172,7 @@ def task_views(media: MediaFolder, subject: str, condition: str = "vanilla") -> 
     pixels = np.full((HEIGHT, WIDTH, 3), (0, 90, 200), np.uint8)
     pixels[20:60, 10:50] = (250, 0, 0)
     (point,) = parse_conditions(AXES, condition)
-    point, views_by_task = settle(point, SUITE, SubjectCard(subject)), {}
+    point, views_by_task = settle(point, SUITE, SubjectCard(subject, **kind_by_name(subject))), {}
     for task, item in one_of_each(image=media.add_image(Image.fromarray(pixels))).items():
         views_by_task[task] = item.view()
         for transform in TASK_BY_NAME[task].transforms(item, ViewContext(point, [item])):

@@ -17,6 +17,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.ask import ask
 from snellen.runs.plan import Arm, Plan
@@ -65,7 +66,7 @@ class Observer(Base):
 
 def observer(items: ItemSet, name: str = "py:observer", concurrency: int = 4, **planted: Any) -> Observer:
     """An observer of a bank."""
-    return Observer(SubjectCard(name, max_concurrency=concurrency), items.by_id, **planted)
+    return Observer(SubjectCard(name, max_concurrency=concurrency, **kind_by_name(name)), items.by_id, **planted)
 
 
 def asked_of(root: Path, items: ItemSet, subjects: Sequence[Any], **plan: Any) -> list[Response]:

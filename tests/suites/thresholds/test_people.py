@@ -74,8 +74,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     subjects = []
     for name, gap, attributes in (("p01", 2.0, sizes), ("p02", 4.0, {}), ("p03", 1e-6, sizes), ("model", 8.0, {})):
         subject: Any = observer(items, f"py:{name}", thresholds={"acuity": gap, "number": 10 * gap})
-        human = f"human:ours/{name}" if name != "model" else "py:model"
-        subjects.append(replace(subject, card=replace(subject.card, name=human, attributes=attributes)))
+        card = replace(subject.card, attributes=attributes)
+        if name != "model":
+            card = replace(card, name=f"human:ours/{name}", role="person")
+        subjects.append(replace(subject, card=card))
     responses = asked_of(folder / "run", items, subjects)
     write_scores(folder / "run", score(responses, items, SUITE), "strict")
     return load_run(folder / "run")

@@ -18,13 +18,13 @@ from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import Reply
-from snellen.core.response import Exchange, Response
+from snellen.core.response import Exchange, Response, Role, Source
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
@@ -46,12 +46,21 @@ _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status",
 """Columns of responses with many equal values."""
 MAX_PART_BYTES = 4_000_000
 """A part of this size is closed, so that it is uploaded only once while the run continues."""
+_KINDS: Mapping[str, Mapping[str, Any]] = {
+    "fake": {"role": "simulated"}, "human": {"role": "person"}, "encoder": {"role": "encoder"},
+    "recorded": {"source": "recorded"}, "inspect": {"source": "recorded"}, "head": {"fitted": True},
+}  # fmt: skip
 _MADE_OF = "parts"
 _REMEDY = "run the same `snellen run` command again, which recreates its tables from the parts"
 
 
+def kind_by_name(subject: str) -> Mapping[str, Any]:
+    """Role, source and `fitted` as a name tells them: for cards of earlier versions, and tables that name reviewers."""
+    return _KINDS.get(subject.partition(":")[0], {})
+
+
 class ArmCard(BaseModel):
-    """One subject under one condition, as described in `run.json`.
+    """One subject under one condition, as described in `run.json`; `role`, `source` and `fitted` as in `SubjectCard`.
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
     empty if it is not known beforehand. `decide` is what is decided by asking (`runs.deciding`): "none" (in
@@ -70,6 +79,15 @@ class ArmCard(BaseModel):
     test_items: dict[str, int] = {}
     decide: str = ""
     max_items: int = 0
+    role: Role = "model"
+    source: Source = "asked"
+    fitted: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_earlier_versions(cls, cells: Any) -> Any:
+        is_earlier = isinstance(cells, dict) and "role" not in cells
+        return {**kind_by_name(str(cells.get("subject"))), **cells} if is_earlier else cells
 
 
 class RunCard(Card):

@@ -16,7 +16,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight, write_sight
-from snellen.core.subject import Subject, is_recorded
+from snellen.core.subject import Subject
 from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
 from snellen.exam.sight.likelihood import SightQuestion, best, log_likelihoods
@@ -69,7 +69,7 @@ def the_subject(subject: str | AnswerFunction | Subject) -> Subject:
     if not isinstance(subject, str):
         return cast("Subject", subject) if hasattr(subject, "answer") else wrap(subject)
     subjects = make_subjects([subject])
-    if len(subjects) != 1 or isinstance(subjects[0], str) or is_recorded(subject):
+    if len(subjects) != 1 or isinstance(subjects[0], str) or subjects[0].card.source == "recorded":
         raise SnellenError(f"{subject}: cannot be checked; give a model, an encoder or a callable (py:MODULE:FACTORY)")
     return subjects[0]
 

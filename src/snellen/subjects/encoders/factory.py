@@ -75,6 +75,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         attributes={**encoder.attributes, **description},
         max_concurrency=1,
         is_local=True,
+        role="encoder",
     )
     return _attentive(encoder, card) if readout == ATTENTIVE else EncoderSubject(encoder, card, readout, k, c)
 

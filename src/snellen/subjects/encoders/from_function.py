@@ -199,5 +199,6 @@ def encoder(
         accepts=frozenset({"image"}),
         max_concurrency=1,
         is_local=True,
+        role="encoder",
     )
     return EncoderSubject(function_encoder, card)

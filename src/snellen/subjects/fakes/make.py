@@ -62,7 +62,7 @@ def make_fake(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
 
 
 def _card(name: str, **settings: Any) -> SubjectCard:
-    return SubjectCard(f"fake:{name}", settings, attributes={"family": "fake"}, reads="views")
+    return SubjectCard(f"fake:{name}", settings, attributes={"family": "fake"}, reads="views", role="simulated")
 
 
 def _by_id(items: Sequence[Item]) -> dict[str, Item]:

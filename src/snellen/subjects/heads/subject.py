@@ -127,6 +127,7 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
         },
         max_concurrency=2 * numbers["batch"],
         is_local=True,
+        fitted=True,
     )
 
 

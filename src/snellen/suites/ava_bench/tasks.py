@@ -53,16 +53,16 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
     in the paper, and `depths` for all others, since boxes reveal the answer in spatial. `box_unit=own` is the attribute
     `box_unit` of the subject.
     """
-    subject_kind, settings = card.name.partition(":")[0], dict[str, Value]()
+    settings = dict[str, Value]()
     if condition["format"] == "auto":
         card_format = card.attributes.get("format", "")
         settings["format"] = (
-            card_format if card_format in FORMAT.values[1:] else "paper" if subject_kind == "head" else "with-format"
+            card_format if card_format in FORMAT.values[1:] else "paper" if card.fitted else "with-format"
         )
     if condition["look"] == "auto":
-        settings["look"] = "box" if subject_kind == "encoder" else "image"
+        settings["look"] = "box" if card.role == "encoder" else "image"
     if condition["boxes"] == "auto":
-        settings["boxes"] = "drawn" if subject_kind == "head" else "depths"
+        settings["boxes"] = "drawn" if card.fitted else "depths"
     if condition["box_unit"] == "own":
         settings["box_unit"] = card.attributes.get("box_unit", FRACTIONS)
     return settings

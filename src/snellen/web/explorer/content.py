@@ -21,7 +21,6 @@ from snellen.analysis.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
-from snellen.core.subject import is_simulated
 from snellen.core.suite import SuiteCard
 from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, run_replies
@@ -84,7 +83,7 @@ class Content:
 
     def add(self, run: Run, thumbs: Thumbs) -> None:
         """Add the content of a run."""
-        arms = sorted(arm_order(whole_tasks_of(run)), key=is_simulated)
+        arms = arm_order(whole_tasks_of(run))
         numbers = {arm: self.arms(arm) for arm in arms}
         for card in run.card.arms:
             self.subjects[arm_name(card.subject, card.condition)] = card.subject

@@ -16,7 +16,7 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import ArmCard, RunCard
+from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
 from snellen.runs.score import score
@@ -87,10 +87,11 @@ def run(
     questions, arms, responses = itemset(made_items() if items is None else items), [], list[Response]()
     for (subject, condition_text), says in replies.items():
         (condition,) = parse_conditions(AXES, condition_text)
+        subject_card = SubjectCard(subject, **kind_by_name(subject))
         arms.append(
             ArmCard(
                 subject=subject, fingerprint=subject, settings={}, attributes=(attributes or {}).get(subject, {}),
-                condition=str(condition), columns=settle(condition, SUITE, SubjectCard(subject)).columns(), repeat=0,
+                condition=str(condition), columns=settle(condition, SUITE, subject_card).columns(), repeat=0,
             )
         )  # fmt: skip
         for item in questions.items:

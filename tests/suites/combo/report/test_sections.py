@@ -55,7 +55,7 @@ def loaded(toy: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("pieces")
     oracle = make_fake("oracle", {}, toy.items)
     assert isinstance(oracle, IdealObserver)
-    misled = Misled(replace(oracle.card, name="own:misled"), oracle.items, oracle.shows)
+    misled = Misled(replace(oracle.card, name="own:misled", role="model"), oracle.items, oracle.shows)
     subjects: list[str | Subject] = ["fake:oracle", "fake:blind-to=colour", "fake:first-option", misled]
     done = run(toy, subjects, root, conditions=CONDITIONS, show_progress=False)
     return _load(root, toy, done.all_results())
@@ -156,12 +156,14 @@ def test_figure_7_goes_from_easy_to_expert(report: dict[str, ReportSection]) -> 
     assert (chance["easy"], chance["all"], chance["all of a pair"]) == ("50", "50", "25")
 
 
-def test_encoders_use_clustering_and_retrieval() -> None:
+def test_encoders_use_clustering_and_retrieval(loaded: Run) -> None:
     from snellen.suites.combo.report.sections import _method_of
 
-    assert _method_of(None, "encoder:hog") == "clustering & retrieval"
-    assert _method_of(None, "fake:oracle") == "simulated"
-    assert _method_of(None, "chat:openai/x") == "question answering"
+    card = next(arm for arm in loaded.card.arms if arm.condition == "vanilla" and arm.subject == "own:misled")
+    names = {role: _method_of(card.model_copy(update={"role": role})) for role in ("encoder", "simulated", "model")}
+    assert names == {
+        "encoder": "clustering & retrieval", "simulated": "simulated", "model": "question answering"
+    }  # fmt: skip
 
 
 def test_perception_is_read_from_the_recorded_descriptions(loaded: Run, report: dict[str, ReportSection]) -> None:

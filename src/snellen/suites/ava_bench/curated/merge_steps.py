@@ -16,7 +16,6 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
-from snellen.core.subject import is_person
 from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
 from snellen.suites.ava_bench.curated.choices import Choices
@@ -137,6 +136,6 @@ def _answers(result: StepResult, key: str) -> Iterable[tuple[Item, str]]:
 
 def _proposal(result: StepResult, **row: Any) -> dict[str, Any]:
     """A row for people to confirm; rows from people's own answers are confirmed."""
-    if all(is_person(author) for author in result.author.split(", ")):
+    if result.role == "person":
         return {**row, "reason": f"by {result.author}", "state": "confirmed"}
     return {**row, "reason": f"proposed by {result.author}", "state": "proposed"}

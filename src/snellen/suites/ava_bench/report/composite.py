@@ -54,7 +54,7 @@ def sections(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     """Scores in the composite tasks, spatial without boxes against spatial, and agreement with each ability's order."""
     tasks = scored_tasks(run, arms, composites())
     yield from scores(run, arms, tasks)
-    subjects = examined(arms)
+    subjects = examined(run, arms)
     for task in tasks:
         both = [SubjectArms(arm, arm, arm) for arm in arms_with_all(run, subjects, [task])]
         yield from order_followed(run, both, task, task, names(ability_named(task).parts))

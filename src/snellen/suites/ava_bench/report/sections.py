@@ -48,14 +48,14 @@ if TYPE_CHECKING:
 def sections(run: Run) -> Iterator[ReportSection]:
     """Sections for the run's numbers: ranks (Table 5, Figure 6), fingerprints, evaluators, composites, balance."""
     arms = main_arms(run)
-    ranks_over = scored_tasks(run, examined(arms), COLUMNS)
-    compared = arms_with_all(run, examined(arms), ranks_over) if ranks_over else []
+    ranks_over = scored_tasks(run, examined(run, arms), COLUMNS)
+    compared = arms_with_all(run, examined(run, arms), ranks_over) if ranks_over else []
     if len(compared) > 1:
         abilities = [score_matrix(run, task, compared) for task in ranks_over]
         yield from ranks(run, compared, abilities)
         yield from spreads(run, compared, abilities)
     yield from fingerprint(run, arms)
-    yield from evaluators(run, examined(arms))
+    yield from evaluators(run, examined(run, arms))
     yield from composite.sections(run, arms)
     if scored_tasks(run, arms, (*COLUMNS, *composites())):
         yield from balance_section(run)
@@ -172,7 +172,7 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
         "rings are scaled. As there, towers supervised by language are shown with DINOv2, the others with SigLIP-2, "
         "if the run has them."
     )
-    figure = partial(draw_rings, _panels(examined(arms)), tasks, shares)
+    figure = partial(draw_rings, _panels(examined(run, arms)), tasks, shares)
     yield from table_section("Fingerprints (Figure 5)", note, ["subject", *tasks], lines, "fingerprints", figure)
 
 

@@ -153,7 +153,7 @@ def confusions(run: Run) -> Iterator[ReportSection]:
         part = scores[questions == name]
         if part.empty or name == "pivot":
             continue
-        by_arm = [(arm_name(*arm), rows) for arm, rows in arm_parts(examined_rows(part))]
+        by_arm = [(arm_name(*arm), rows) for arm, rows in arm_parts(examined_rows(run, part))]
         answers = ordered_levels({*part["truth"], *part["prediction"]} - {""}, values(dimension))
         mistakes = commonest_mistakes(by_arm)
         note = (

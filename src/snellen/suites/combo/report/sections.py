@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, chance_range, percent, percent_interval, points, result_cell, share_cell
-from snellen.analysis.people import is_study, people_interval, study_of
+from snellen.analysis.people import people_interval, rows_of, studies_of, study_of
 from snellen.analysis.people_tables import extremes, person_units
 from snellen.analysis.pivot import (
     answers_by_arm,
@@ -47,7 +47,6 @@ from snellen.analysis.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import paired_difference, unpaired_difference
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
@@ -112,7 +111,7 @@ def table_3(run: Run) -> Iterator[ReportSection]:
         lines.append([*line, line[-1] if line[-2] == line[-1] else ""])
     lines += reference_lines("blind", rows, ALIGNMENT_TASKS, after=[""])
     note = "Percent right with four options, with 95 % interval. The paper shows its values only in an image."
-    if any(is_study(arm) for arm in rows["subject"]):
+    if len(rows_of(rows, studies_of(run.card.arms))):
         note += " The paper excludes the people with the best and the worst total over both (appendix C.3)."
     names = ["subject", "condition", "Img2Text", "Text2Img", "mean"]
     yield from table_section("Abstraction Alignment (Table 3)", note, names, lines, "table-3")
@@ -131,7 +130,7 @@ def trimmed_line(run: Run, arm: ReportArm) -> list[list[str]]:
 
     Empty for other subjects, for fewer than three people, and if a task was not asked.
     """
-    if run.unpooled is None or not is_study(arm.subject):
+    if run.unpooled is None or arm.subject not in studies_of(run.card.arms):
         return []
     people, study = run.unpooled, study_of(arm.subject)
     dropped = extremes(people, ALIGNMENT_TASKS, study, arm.condition)
@@ -194,10 +193,10 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
     lines = level_lines(
         by_arm,
         LEVELS,
-        before=lambda arm: [_method_of(cards.get(arm), arm.subject)],
+        before=lambda arm: [_method_of(cards[arm])],
         after=lambda arm: [result_cell(row.get(arm)) for row in overall],
     )
-    series = {arm_name(*arm): [by_arm[arm].get(level) for level in LEVELS] for arm in examined(list(by_arm))}
+    series = {arm_name(*arm): [by_arm[arm].get(level) for level in LEVELS] for arm in examined(run, list(by_arm))}
     chances = [percent(float(part["chance"].mean()), 0) for part in rows_by_metric]
     lines += reference_lines("chance", rows, LEVELS, ["", ""], chances)
     lines += reference_lines("blind", rows, LEVELS, ["", ""], [chance_range(part["blind"]) for part in rows_by_metric])
@@ -221,15 +220,11 @@ def levels_name(run: Run) -> str:
     return f"distance by {about['encoder']}" if isinstance(about, dict) else "distance"
 
 
-def _method_of(card: ArmCard | None, subject: str) -> str:
+def _method_of(card: ArmCard) -> str:
     """The name of the method in Table 4."""
-    if is_study(subject):
-        return "people"
-    if subject.startswith("encoder:"):
-        return "clustering & retrieval"
-    if is_simulated(subject):
-        return "simulated"
-    method = str(card.columns.get("method", "vanilla")) if card else "vanilla"
+    if card.role != "model":
+        return {"person": "people", "encoder": "clustering & retrieval"}.get(card.role, card.role)
+    method = str(card.columns.get("method", "vanilla"))
     return "question answering" if method == "vanilla" else method
 
 

@@ -60,7 +60,7 @@ def people_thresholds(run: Run, task: str) -> list[PersonThreshold]:
     rows, thresholds = row_by_arm(result_rows(run, task)), []
     for arm in main_arms(run):
         row = rows.get(ReportArm(arm.subject, arm.condition))
-        if is_person(arm.subject) and row is not None:
+        if is_person(arm) and row is not None:
             size = (float(arm.attributes.get(name, math.nan)) for name in ("px_per_cm", "distance_cm"))
             thresholds.append(PersonThreshold(arm.subject, row.state, row.value, row.low, row.high, *size))
     return thresholds

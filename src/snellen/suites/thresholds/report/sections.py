@@ -27,8 +27,8 @@ from snellen.analysis.run_view import (
     score_rows,
 )
 from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
+from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
-from snellen.core.subject import is_person
 from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
@@ -53,22 +53,24 @@ class ArmThreshold(NamedTuple):
     low: float
     high: float
     result: scoring.Fitted
+    role: Role
 
 
 @once_a_run
 def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
     """The thresholds of examined subjects under the main condition by task, in the order of tasks and arms."""
-    arms, by_task = [ReportArm(arm.subject, arm.condition) for arm in examined(main_arms(run))], {}
+    roles, by_task = {ReportArm(a.subject, a.condition): a.role for a in examined(run, main_arms(run))}, {}
     if protocol_of(run) != "strict":
         return {}
     for task in MEASURES:
         rows, thresholds = row_by_arm(result_rows(run, task)), []
-        for arm in arms:
+        for arm, role in roles.items():
             part = arm_scores(run, task, arm)
             if len(part) and arm in rows:
                 items = [run.items.by_id[name] for name in part["item_id"]]
                 row, result = rows[arm], scoring.fitted(items, part["value"].tolist())
-                thresholds.append(ArmThreshold(task, arm_name(*arm), row.state, row.value, row.low, row.high, result))
+                numbers = row.state, row.value, row.low, row.high
+                thresholds.append(ArmThreshold(task, arm_name(*arm), *numbers, result, role))
         if thresholds:
             by_task[task] = thresholds
     return by_task
@@ -158,7 +160,7 @@ def canvases(run: Run) -> Iterator[ReportSection]:
     if len(sides) < 2:
         return
     by_arm, lines, series = rows_by_arm(rows), [], list[tuple[str, Mapping[int, Sequence[float]]]]()
-    for arm in examined(main_arms(run)):
+    for arm in examined(run, main_arms(run)):
         levels = by_arm.get(ReportArm(arm.subject, arm.condition), {})
         of_sides = {side: row for side in sides if (row := levels.get(str(side))) is not None}
         thresholds = {side: (row.value, row.low, row.high) for side, row in of_sides.items() if row.state == MEASURED}
@@ -209,7 +211,7 @@ def in_words(threshold: ArmThreshold) -> str:
     """What a threshold says, as a sentence without its subject."""
     if MEASURES[threshold.task].is_judgement and threshold.state != NOT_UNDERSTOOD:
         return _judged_in_words(threshold)
-    if threshold.state == BELOW and is_person(threshold.name) and MEASURES[threshold.task].unit == "px":
+    if threshold.state == BELOW and threshold.role == "person" and MEASURES[threshold.task].unit == "px":
         return f"{NOT_MEASURABLE}: reads {amount(threshold.value, MEASURES[threshold.task])}"
     if threshold.state in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
@@ -340,7 +342,7 @@ def retest(run: Run) -> Iterator[ReportSection]:
     """The section of a run with repeats; people of a study are none."""
     run, rows = run.unpooled or run, []
     for task, measure in MEASURES.items():
-        for arm in examined(main_arms(run)):
+        for arm in examined(run, main_arms(run)):
             part = arm_scores(run, task, arm)
             repeats = sorted(part["repeat"].unique())[:2]
             if len(repeats) == 2:
@@ -376,7 +378,7 @@ def _places(run: Run) -> Iterator[ReportSection]:
     tasks = [task for task, measure in MEASURES.items() if measure.answers == PLACES]
     scores, rows = pd.concat([score_rows(run, task) for task in tasks]), []
     by_arm = dict(arm_parts(scores[scores["value"] == 1.0]))
-    for arm in (ReportArm(arm.subject, arm.condition) for arm in examined(main_arms(run))):
+    for arm in (ReportArm(arm.subject, arm.condition) for arm in examined(run, main_arms(run))):
         errors = Counter(map(json.loads, by_arm[arm]["prediction"] if arm in by_arm else ()))
         if total := sum(errors[place] for place in PLACES):
             cells = [f"{100 * errors[place] / total:.0f} %" for place in PLACES]

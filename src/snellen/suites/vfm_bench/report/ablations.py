@@ -143,7 +143,7 @@ def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     order = ("vdpi", *CAUSES)
     names = ["subject", "base (0 shots)", *(COLUMNS[name] for name in order)]
     panels = {
-        COLUMNS[name]: {line.name: shares[line][name] for line in examined(list(shares)) if name in shares[line]}
+        COLUMNS[name]: {line.name: shares[line][name] for line in examined(run, list(shares)) if name in shares[line]}
         for name in order
     }
     panels = {title: pairs for title, pairs in panels.items() if pairs}
@@ -175,7 +175,7 @@ def _phi_cell(result: AblationChange | None, shots: Sequence[int]) -> str:
 # Table 4, right half: strategies, over all shots
 
 
-def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
+def strategies(run: Run, series: SeriesBySetting, all_changes: Sequence[AblationChange]) -> Iterator[ReportSection]:
     """The use of demos: fabricated names, replicated demos, noise for the other classes (Figure 6)."""
     results = {(result.original.name, result.condition): result for result in all_changes}
     cells, curves = [], list[tuple[str, AblationChange]]()
@@ -193,7 +193,7 @@ def strategies(series: SeriesBySetting, all_changes: Sequence[AblationChange]) -
         "change."
     )
     order = [COLUMNS[name] for name in STRATEGIES]
-    in_figure = examined([result.original for _, result in curves])
+    in_figure = examined(run, [result.original for _, result in curves])
     curves = [curve for curve in curves if curve[1].original in in_figure]
     names, figure = ["subject", "average", *order], partial(draw_strategies, curves, order)
     yield from table_section("Use of demos (Table 4, Figure 6)", note, names, cells, "table-4-strategies", figure)

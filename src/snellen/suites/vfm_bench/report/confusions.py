@@ -68,7 +68,7 @@ def confusions(series: ShotSeries, items: ItemSet, condition: str) -> list[Confu
 
 def confused_classes(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection]:
     """The most frequent confusions of each subject at its largest number of shots, some with images."""
-    scored = [series for series in examined(plain) if series.shots]
+    scored = [series for series in examined(run, plain) if series.shots]
     by_subject = [confusions(series, run.items, series.conditions[series.shots[-1]])[:MAX_PAIRS] for series in scored]
     cells = [[*pair[:-1], percent(pair.times / pair.chances, 0)] for pairs in by_subject for pair in pairs]
     # Subjects take turns, so that the figure has the worst pair of each before the second worst of any.

@@ -18,7 +18,7 @@ import pandas as pd
 from snellen.analysis import plots
 from snellen.analysis.cells import DASH, percent, value_range
 from snellen.analysis.groups import counterparts
-from snellen.analysis.people import is_study
+from snellen.analysis.people import studies_of
 from snellen.analysis.pivot import table_section
 from snellen.analysis.plots import LevelPanel, level_figure
 from snellen.analysis.run_view import ReportArm, examined, ordered_levels
@@ -67,12 +67,12 @@ def sections(run: Run) -> Iterator[ReportSection]:
     series = series_of(run)
     plain = in_main_setting(series)
     if gains := shot_gains(run, plain):
-        yield from table_1(gains)
+        yield from table_1(run, gains)
         yield from above_chance(plain)
     yield from reasoning(run, plain)
     yield from causes(run, series)
     all_changes = changes(series)
-    yield from strategies(series, all_changes)
+    yield from strategies(run, series, all_changes)
     yield from every_change(all_changes)
     yield from by_industry(run, plain)
     yield from confused_classes(run, plain)
@@ -102,7 +102,7 @@ def shot_gains(run: Run, plain: Sequence[ShotSeries]) -> list[ShotGains]:
     return gains
 
 
-def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
+def table_1(run: Run, gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
     """Subjects by shots, percent with interval, and the random policy."""
     shots = sorted({count for gain in gains for count in gain.rows})
     cells = []
@@ -124,14 +124,15 @@ def table_1(gains: Sequence[ShotGains]) -> Iterator[ReportSection]:
         "shots run. Neither is defined without 0 shots; efficiency is undefined without any gain, effectiveness if 0 "
         "shots are perfect."
     )
-    if any(is_study(gain.series.subject) for gain in gains):
+    if not studies_of(run.card.arms).isdisjoint(gain.series.subject for gain in gains):
         note += (
             " People answered at some numbers of shots only. Their accuracies have intervals over people and items, "
             "efficiency and effectiveness over items alone."
         )
     heads = ("1 shot" if count == 1 else f"{count} shots" for count in shots)
     names = ["subject", "items", *heads, "efficiency", "effectiveness"]
-    figure = partial(by_shots, gains, chances)
+    in_figure = examined(run, [gain.series for gain in gains])[: plots.MAX_SERIES]
+    figure = partial(by_shots, [gain for gain in gains if gain.series in in_figure], chances)
     yield from table_section("Accuracy by shots (Table 1, Figure 3)", note, names, cells, "table-1", figure)
 
 
@@ -147,8 +148,6 @@ def by_shots(gains: Sequence[ShotGains], chances: Mapping[int, float]) -> Figure
 
     Efficiency or effectiveness is left out if it is undefined for all subjects.
     """
-    in_figure = examined([gain.series for gain in gains])[: plots.MAX_SERIES]
-    gains = [gain for gain in gains if gain.series in in_figure]
     derived = {"efficiency η": [gain.eta for gain in gains], "effectiveness δ": [gain.delta for gain in gains]}
     derived = {name: numbers for name, numbers in derived.items() if not all(math.isnan(n.value) for n in numbers)}
     size = 7 + 2.2 * len(derived), 3.5 + 0.16 * len(gains)
@@ -296,7 +295,7 @@ def by_industry(run: Run, plain: Sequence[ShotSeries]) -> Iterator[ReportSection
         "Industries have different numbers of classes, so the random policy differs too."
     )
     names = ["subject", "shots", *levels, "spread", "beyond chance of the draw"]
-    in_figure = {series.name: of_series[series] for series in examined(list(of_series))}
+    in_figure = {series.name: of_series[series] for series in examined(run, list(of_series))}
     figure = partial(level_figure, [LevelPanel("", levels, in_figure, chances)], "random policy")
     yield from table_section("By industry (Figure 7)", note, names, lines, "by-industry", figure)
 

@@ -83,7 +83,7 @@ def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
         conditions = {shots: condition for shots, (condition, _) in sorted(by_shots.items())}
         scores = pd.concat([by_shots[shots][1] for shots in conditions], ignore_index=True)
         series.append(ShotSeries(*key, conditions, scores))
-    return {(line.subject, line.setting): line for line in simulated_last(series)}
+    return {(line.subject, line.setting): line for line in simulated_last(run, series)}
 
 
 def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:

@@ -248,7 +248,7 @@ def people_named(run: Run) -> Iterator[ReportSection]:
             flags = declines(response.text), names_somebody(response.text, item.question)
             rows.append((response.task, response.subject, response.condition, item.cluster_id, *map(float, flags)))
     columns = ["task", "subject", "condition", "cluster", "declines", "names"]
-    replies, lines = examined_rows(pd.DataFrame(rows, columns=columns)), []
+    replies, lines = examined_rows(run, pd.DataFrame(rows, columns=columns)), []
     for task in TASK_ORDER:
         results = row_by_arm(result_rows(run, task))
         for arm, part in arm_parts(replies[replies["task"] == task]):

@@ -13,10 +13,9 @@ import pandas as pd
 from snellen.analysis.cells import DASH, percent, points
 from snellen.analysis.pivot import arms_beside_plain, table_section
 from snellen.analysis.plots import INK, MUTED, SERIES, level_axis, panel_figure, plain_axes, side_by_side, two_lines
-from snellen.analysis.run_view import ReportArm, arm_name, examined
+from snellen.analysis.run_view import ReportArm, arm_name, examined, simulated_subjects
 from snellen.analysis.section import ReportSection, Run
 from snellen.core.seeds import stream
-from snellen.core.subject import is_simulated
 from snellen.scoring.uncertainty import Paired, paired_difference
 
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ def method_changes(run: Run, units: Units) -> list[MethodChange]:
 
     Simulated observers are left out if other subjects were examined, since methods do not affect them.
     """
-    pairs = sorted(arms_beside_plain(run, PLAIN), key=lambda pair: is_simulated(pair[0].subject))
-    subjects = examined([plain for plain, _, _ in pairs])
+    pairs = sorted(arms_beside_plain(run, PLAIN), key=lambda pair: pair[0].subject in simulated_subjects(run))
+    subjects = examined(run, [plain for plain, _, _ in pairs])
     compared = [
         compare(task, method, plain, changed, arms[plain], arms[changed])
         for plain, changed, method in pairs

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.cells import DASH, listing, percent_interval, points, result_cell
-from snellen.analysis.people import is_study
+from snellen.analysis.people import studies_of
 from snellen.analysis.pivot import level_lines, reference_lines, table_section
 from snellen.analysis.plots import LevelPanel, level_figure
 from snellen.analysis.run_view import (
@@ -49,7 +49,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     """The sections for which the run has numbers: Table 1, Figure 5, findings, then our own."""
     units = units_by_task(run, TASK_ORDER)
     yield from table_1(run, units)
-    yield from below_people(units)
+    yield from below_people(run, units)
     yield from methods(run, units)
     for make in (cues, families, statements, letters, counts, people_named):
         yield from make(run)
@@ -67,7 +67,7 @@ def table_1(run: Run, units: Units) -> Iterator[ReportSection]:
         return
     # Each task puts simulated subjects last, but a subject that answered only later tasks would follow them.
     lines = level_lines(
-        {arm: by_arm[arm] for arm in simulated_last(rows_by_arm(with_score))},
+        {arm: by_arm[arm] for arm in simulated_last(run, rows_by_arm(with_score))},
         tasks,
         before=lambda arm: [mean_of_tasks(units, arm, COLUMNS[:count]) for count in (IMAGE_TASKS, len(COLUMNS))],
     )
@@ -141,11 +141,12 @@ def mean_of_tasks(units: Units, arm: ReportArm, tasks: Sequence[str]) -> str:
     return percent_interval(average, low, high, sum(map(len, parts)))
 
 
-def below_people(units: Units) -> Iterator[ReportSection]:
+def below_people(run: Run, units: Units) -> Iterator[ReportSection]:
     """The difference of every subject from every study of people, over the tasks of Table 1 that both answered."""
     arms = list(dict.fromkeys(arm for by_arm in units.values() for arm in by_arm))
-    studies = [arm for arm in arms if is_study(arm.subject)]
-    others = simulated_last(arm for arm in arms if not is_study(arm.subject))
+    people = studies_of(run.card.arms)
+    studies = [arm for arm in arms if arm.subject in people]
+    others = simulated_last(run, (arm for arm in arms if arm.subject not in people))
     lines = [line for study in studies for arm in others for line in _lines(units, study, arm)]
     note = (
         "A subject's mean over tasks minus that of people, in points with 95 % interval: the column that Table 1 calls "
@@ -182,7 +183,7 @@ def cues(run: Run) -> Iterator[ReportSection]:
         by_arm = rows_by_arm(scored(result_rows(run, task, "cue")))
         of_task = zip(level_lines(by_arm, CUES, _cell_with_size), by_arm.values(), strict=True)
         lines += [[task, *line, hardest(levels)] for line, levels in of_task]
-        arms = examined(list(by_arm))
+        arms = examined(run, list(by_arm))
         arms = [arm for arm in arms if arm.condition == "vanilla"] or arms  # more could not be distinguished
         series = {arm_name(*arm): [by_arm[arm].get(cue) for cue in CUES] for arm in arms}
         panels.append(LevelPanel(task, CUES, series, [PAIR_CHANCE] * len(CUES)))
