@@ -110,7 +110,7 @@ def spreads(run: Run, arms: Sequence[ArmCard], abilities: Sequence[ScoreMatrix])
         observed, span, *beyond = (number(score, metric, between.n) for score in values)
         beyond_draw = DASH if math.isnan(between.beyond) else with_interval(*beyond)
         chance = mean_chance(scored(result_rows(run, ability.name)))
-        share = abs(share_of_way(chance + between.observed, chance, metric))
+        share = abs(normalized_score(chance + between.observed, chance, metric))
         share_text = DASH if math.isnan(share) else f"{100 * share:.1f}"
         lines.append([column_head(ability.name, metric), observed, beyond_draw, span, share_text, str(between.n)])
     note = (
@@ -148,7 +148,7 @@ def tower_of(arm: ArmCard) -> str:
     return next((tower for tower, pattern in TOWERS if re.search(pattern, name)), "")
 
 
-def share_of_way(score: float, chance: float, metric: Metric) -> float:
+def normalized_score(score: float, chance: float, metric: Metric) -> float:
     """The position of a score between chance (0) and a perfect score (1), below 0 if worse than chance."""
     room = metric.best - chance
     return math.nan if math.isnan(chance) or room == 0 else (score - chance) / room
@@ -161,7 +161,9 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     tasks = [task for task, chance in chances.items() if not math.isnan(chance)]
     if len(tasks) < MIN_ABILITIES:
         return
-    shares = {arm.subject: [_share_of_way(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms}
+    shares = {
+        arm.subject: [_normalized_score(run, rows[task], arm, task, chances[task]) for task in tasks] for arm in arms
+    }
     lines = [
         [name, *(DASH if math.isnan(x) else f"{100 * x:.0f}" for x in shares_of_way)]
         for name, shares_of_way in shares.items()
@@ -176,9 +178,9 @@ def fingerprint(run: Run, arms: Sequence[ArmCard]) -> Iterator[ReportSection]:
     yield from table_section("Fingerprints (Figure 5)", note, ["subject", *tasks], lines, "fingerprints", figure)
 
 
-def _share_of_way(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
+def _normalized_score(run: Run, rows: pd.DataFrame, arm: ArmCard, task: str, chance: float) -> float:
     row = row_of(rows, arm)
-    return math.nan if row is None else share_of_way(float(row.value), chance, main_metric(run, task))
+    return math.nan if row is None else normalized_score(float(row.value), chance, main_metric(run, task))
 
 
 def _panels(arms: Sequence[ArmCard]) -> list[tuple[list[str], str]]:
