@@ -237,6 +237,20 @@ def test_building_and_showing_a_set(tmp_path: Path) -> None:
         snellen.build("combo", tmp_path / "other", colours=3)  # type: ignore[call-arg]
 
 
+def test_running_and_opening(combo: ItemSet, tmp_path: Path) -> None:
+    done = snellen.run(["fake:oracle", lambda parts: "A"], combo, tmp_path / "run", limit=1, show_progress=False)
+    opened = snellen.open(tmp_path / "run")
+    assert isinstance(opened, snellen.Examination)
+    assert opened.responses == done.responses
+    items = snellen.open(combo.root)
+    assert isinstance(items, ItemSet)
+    assert items.card == combo.card
+    with pytest.raises(SnellenError, match="no response is scored by a judge"):
+        snellen.judge(done, "fake:chance", show_progress=False)
+    with pytest.raises(TypeError, match="limt"):
+        snellen.run("fake:chance", combo, limt=1)  # type: ignore[call-arg]
+
+
 def test_comparing_two_examinations(combo: ItemSet, tmp_path: Path) -> None:
     oracle = snellen.examine("fake:oracle", combo.root, out=tmp_path / "oracle", show_progress=False)
     both = snellen.examine(["fake:oracle", "fake:chance"], combo.root, out=tmp_path / "both", show_progress=False)

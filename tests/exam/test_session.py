@@ -1,0 +1,50 @@
+"""A session resolves what a run needs once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.storage import runfolder, schemas
+from snellen.exam.session import AskingOptions, check, sessions
+from tests.helpers.sets import small_set
+
+
+def test_a_short_run_reads_its_card_twice(sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it is opened, and when it is counted what was not asked."""
+    read, names = schemas.read_card_file, list[str]()
+
+    def counted(card: Any, path: Path, *words: str) -> Any:
+        names.append(path.name)
+        return read(card, path, *words)
+
+    monkeypatch.setattr(runfolder, "read_card_file", counted)
+    options = AskingOptions(limit=2, show_progress=False)
+    (session,) = sessions([small_set("combo", sets_folder).root], ["fake:chance"], options, [tmp_path / "run"])
+    check([session])
+    assert session.stamp() is None
+    session.examine()
+    assert names.count("run.json") <= 2
+
+
+def test_what_cannot_be_asked_is_refused_before_a_set_is_built(tmp_path: Path) -> None:
+    for options, message in (
+        (AskingOptions(conditions=("images=nothing",)), "has no value 'nothing'"),
+        (AskingOptions(conditions=("nothing=1",)), "no axis"),
+    ):
+        (session,) = sessions(["combo"], ["fake:chance"], options, [None])
+        with pytest.raises(SnellenError, match=message):
+            check([session])
+        assert session.card is None, "nothing was built"
+
+
+def test_sessions_share_their_subjects_and_first_questions(sets_folder: Path) -> None:
+    roots = [small_set(name, sets_folder).root for name in ("combo", "vfm-bench")]
+    first, second = sessions(roots, ["encoder:hog", "fake:oracle"], AskingOptions(), [None, None])
+    assert first.subjects is second.subjects
+    assert first.subjects[1] == "fake:oracle", "it needs the items"
+    assert first.options.preflight is second.options.preflight
+    assert first.root != second.root
