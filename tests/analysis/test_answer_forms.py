@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from snellen.analysis.results import other_unit, units_read
+from snellen.analysis.answer_forms import other_unit, units_read
 from snellen.core.box_units import BOX_UNITS, in_unit
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.seeds import stream

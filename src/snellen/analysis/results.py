@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.answer_forms import box_units
 from snellen.analysis.deciding import turns
 from snellen.analysis.floors import Floors
 from snellen.analysis.grades import Grading, UnitFloor, baseline, grading_of, incomplete
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
-from snellen.core.box_units import BOX_UNITS
-from snellen.core.score import OUTCOMES, Measurement, Metric
+from snellen.core.score import OUTCOMES, Measurement, Metric, Protocol
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.suite import Ceiling, Suite
+from snellen.core.suite import Ceiling, Suite, Task
 from snellen.datasets.own_images import OWN
 from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.sequential import confidence_sequence
@@ -115,68 +114,115 @@ def results(
     `value_read` is `value` over the units all of whose replies were read; NaN if there is none. `floors` are those of
     the items, if other results have computed some.
     """
-    floors = floors or Floors(items, suite)
-    columns = {(arm.subject, arm.condition): arm.columns for arm in arms}
-    most = {(arm.subject, arm.condition): arm.max_items for arm in arms if arm.decide}
-    unfitted = {arm.fingerprint for arm in arms}
-    kinds = {arm.subject: (arm.role, arm.source, arm.fitted) for arm in arms}
-    own_units = {arm.subject: arm.attributes.get("box_unit", "") for arm in arms}
-    blind = {score.key: score.value for score in items.blind.scores} if items.blind else {}
-    printed = printed_ceilings(suite, items)
+    known = _Known(items, suite, arms, interval_of, floors or Floors(items, suite))
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
-    tallies, rows, orders = _tallies(scores, items), list[dict[str, Any]](), dict[tuple[str, int], dict[str, int]]()
+    tallies, rows = _tallies(scores, items), list[dict[str, Any]]()
     for key, places in _arm_places(scores):
-        keys = dict(zip(KEYS, map(str, key), strict=True))
-        task = suite.tasks[keys["task"]]
-        protocol = task.protocols[keys["protocol"]]
-        axes = columns.get((keys["subject"], keys["condition"]), {})
-        arm_scores, arm_tallies = scores.take(places), tallies[:, places]
-        role, source, fitted = kinds.get(keys["subject"], ("model", "asked", False))
-        is_fitted = role != "person" and (fitted or arm_scores["fingerprint"].iloc[0] not in unfitted)
-        boxes_in, reading = _box_units(arm_scores, own_units.get(keys["subject"], ""))
-        metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(arm_scores, protocol)
-        thumbnail = math.nan if is_fitted else floors.thumbnail(keys["task"], protocol, metric)
-        # Cutting units by place costs a quarter of cutting whole scores.
-        whole = arm_scores if by_place is None else by_place
-        scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
-        order = None
-        if (max_items := most.get((keys["subject"], keys["condition"]))) is not None:
-            if (task.id, max_items) not in orders:
-                orders[task.id, max_items] = turns(items, task, max_items)
-            order = orders[task.id, max_items]
-        for factor, level, members in part_places(arm_scores, items.by_id, task):
-            part_tallies = arm_tallies if members is None else arm_tallies[:, members]
-            part = whole if members is None else whole.take(members)
-            blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
-            unseen = blind.get(blind_key, math.nan)
-            row_key = (*key, factor, level)
-            units, item_ids = scored_units(part), arm_scores["item_id"]
-            if order is not None:
-                units = units.assign(turn=units["cluster_id"].map(order))
-            if metric.estimate is not None:
-                unseen = math.nan
-            numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, interval_of)
-            facts = {
-                "ceiling": ceiling_of_part(printed, keys["task"], keys["metric"], factor, level),
-                "factor": factor,
-                "level": level,
-                "boxes_in": boxes_in,
-            }
-            row = {**keys, "role": role, "source": source, **axes, **numbers, **facts}
-            floors_of = partial(floors.of_units, keys["task"], protocol, metric, is_fitted, axes)
-            if metric.estimate is None and protocol.metrics[0].estimate is not None:
-                grading = asdict(Grading(state="cannot be graded", note="depends on the levels that were asked"))
-            elif metric.estimate is None:
-                grading = asdict(_grading(row, units, item_ids, metric, floors_of, thumbnail))
-            else:
-                names = item_ids.reindex(units.index).tolist()
-                estimate = metric.estimate([items.by_id[name] for name in names], units["value"].tolist())
-                row |= _of_estimate(estimate)
-                shortfall = incomplete(SimpleNamespace(**row)) if len(units) else None
-                of_all = Grading(state=estimate.state, decided_by="all answers", note=estimate.note)
-                grading = asdict(shortfall or of_all)
-            rows.append({**row, **grading, "note": "; ".join(filter(None, (grading["note"], reading)))})
+        rows += _arm_rows(known, key, scores.take(places), tallies[:, places])
     return pd.DataFrame(rows, columns=result_columns(suite))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What all rows are made from. `orders` are those of asking, by task and the most items that were asked."""
+
+    items: ItemSet
+    suite: Suite
+    arms: Sequence[ArmCard]
+    interval_of: IntervalOf
+    floors: Floors
+    orders: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def by_arm(self) -> dict[tuple[str, str], ArmCard]:
+        """The arms by subject and condition."""
+        return {(arm.subject, arm.condition): arm for arm in self.arms}
+
+    @cached_property
+    def by_subject(self) -> dict[str, ArmCard]:
+        """An arm of each subject, for what is the same in all of them."""
+        return {arm.subject: arm for arm in self.arms}
+
+    @cached_property
+    def unfitted(self) -> frozenset[str]:
+        """The fingerprints of subjects without examples."""
+        return frozenset(arm.fingerprint for arm in self.arms)
+
+    @cached_property
+    def blind(self) -> dict[tuple[str, ...], float]:
+        """The blind baselines by task, protocol, metric, factor and level."""
+        return {score.key: score.value for score in self.items.blind.scores} if self.items.blind else {}
+
+    @cached_property
+    def printed(self) -> Sequence[Ceiling]:
+        """The printed scores of people."""
+        return printed_ceilings(self.suite, self.items)
+
+    def order(self, task: Task, arm: ArmCard | None) -> dict[str, int] | None:
+        """The place of each cluster in the order of asking, of an arm that was asked until decided."""
+        if arm is None or not arm.decide:
+            return None
+        key = task.id, arm.max_items
+        if key not in self.orders:
+            self.orders[key] = turns(self.items, task, arm.max_items)
+        return self.orders[key]
+
+
+def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies: Places) -> Iterator[dict[str, Any]]:
+    """The rows of an arm, a task, a protocol and a metric: numbers, then the grade by floors, of each part."""
+    keys, items = dict(zip(KEYS, map(str, key), strict=True)), known.items
+    task = known.suite.tasks[keys["task"]]
+    protocol = task.protocols[keys["protocol"]]
+    metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(scores, protocol)
+    arm, subject = known.by_arm.get((keys["subject"], keys["condition"])), known.by_subject.get(keys["subject"])
+    role, source = (subject.role, subject.source) if subject else ("model", "asked")
+    has_examples = (subject is not None and subject.fitted) or scores["fingerprint"].iloc[0] not in known.unfitted
+    boxes_in, reading = box_units(scores, subject.attributes.get("box_unit", "") if subject else "")
+    axes = arm.columns if arm else {}
+    grade = partial(_graded, known, protocol, metric, has_examples and role != "person", axes)
+    # Cutting units by place costs a quarter of cutting whole scores.
+    whole = scores if by_place is None else by_place
+    scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
+    order, item_ids = known.order(task, arm), scores["item_id"]
+    for factor, level, members in part_places(scores, items.by_id, task):
+        part = whole if members is None else whole.take(members)
+        units, part_tallies = scored_units(part), tallies if members is None else tallies[:, members]
+        if order is not None:
+            units = units.assign(turn=units["cluster_id"].map(order))
+        blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
+        unseen = known.blind.get(blind_key, math.nan) if metric.estimate is None else math.nan
+        row_key = (*key, factor, level)
+        numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, known.interval_of)
+        ceiling = ceiling_of_part(known.printed, keys["task"], keys["metric"], factor, level)
+        facts = {"ceiling": ceiling, "factor": factor, "level": level, "boxes_in": boxes_in}
+        row = {**keys, "role": role, "source": source, **axes, **numbers, **facts}
+        changed, grading = grade(row, units, item_ids)
+        note = "; ".join(filter(None, (grading.note, reading)))
+        yield {**row, **changed, **asdict(grading), "note": note}
+
+
+def _graded(
+    known: _Known,
+    protocol: Protocol,
+    metric: Metric,
+    is_fitted: bool,
+    condition: Mapping[str, int | str],
+    row: Mapping[str, Any],
+    units: pd.DataFrame,
+    item_ids: pd.Series[Any],
+) -> tuple[dict[str, Any], Grading]:
+    """The grading of a row, and the numbers that an estimate changes."""
+    if metric.estimate is not None:
+        names = item_ids.reindex(units.index).tolist()
+        estimate = metric.estimate([known.items.by_id[name] for name in names], units["value"].tolist())
+        changed = _of_estimate(estimate)
+        shortfall = incomplete(SimpleNamespace(**{**row, **changed})) if len(units) else None
+        return changed, shortfall or Grading(state=estimate.state, decided_by="all answers", note=estimate.note)
+    if protocol.metrics[0].estimate is not None:
+        return {}, Grading(state="cannot be graded", note="depends on the levels that were asked")
+    thumbnail = math.nan if is_fitted else known.floors.thumbnail(row["task"], protocol, metric)
+    floors_of = partial(known.floors.of_units, row["task"], protocol, metric, is_fitted, condition)
+    return {}, _grading(row, units, item_ids, metric, floors_of, thumbnail)
 
 
 def _of_estimate(estimate: Measurement) -> dict[str, Any]:
@@ -184,16 +230,6 @@ def _of_estimate(estimate: Measurement) -> dict[str, Any]:
     unknown = dict.fromkeys(("value_read", "detectable", "items_needed"), math.nan)
     ends = {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
     return {"value": estimate.value, **ends, **unknown}
-
-
-def _box_units(scores: pd.DataFrame, own: str) -> tuple[str, str]:
-    """The unit of boxes not given as asked, and a note on the unit in which they were read; empty if there is none."""
-    if "form" not in scores or not scores["form"].any():
-        return "", ""
-    replies = scores[scores["form"] != ""]
-    units = units_read(replies["form"].tolist(), replies["outcome"].tolist())
-    unread = replies["form"].where(replies["outcome"] != "answered", "as asked")
-    return other_unit(unread.tolist(), own), f"boxes read in {', '.join(units)}" if units else ""
 
 
 def _grading(
@@ -337,32 +373,3 @@ def ceiling_of_part(printed: Sequence[Ceiling], task: str, metric: str, factor: 
     """The score of people on a task or a part of it among those that the paper prints; NaN if there is none."""
     sought = task, metric, factor, level
     return next((c.value for c in printed if (c.task, c.metric, c.factor, c.level) == sought), math.nan)
-
-
-# The unit of an arm's boxes, recognised over all of its replies, never reply by reply
-
-
-LEAST_SHARE = 0.9
-"""Share of the replies that must be a box within the image in a unit for the unit to be recognised."""
-
-
-def other_unit(forms: Sequence[str], own: str = "") -> str:
-    """The unit in which boxes were given instead of the one asked for; empty if there is none.
-
-    `forms` are those of all replies of an arm (`scoring.answers.answer_form`). Of several units in which nearly all
-    boxes are within the image it is `own`, the unit of the subject's family, if that is one of them, else the smallest:
-    in any larger unit, no box would come near the right or the bottom edge.
-    """
-    units = [[name for name in form.split(" or ") if name in BOX_UNITS] for form in forms]
-    counts = Counter(name for names in units for name in names)
-    possible = {name for name, count in counts.items() if count >= LEAST_SHARE * len(forms)}
-    if own.removesuffix("-y-first").replace("1024ths", "thousandths") in possible:
-        return own
-    smallest = Counter(next((name for name in names if name in possible), "") for names in units)
-    return smallest.most_common(1)[0][0] if possible else ""
-
-
-def units_read(forms: Sequence[str], outcomes: Sequence[str]) -> list[str]:
-    """The units other than fractions in which boxes were read."""
-    pairs = zip(forms, outcomes, strict=True)
-    return sorted({form for form, outcome in pairs if outcome == "answered" and form in BOX_UNITS})

@@ -31,7 +31,7 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
     """Read the boxes of a subject in another unit at this and every later scoring.
 
-    Without a subject, those whose boxes are in this unit (`analysis.results`). Raises SnellenError for an unknown
+    Without a subject, those whose boxes are in this unit (`analysis.answer_forms`). Raises SnellenError for an unknown
     unit or subject, or if no subject's boxes are.
     """
     rows = open_examination(root).all_results()
