@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 5300, "cli": 3150, "compute": 750, "core": 4890, "curation": 1700, "datasets": 6750,
+    ".": 325, "analysis": 5345, "cli": 3150, "compute": 750, "core": 4890, "curation": 1700, "datasets": 6750,
     "exam": 3470, "interop": 2880, "presentation": 350, "reports": 3850, "runs": 3270, "scoring": 4220, "stimuli": 3640,
-    "subjects": 11480, "suites": 28320, "towers": 960, "web": 4780, "src": 89950, "tests": 71110,
-    "commands": 39, "options": 236, "long functions": 5, "long modules": 10, "words of docs": 85000,
+    "subjects": 11480, "suites": 28320, "towers": 960, "web": 4780, "src": 89990, "tests": 71170,
+    "commands": 39, "options": 236, "long functions": 4, "long modules": 10, "words of docs": 85000,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
