@@ -259,13 +259,14 @@ def check(sessions: Sequence[Session]) -> None:
     knows that calls are left.
     """
     for session in sessions:
-        options, subjects = session.options, session.subjects
-        refuse_unpriced(subjects, options.budget)
+        options = session.options
+        refuse_unpriced(session.subjects, options.budget)
         if session.folder is not None:
             refuse_other_run(session.folder, limit=options.limit, suite=session.suite.name, seed=options.seed)
         _ = session.points  # an unknown axis or value is reported now
-        if session.card is None and options.preflight is not None:
-            options.preflight.check(subjects)
+    for session in sessions:
+        if session.card is None and session.options.preflight is not None:
+            session.options.preflight.check(session.subjects)
 
 
 def _about(subjects: Sequence[str | Subject], items: Sequence[Item] = ()) -> list[Subject]:
