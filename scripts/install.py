@@ -34,6 +34,12 @@ def uv(requirements: Path) -> Path | None:
     return command if command.is_file() else None
 
 
+def pip(*words: str) -> None:
+    """Install by pip; its own message explains a failure."""
+    if code := subprocess.run([*PIP, *words], check=False).returncode:
+        sys.exit(code)
+
+
 def install(requirements: Path) -> None:
     """Install a list, with lines about large files and the time."""
     begin, command = time.monotonic(), uv(requirements)
@@ -47,17 +53,18 @@ def install(requirements: Path) -> None:
             print(f"  {requirements.name}: {time.monotonic() - begin:.0f} s")
             return
     print("  uv cannot be used here: pip takes its place, which takes some minutes", flush=True)
-    subprocess.run([*PIP, *LOCKED, str(requirements)], check=True)
+    pip(*LOCKED, str(requirements))
 
 
 def install_torch() -> None:
     """Install torch by the version of constraints.txt; an index that cannot be reached is passed over."""
     print("  torch", flush=True)
-    words = [*PIP, "--constraint", str(ROOT / "constraints.txt"), "torch"]
-    without_gpu = sys.platform == "linux" and shutil.which("nvidia-smi") is None
-    if without_gpu and subprocess.run([*words, "--index-url", CPU_BUILDS, "--retries", "0", "--no-deps"]).returncode:
-        print("  PyTorch's index of builds for processors cannot be reached: torch comes from the usual index")
-    subprocess.run(words, check=True)
+    words = ["--constraint", str(ROOT / "constraints.txt"), "torch"]
+    if sys.platform == "linux" and shutil.which("nvidia-smi") is None:
+        from_pytorch = [*PIP, *words, "--no-deps", "--index-url", CPU_BUILDS, "--retries", "0"]
+        if subprocess.run(from_pytorch, stderr=subprocess.DEVNULL, check=False).returncode:
+            print("  PyTorch's index of builds for processors cannot be reached: torch comes from the usual index")
+    pip(*words)
 
 
 if __name__ == "__main__":
