@@ -2,10 +2,10 @@
 
     make env && .venv/bin/python scripts/lock.py
 
-Versions are those of `constraints.txt`; what it lacks gets the newest version, and is added to it. uv, in an
-environment of its own, finds out which packages each supported system and version of Python needs, and takes the
-SHA-256 of all files of a release from the index, so that one file holds for all of them. torch and its libraries for
-GPUs are left out: design/dependencies.md, Decisions.
+Versions are those of `constraints.txt`; what it lacks gets the newest version, and is added to it. uv finds out which
+packages each supported system and version of Python needs, and takes the SHA-256 of all files of a release from the
+index, so that one file holds for all of them. torch and its libraries for GPUs are left out: design/dependencies.md,
+Decisions.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sysconfig
 import tempfile
-import venv
 from importlib.metadata import requires
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 CONSTRAINTS = ROOT / "constraints.txt"
-UV = "uv>=0.9,<1"
+UV = Path(sysconfig.get_path("scripts"), "uv")
 LEAST_PYTHON, FIRST_UNSUPPORTED_PYTHON = "3.11.5", "3.15"
 """soupsieve needs 3.11.5; torch has no build for 3.15."""
 SYSTEMS = ("linux", "darwin")
@@ -28,15 +28,6 @@ BUILD = "hatchling\neditables\n"
 """What an editable installation needs beside pip."""
 FILES = {"requirements.txt": ("all", "dev"), "requirements-docs.txt": ("docs",)}
 """Extras in each file."""
-
-
-def uv() -> Path:
-    """The command, installed where it brings nothing into our environment."""
-    folder = ROOT / ".snellen" / "lock"
-    if not (folder / "bin" / "uv").is_file():
-        venv.create(folder, with_pip=True)
-        subprocess.run([folder / "bin" / "pip", "install", "-qq", UV], check=True)
-    return folder / "bin" / "uv"
 
 
 def project() -> str:
@@ -63,7 +54,7 @@ def locked(folder: Path, extras: tuple[str, ...]) -> str:
     words = ["pip", "compile", "pyproject.toml", "build.in", "--universal", "--python-version", LEAST_PYTHON, "--quiet"]
     words += ["--generate-hashes", "--constraint", str(CONSTRAINTS), "--no-emit-package", "torch", "--no-header"]
     words += [word for extra in extras for word in ("--extra", extra)]
-    done = subprocess.run([uv(), *words, "--no-annotate"], cwd=folder, check=True, capture_output=True, text=True)
+    done = subprocess.run([UV, *words, "--no-annotate"], cwd=folder, check=True, capture_output=True, text=True)
     return re.sub(r" ; ([^\\\n]*)", _marker, done.stdout)
 
 
