@@ -64,4 +64,4 @@ def test_every_recipe_and_report_of_a_suite_can_be_imported() -> None:
     assert all(SUITES.get(name).recipes[recipe] is not None for name in recipes for recipe in recipes[name])
     assert recipes["ava-bench"] == ["curated", "generated", "own", "released"]
     with pytest.raises(KeyError):
-        LazyObjects({"a": "snellen.core.errors:SnellenError"})["b"]
+        LazyObjects(a="snellen.core.errors:SnellenError")["b"]

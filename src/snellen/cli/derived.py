@@ -21,7 +21,7 @@ SHAPES = (1.0, 1.8)
 
 def with_options(options_type: type, *names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Replace a command's parameter `options` by one option per field of the dataclass that has one, or of `names`."""
-    flags = {name: flag for name, flag in flags_of(options_type).items() if name in (names or flags_of(options_type))}
+    flags = {name: flag for name, flag in flags_of(options_type).items() if not names or name in names}
     hints = get_type_hints(options_type)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

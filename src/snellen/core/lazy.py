@@ -19,12 +19,12 @@ def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]
 class LazyObjects(Mapping[str, Any]):
     """Objects by name, each imported from `module:NAME` when it is first asked for; an instance is made of a class.
 
-    >>> LazyObjects({"error": "snellen.core.errors:SnellenError"})["error"]
+    >>> LazyObjects(error="snellen.core.errors:SnellenError")["error"]
     SnellenError()
     """
 
-    def __init__(self, paths: Mapping[str, str]) -> None:
-        self._paths = dict(paths)
+    def __init__(self, **paths: str) -> None:
+        self._paths = paths
 
     def __getitem__(self, name: str) -> Any:
         found = imported(self._paths[name])
@@ -35,6 +35,15 @@ class LazyObjects(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._paths)
+
+
+def lazy_function(path: str) -> Callable[..., Any]:
+    """A function that imports the one at `module:NAME` when it is called.
+
+    >>> lazy_function("math:sqrt")(4)
+    2.0
+    """
+    return lambda *arguments: imported(path)(*arguments)
 
 
 def imported(path: str) -> Any:

@@ -124,8 +124,9 @@ class Session:
 
     def stamp(self) -> RunStamp | None:
         """The stamp of the run if it is finished and unchanged. Neither items nor responses are read."""
-        return None if self.card is None or not self.root.is_dir() else read_stamp(self.root, self._key())
+        return None if self.card is None or not self.root.is_dir() else read_stamp(self.root, self._key)
 
+    @cached_property
     def _key(self) -> str:
         """The key of the stamp, empty if there is none: of a part of a set, another package's suite, a rule."""
         items, card = self.itemset, self.card or self.items.card
@@ -134,8 +135,7 @@ class Session:
         if not is_whole or not SUITES.is_packaged(card.suite) or self.options.drop:
             return ""
         root = items.root if isinstance(items, ItemSet) else itemset_folder(items, self.options.limit)
-        examined = _about(self.subjects)
-        return run_key(root, examined, self.options.inputs, **self.options.deciding())
+        return run_key(root, _about(self.subjects), self.options.inputs, **self.options.deciding())
 
     def examine(self) -> Examination:
         """Ask, resuming the run, and score `strict`; a finished run is only read.
@@ -182,9 +182,8 @@ class Session:
         options, root = self.options, self.root
         arms = self.arms(self.items, _print_line)
         refuse_unpriced(self.examined, options.budget)
-        plan = replace(
-            self._plan(self.items, arms), annotations=read_tables(options.inputs, self.items) if options.inputs else {}
-        )
+        tables = read_tables(options.inputs, self.items) if options.inputs else {}
+        plan = replace(self._plan(self.items, arms), annotations=tables)
         remote = estimates(plan, root)
         if faults := limit_faults(remote):
             if not options.keep_going:
@@ -227,7 +226,9 @@ class Session:
             _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
         examination = Examination(root, suite, plan.items, responses)
         if not examination.failed and not examination.unasked():
-            write_stamp(root, self._key(), len(responses), examination.reasons("declined"))
+            # Digesting a set takes time, and only one in instalments may have grown.
+            grown = replace(self, itemset=plan.items) if plan.items.card.declaration else self
+            write_stamp(root, grown._key, len(responses), examination.reasons("declined"))
         return examination
 
 

@@ -1,6 +1,6 @@
 """AVA-Bench: fourteen atomic visual abilities, one asked at a time."""
 
-from snellen.core.lazy import LazyObjects, imported
+from snellen.core.lazy import LazyObjects, lazy_function
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.scenes.terms import term_scenes
@@ -16,17 +16,15 @@ def make_suite() -> Suite:
         axes=AXES,
         tasks=make_tasks(),
         recipes=LazyObjects(
-            {
-                "generated": f"{__name__}.generated.recipe:Generated",
-                "curated": f"{__name__}.curated.recipe:Curated",
-                "released": f"{__name__}.released.recipe:RELEASED",
-                "own": f"{__name__}.own.recipe:Own",
-            }
+            generated=f"{__name__}.generated.recipe:Generated",
+            curated=f"{__name__}.curated.recipe:Curated",
+            released=f"{__name__}.released.recipe:RELEASED",
+            own=f"{__name__}.own.recipe:Own",
         ),
         resolve=resolve,
         blind_renderer="toy",
         published=published,
-        sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+        sections=lazy_function(f"{__name__}.report.sections:sections"),
         terms=term_scenes,
     )
 

@@ -1,6 +1,6 @@
 """ComBo: categorisation of composite blocks, from learning to use."""
 
-from snellen.core.lazy import LazyObjects, imported
+from snellen.core.lazy import LazyObjects, lazy_function
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS
@@ -13,11 +13,11 @@ SUITE = Suite(
     axes=AXES,
     tasks=TASKS,
     recipes=LazyObjects(
-        {"generated": f"{__name__}.generated.recipe:Generated", "curated": f"{__name__}.curated.recipe:Curated"}
+        generated=f"{__name__}.generated.recipe:Generated", curated=f"{__name__}.curated.recipe:Curated"
     ),
     resolve=resolve_sheet,
     published=published,
-    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+    sections=lazy_function(f"{__name__}.report.sections:sections"),
     report_inputs=(PAIR_COMPARISONS, NATURAL_VOTES),
-    terms=lambda: imported(f"{__name__}.terms:term_scenes")(),
+    terms=lazy_function(f"{__name__}.terms:term_scenes"),
 )

@@ -1,6 +1,6 @@
 """Thresholds: how small, how faint and how alike things may be until they cannot be distinguished."""
 
-from snellen.core.lazy import LazyObjects, imported
+from snellen.core.lazy import LazyObjects, lazy_function
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.thresholds.tasks import AXES, TASKS
 
@@ -8,6 +8,6 @@ SUITE = Suite(
     card=read_suite_card(__name__),
     axes=AXES,
     tasks=TASKS,
-    recipes=LazyObjects({"generated": f"{__name__}.generated.recipe:Generated"}),
-    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+    recipes=LazyObjects(generated=f"{__name__}.generated.recipe:Generated"),
+    sections=lazy_function(f"{__name__}.report.sections:sections"),
 )

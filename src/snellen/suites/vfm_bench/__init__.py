@@ -1,6 +1,6 @@
 """VFM Bench: Visual Fast Mapping, concepts learned from a few labelled images."""
 
-from snellen.core.lazy import LazyObjects, imported
+from snellen.core.lazy import LazyObjects, lazy_function
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.vfm_bench.published import published
@@ -12,14 +12,12 @@ SUITE = Suite(
     axes=AXES,
     tasks=TASKS,
     recipes=LazyObjects(
-        {
-            "generated": f"{__name__}.generated.recipe:Generated",
-            "curated": f"{__name__}.curated.recipe:Curated",
-            "released": f"{__name__}.released.recipe:RELEASED",
-            "own": f"{__name__}.own.recipe:Own",
-        }
+        generated=f"{__name__}.generated.recipe:Generated",
+        curated=f"{__name__}.curated.recipe:Curated",
+        released=f"{__name__}.released.recipe:RELEASED",
+        own=f"{__name__}.own.recipe:Own",
     ),
     resolve=resolve_sheet,
     published=published,
-    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+    sections=lazy_function(f"{__name__}.report.sections:sections"),
 )

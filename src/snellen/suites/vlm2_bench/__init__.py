@@ -1,6 +1,6 @@
 """VLM2-Bench: linking matching cues across images and video."""
 
-from snellen.core.lazy import LazyObjects, imported
+from snellen.core.lazy import LazyObjects, lazy_function
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
@@ -12,14 +12,12 @@ SUITE = Suite(
     axes=AXES,
     tasks=TASKS,
     recipes=LazyObjects(
-        {
-            "generated": f"{__name__}.generated.recipe:Generated",
-            "curated": f"{__name__}.curated.recipe:Curated",
-            "released": f"{__name__}.released.recipe:RELEASED",
-            "own": f"{__name__}.own.recipe:Own",
-        }
+        generated=f"{__name__}.generated.recipe:Generated",
+        curated=f"{__name__}.curated.recipe:Curated",
+        released=f"{__name__}.released.recipe:RELEASED",
+        own=f"{__name__}.own.recipe:Own",
     ),
     resolve=resolve,
     published=published,
-    sections=lambda run: imported(f"{__name__}.report.sections:sections")(run),
+    sections=lazy_function(f"{__name__}.report.sections:sections"),
 )
