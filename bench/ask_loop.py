@@ -108,8 +108,8 @@ def snellen_run(paths: Sequence[Path], url: str, items: int, images: int) -> dic
     from snellen.core.storage.media import MediaFolder
     from snellen.core.suite import Suite, SuiteCard, Task
     from snellen.presentation.methods import OneByOne
-    from snellen.runs.ask import ask
-    from snellen.runs.plan import Arm, Plan
+    from snellen.runs.asking.ask import ask
+    from snellen.runs.planning.plan import Arm, Plan
     from snellen.scoring.protocols import strict
 
     root = Path(tempfile.mkdtemp(dir=paths[0].parent.parent))

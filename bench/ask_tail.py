@@ -29,8 +29,8 @@ from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Suite, SuiteCard, Task
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.scoring.protocols import strict
 from snellen.subjects.chat import make_chat
 

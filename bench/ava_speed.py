@@ -48,7 +48,7 @@ from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.ava_bench import SUITE
 from snellen.suites.ava_bench.abilities import atomic

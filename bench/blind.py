@@ -12,7 +12,7 @@ from pathlib import Path
 from snellen.analysis.blind import too_blind
 from snellen.analysis.blind.measure import main_metric
 from snellen.reports.words import amount
-from snellen.runs.blind import recipe_card
+from snellen.runs.scores.blind import recipe_card
 from snellen.suites import SUITES
 
 PAGES = Path(__file__).parents[1] / "docs" / "measurements"

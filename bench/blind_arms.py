@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.contrasts import contrast, with_holm
-from snellen.analysis.grades import UnitFloor, grading_of, words
+from snellen.analysis.comparison.contrasts import contrast, with_holm
+from snellen.analysis.grading.grades import UnitFloor, grading_of, words
 from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import cluster_wilson
 

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from snellen.analysis.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.comparison.changes import DROPPED, ROSE, Changes, changes
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.scoring.permutation import ALPHA

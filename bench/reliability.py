@@ -200,7 +200,7 @@ def draw(rows: Sequence[Row]) -> None:
     """How many faults of each kind befell each job; what was survived is filled, what was lost would be hatched."""
     import matplotlib.pyplot as plt
 
-    from snellen.analysis.plots import legend_below, plain_axes, series_appearance
+    from snellen.analysis.tables.plots import legend_below, plain_axes, series_appearance
 
     faults = [cells for cells in rows if cells["what"] in ("kills", "disk", "clock")]
     jobs, kinds = list(dict.fromkeys(cells["of"] for cells in faults)), ("kills", "disk", "clock")

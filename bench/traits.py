@@ -22,8 +22,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from snellen.analysis.blind.measure import main_metric
-from snellen.analysis.grades import baseline, ceiling_of, progress
-from snellen.analysis.rankings import interval
+from snellen.analysis.grading.grades import baseline, ceiling_of, progress
+from snellen.analysis.tables.rankings import interval
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import read_itemset

@@ -22,12 +22,12 @@ import pandas as pd
 
 from examples.visonlyqa.published import published_scores, read_published, readings_of
 from examples.visonlyqa.tables import PROMPTS, SETS, printed_accuracies, replies
-from snellen.analysis.contrasts import contrast, with_holm
-from snellen.analysis.plots import FAINT, INK, MUTED, SERIES, legend_below, plain_axes
-from snellen.analysis.rank_table import rank_table
-from snellen.analysis.rankings import ScoreMatrix, ranked, spread
-from snellen.analysis.run_view import main_arms, score_matrix
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.contrasts import contrast, with_holm
+from snellen.analysis.tables.plots import FAINT, INK, MUTED, SERIES, legend_below, plain_axes
+from snellen.analysis.tables.rank_table import rank_table
+from snellen.analysis.tables.rankings import ScoreMatrix, ranked, spread
+from snellen.analysis.tables.run_view import main_arms, score_matrix
+from snellen.analysis.tables.section import Run
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream

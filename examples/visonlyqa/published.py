@@ -14,8 +14,8 @@ from snellen.core.response import Response
 from snellen.core.score import Protocol
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
-from snellen.runs.judgements import score_judged
-from snellen.runs.unread import reading_item
+from snellen.runs.scores.judgements import score_judged
+from snellen.runs.scores.unread import reading_item
 from snellen.scoring.answers import read_answer
 
 READER = "gpt-4o-2024-08-06"
@@ -61,7 +61,7 @@ def with_published(suite: Suite) -> Suite:
 def published_scores(
     responses: Sequence[Response], items: ItemSet, suite: Suite, readings: Mapping[tuple[str, str, str], str]
 ) -> pd.DataFrame:
-    """Score rows (`runs.score.COLUMNS`) under `published`.
+    """Score rows (`runs.scores.score.COLUMNS`) under `published`.
 
     `readings` are those of the authors' reader by subject, condition and item. They are used only for replies that the
     rule cannot read; without one, such a reply fails.

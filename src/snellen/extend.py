@@ -3,7 +3,7 @@
 from snellen.extend import Item, OneByOne, Suite, Task, strict, write_itemset
 """
 
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Axis, Condition
 from snellen.core.errors import CallFailed

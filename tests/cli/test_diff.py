@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from snellen.analysis.changes import changes
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import changes
+from snellen.analysis.tables.section import Run
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import read_itemset

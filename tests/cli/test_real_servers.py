@@ -24,7 +24,7 @@ from snellen.core.item import ReplySpec
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
-from snellen.runs.views import show_items
+from snellen.runs.asking.views import show_items
 from snellen.suites import SUITES
 from tests.cli.conftest import Command, Serve
 from tests.helpers.sets import small_set

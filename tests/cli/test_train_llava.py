@@ -14,7 +14,7 @@ from snellen.core.item import Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
-from snellen.runs.views import learner_condition, solved_examples
+from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 from tests.helpers.extras import need
 from tests.helpers.sets import small_set

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from snellen.analysis.grades import FALSE_MOST, words
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.grades import FALSE_MOST, words
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples

@@ -14,15 +14,15 @@ import pytest
 from scipy.stats import binom
 
 from snellen.analysis.blind.measure import ATTACKS, main_metric
-from snellen.analysis.grades import GRADES, words
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.grades import GRADES, words
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import SubjectCard
 from snellen.exam.items import with_blind
 from snellen.exam.run import run
 from snellen.reports.rows import subgroups, whole_tasks
-from snellen.runs.blind import blind_card
+from snellen.runs.scores.blind import blind_card
 from snellen.subjects.fakes.simple import Scripted
 from snellen.suites import SUITES
 from tests.helpers.sets import undrawn_set

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.deficits import ScoredAnswer, find_deficits
+from snellen.analysis.comparison.deficits import ScoredAnswer, find_deficits
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet

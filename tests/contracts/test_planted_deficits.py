@@ -18,14 +18,14 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 from snellen.exam.run import run
 from snellen.reports.rows import metric_in, subgroups, whole_tasks
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
 from tests.helpers.sets import undrawn_set
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.deficits import Property, properties_of
+from snellen.analysis.comparison.deficits import Property, properties_of
 from snellen.core.storage.itemset_cards import BlindCard
 from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import ACCURACY

@@ -22,8 +22,8 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.exam.items import build
 from snellen.exam.run import run
-from snellen.runs.score import primary_score
-from snellen.runs.views import show_items, training_example
+from snellen.runs.asking.views import show_items, training_example
+from snellen.runs.scores.score import primary_score
 from snellen.suites import SUITES
 from tests.helpers.sets import small_options, small_set
 

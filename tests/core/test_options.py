@@ -13,7 +13,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.lazy import LazyObjects
 from snellen.core.options import Flag, flags_of
-from snellen.runs.options import RunOptions
+from snellen.runs.planning.options import RunOptions
 from snellen.suites import SUITES
 
 

@@ -23,7 +23,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import read_responses
 from snellen.exam import checkpoints
 from snellen.exam.checkpoints import CheckpointVerdict
-from snellen.runs.selection import select_items
+from snellen.runs.planning.selection import select_items
 from snellen.suites import SUITES
 from tests.helpers.notebook import EXAMPLES
 from tests.helpers.sets import small_set

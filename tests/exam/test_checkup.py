@@ -18,7 +18,7 @@ from snellen.core.subject import SubjectCard
 from snellen.exam import checkup
 from snellen.exam.examination import open_examination
 from snellen.exam.run import run
-from snellen.runs.options import CheckupOptions
+from snellen.runs.planning.options import CheckupOptions
 
 
 def test_sets_and_runs_of_another_checkup_are_moved_aside(

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.deciding import sampled, turns
+from snellen.analysis.grading.deciding import sampled, turns
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
@@ -40,9 +40,9 @@ from snellen.exam.instalments import (
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.interop.huggingface import from_datasets, to_datasets
-from snellen.runs.deciding import batches
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.preview import estimates
+from snellen.runs.asking.preview import estimates
+from snellen.runs.planning.deciding import batches
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.subjects.fakes.simple import FirstOption
 from snellen.suites import SUITES
 

@@ -36,7 +36,7 @@ from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
 from snellen.exam.verification import check_rows, check_seal
-from snellen.runs.replay import replay
+from snellen.runs.asking.replay import replay
 from snellen.suites import SUITES
 from tests.cli.conftest import Command, snellen  # noqa: F401  # a fixture
 

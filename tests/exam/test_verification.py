@@ -20,7 +20,7 @@ from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
-from snellen.runs.blind import blind_card
+from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
@@ -95,7 +95,7 @@ def test_a_reading_by_another_parser_is_counted_and_no_forgery(
         printed = capsys.readouterr().out
         assert ("not recorded" in printed, f"{count} test items, {count - 2} not asked" in printed) == (is_old, True)
         with monkeypatch.context() as patch:
-            patch.setattr("snellen.runs.score._read", lambda response, protocol: None)
+            patch.setattr("snellen.runs.scores.score._read", lambda response, protocol: None)
             if not is_old:
                 with pytest.raises(SnellenError, match="prediction of item"):
                     verify(str(root), 0, None, None, None)

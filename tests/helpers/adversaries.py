@@ -25,11 +25,11 @@ import pandas as pd
 
 from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question, choices, label, portable
 from snellen.analysis.blind.measure import main_metric, score_frame
-from snellen.analysis.cheap_sight import image_features
-from snellen.analysis.floors import THUMBNAIL
-from snellen.analysis.grades import GRADES, words
-from snellen.analysis.results import results
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.cheap_sight import image_features
+from snellen.analysis.grading.floors import THUMBNAIL
+from snellen.analysis.grading.grades import GRADES, words
+from snellen.analysis.grading.results import results
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.seeds import stream
@@ -37,7 +37,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Suite, Task
 from snellen.exam.items import build, with_blind
-from snellen.runs.blind import blind_card
+from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
 
 CHECKUP_ITEMS = MappingProxyType({"ava-bench": 36, "combo": 24, "vlm2-bench": 12, "vfm-bench": 12})

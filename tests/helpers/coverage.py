@@ -12,7 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.stats import norm, rankdata
 
-from snellen.analysis.rankings import clear_signs
+from snellen.analysis.tables.rankings import clear_signs
 from snellen.scoring import clustered_means as formulas
 from snellen.scoring.clustered_means import ClusteredSamples, Ends, Floats, Ints
 from snellen.scoring.uncertainty import MIN_EFFECTIVE_CLUSTERS

@@ -13,15 +13,15 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from snellen.analysis.deciding import turns
-from snellen.analysis.grades import QUARTER
+from snellen.analysis.grading.deciding import turns
+from snellen.analysis.grading.grades import QUARTER
 from snellen.core.item import Item, Option, View
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Suite, Task, Trial
-from snellen.runs.deciding import Decider
+from snellen.runs.planning.deciding import Decider
 from snellen.scoring.protocols import strict
 from snellen.scoring.sequential import confidence_sequence
 

@@ -29,7 +29,7 @@ from PIL import Image
 from snellen.cli import main
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset_cards import read_card
-from snellen.runs.gate import open_items
+from snellen.runs.sets.gate import open_items
 from tests.helpers.damage import DAMAGES
 from tests.helpers.jobs import SMALL, prepare_relative_run, prepare_results
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grades import UnitFloor, grading_of, words
-from snellen.analysis.results import unit_interval
+from snellen.analysis.grading.grades import UnitFloor, grading_of, words
+from snellen.analysis.grading.results import unit_interval
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.scoring.protocols import ACCURACY

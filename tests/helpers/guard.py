@@ -10,15 +10,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.changes import Changes, changes
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import Changes, changes
+from snellen.analysis.tables.section import Run
 from snellen.core.item import Item
 from snellen.core.score import Outcome
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
-from snellen.runs.score import COLUMNS
+from snellen.runs.scores.score import COLUMNS
 from snellen.scoring.clustered_means import Floats
 from tests.reports.exam import SUITE
 

@@ -18,10 +18,10 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
 from snellen.curation.steps import copy_media
 from snellen.exam.run import run
-from snellen.runs.ask import ask
-from snellen.runs.gate import open_items
-from snellen.runs.plan import Plan
-from snellen.runs.score import score, write_scores
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
+from snellen.runs.scores.score import score, write_scores
+from snellen.runs.sets.gate import open_items
 from snellen.scoring.answers import read_answer, read_exactly
 from tests.helpers.hostile import hostile_reply, make_hostile
 from tests.helpers.journey import RGB, arm, colour_set, says, suite_of

@@ -24,7 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.score import primary_score
+from snellen.runs.scores.score import primary_score
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE, Stimulus

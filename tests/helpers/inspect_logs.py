@@ -14,9 +14,9 @@ from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.inspect_import import log_recordings
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import units
-from snellen.runs.gate import open_items
-from snellen.runs.plan import recorded_arms
-from snellen.runs.recorded_scores import compared_scores
+from snellen.runs.planning.plan import recorded_arms
+from snellen.runs.planning.recorded_scores import compared_scores
+from snellen.runs.sets.gate import open_items
 
 ERROR = "error: "
 """The beginning of a reply that stands for an error of the sample."""

@@ -14,7 +14,7 @@ import pandas as pd
 from snellen.core.hashing import sha256
 from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.parts import read_exchanges
-from snellen.runs.gate import open_items
+from snellen.runs.sets.gate import open_items
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.study import read_plan, read_study
 from tests.helpers.lives import command, live

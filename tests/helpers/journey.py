@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.condition import Axis, parse_conditions
 from snellen.core.item import AnswerKind, Item, Media, Option
 from snellen.core.prompt import Prompt, Reply
@@ -25,9 +25,9 @@ from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.score import score
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.scores.score import score
 from snellen.scoring.protocols import strict
 
 STRICT = strict()

@@ -16,9 +16,9 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, Subject
 from snellen.core.suite import Schedule, Suite, Trial
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.score import score, write_scores
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.scores.score import score, write_scores
 from snellen.subjects.fakes.make import make_fake
 
 Form = Callable[[str], bool]

@@ -25,9 +25,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.score import primary_score
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.scores.score import primary_score
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.drawing import canvas, coverage, encoded, landolt, paint, window
 from snellen.suites.thresholds.generated.recipe import Generated

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from snellen.analysis.section import ReportSection
+from snellen.analysis.tables.section import ReportSection
 
 UNHASHED: Mapping[str, Any] = {"itemset": "", "recipe_hash": "", "content_hash": ""}
 """The item path on the card of a run without a stored set."""

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 import snellen
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import digest
 from snellen.core.score import MEASURED

@@ -152,7 +152,7 @@ def viewed_files(root: Path, trial: Path) -> Life:
         from snellen.core.errors import SnellenError
         from snellen.exam.rescoring import recover
         from snellen.reports.loading import load_run
-        from snellen.runs.gate import open_items
+        from snellen.runs.sets.gate import open_items
 
         os.chdir(root)
         os.environ["SNELLEN_HOME"] = str(trial / "home")

@@ -22,7 +22,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.interop.exporting import FORMATS, ExportAccount, export
 from snellen.interop.questions import select_questions
-from snellen.runs.preview import first_calls
+from snellen.runs.asking.preview import first_calls
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 

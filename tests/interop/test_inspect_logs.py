@@ -21,7 +21,7 @@ from snellen.exam.examine import examine
 from snellen.exam.run import run
 from snellen.interop import inspect_logs
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
 from tests.helpers.inspect_logs import ERROR, log_header, log_samples, run_of_logs, write_eval
 from tests.helpers.refusals import assert_refused

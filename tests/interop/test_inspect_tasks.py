@@ -10,12 +10,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.analysis.changes import changes
+from snellen.analysis.comparison.changes import changes
 from snellen.core.errors import SnellenError
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examine import examine
 from snellen.reports import write_report
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
 from tests.helpers.inspect_logs import run_of_logs
 from tests.helpers.sets import small_set
 

@@ -14,7 +14,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.presentation.controls import IMAGES, Lettered, control, order_transforms
 from snellen.presentation.presenters import plain
-from snellen.runs.views import transform_stream
+from snellen.runs.asking.views import transform_stream
 from snellen.scoring.answers import read_answer
 from tests.helpers.journey import item, patch
 

@@ -12,8 +12,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
 from snellen.stimuli.transforms import montage as module
 from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import arm, colour_set, patch, suite_of

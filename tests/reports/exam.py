@@ -27,9 +27,9 @@ from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Ceiling, Suite, SuiteCard, Task, Transform, ViewContext
 from snellen.presentation.controls import IMAGES, control
 from snellen.presentation.methods import OneByOne
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.score import score, write_scores
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.scores.score import score, write_scores
 from snellen.scoring.protocols import ACCURACY, strict
 from snellen.subjects.fakes.make import make_fake
 

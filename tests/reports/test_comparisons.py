@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from snellen.analysis.groups import group_contrasts, groupings
-from snellen.analysis.rank_table import AVERAGE, rank_table
-from snellen.analysis.run_view import main_arms, scored_units
+from snellen.analysis.comparison.groups import group_contrasts, groupings
+from snellen.analysis.tables.rank_table import AVERAGE, rank_table
+from snellen.analysis.tables.run_view import main_arms, scored_units
 from snellen.core.condition import parse_conditions
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject

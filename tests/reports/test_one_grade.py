@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from snellen.analysis.grades import GRADES, STATES, colour, words
-from snellen.analysis.run_view import lines_of, main_arms
+from snellen.analysis.grading.grades import GRADES, STATES, colour, words
+from snellen.analysis.tables.run_view import lines_of, main_arms
 from snellen.reports import Report, Run
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid

@@ -15,9 +15,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.results import result_columns, results
-from snellen.analysis.run_view import lines_of
-from snellen.analysis.section import ReportSection, has_paper_images
+from snellen.analysis.grading.results import result_columns, results
+from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.tables.section import ReportSection, has_paper_images
 from snellen.analysis.units import metric_of
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from snellen.analysis.people import pooled
+from snellen.analysis.studies.people import pooled
 from snellen.core.item import Item
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import ArmCard, read_run_card
@@ -25,7 +25,7 @@ from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
 from snellen.reports.people import people_against
 from snellen.reports.rows import arm_order, whole_tasks_of
-from snellen.runs.replay import replay
+from snellen.runs.asking.replay import replay
 from snellen.subjects.registry import SUBJECTS, make_subject
 from tests.helpers.people import ask_people, person
 from tests.reports.exam import SUITE, able, subjects, suite_of, write_items, write_run

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 import snellen
-from snellen.analysis.results import with_python_strings
+from snellen.analysis.grading.results import with_python_strings
 from snellen.core.errors import SnellenError
 from snellen.core.storage import trees
 from snellen.reports import Report, print_table, stamp, write_report

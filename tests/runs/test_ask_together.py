@@ -18,8 +18,8 @@ from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Suite, Transform, ViewContext
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from tests.helpers.journey import arm, item, patch, suite_of, task
 
 COUNT, TASKS = 4, ("first", "second", "third")

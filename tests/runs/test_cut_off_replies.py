@@ -8,17 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne, Sheet
-from snellen.runs.ask import ask
-from snellen.runs.failures import CutOffs
-from snellen.runs.plan import Plan
-from snellen.runs.score import score
+from snellen.runs.asking.ask import ask
+from snellen.runs.asking.failures import CutOffs
+from snellen.runs.planning.plan import Plan
+from snellen.runs.scores.score import score
 from tests.helpers.journey import arm, colour_set, suite_of, task
 
 

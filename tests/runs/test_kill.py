@@ -20,8 +20,8 @@ from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
 from tests.helpers.journey import arm, colour_set, says, suite_of
 
 ITEMS, MAX_CONCURRENCY, KILLS = 500, 8, 10

@@ -23,9 +23,9 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
-from snellen.runs.score import score, write_scores
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.scores.score import score, write_scores
 from snellen.subjects.chat import ChatSubject, bodies, make_chat
 from tests.helpers.journey import NAMED, RGB, arm, item, patch, suite_of
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire

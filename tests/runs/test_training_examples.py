@@ -17,9 +17,9 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Method, Suite, Transform, ViewContext
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan
-from snellen.runs.views import training_example
+from snellen.runs.asking.ask import ask
+from snellen.runs.asking.views import training_example
+from snellen.runs.planning.plan import Plan
 from tests.helpers.journey import RGB, arm, colour_set, patch, suite_of
 
 

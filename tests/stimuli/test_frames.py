@@ -17,7 +17,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Transform, ViewContext
 from snellen.presentation.controls import IMAGES, Grey, Without, control
-from snellen.runs.views import transform_stream
+from snellen.runs.asking.views import transform_stream
 from snellen.stimuli.transforms import frames as module
 from snellen.stimuli.transforms.frames import Frames
 from snellen.stimuli.video import add_video, frames_at, write_video

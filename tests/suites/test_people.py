@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from snellen.analysis.people import pooled
-from snellen.analysis.run_view import ReportArm, scored_units
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.studies.people import pooled
+from snellen.analysis.tables.run_view import ReportArm, scored_units
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.suite import Suite
 from snellen.reports import load_run
 from snellen.reports.loading import join

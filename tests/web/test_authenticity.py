@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from snellen.analysis.section import Run
+from snellen.analysis.tables.section import Run
 from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
 from snellen.web.authenticity import AuthenticityRule, authenticity

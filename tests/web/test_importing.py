@@ -19,7 +19,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from typer.testing import CliRunner, Result
 
-from snellen.analysis.people_tables import person_table
+from snellen.analysis.studies.people_tables import person_table
 from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec, View
 from snellen.core.storage.files import kernel_lock

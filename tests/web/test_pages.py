@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Media, Option, Part, ReplySpec, View
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.runs.preview import first_calls
+from snellen.runs.asking.preview import first_calls
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
 from snellen.web.admission import MAX_TEXT

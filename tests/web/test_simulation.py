@@ -12,7 +12,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.storage.runfolder import read_responses
 from snellen.exam.examination import Examination
 from snellen.reports.loading import load_run
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import sections

@@ -31,7 +31,7 @@ from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
-from snellen.runs.options import MAX_ITEMS, CheckupOptions, RunOptions
+from snellen.runs.planning.options import MAX_ITEMS, CheckupOptions, RunOptions
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
@@ -273,8 +273,8 @@ def score(
     """Score a run again, also under another protocol, without asking anything."""
     from snellen.exam.rescoring import recover, rescore, score_boxes_in
     from snellen.remote import address_of, record_folder
-    from snellen.runs.gate import open_run_items
-    from snellen.runs.score import score_path
+    from snellen.runs.scores.score import score_path
+    from snellen.runs.sets.gate import open_run_items
 
     with record_folder(run) as folder:
         recover(folder)

@@ -19,9 +19,9 @@ from snellen.remote import address_of, record_folder, with_urls
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
     from snellen.exam.session import Session
-    from snellen.runs.options import RunOptions
-    from snellen.runs.preview import Estimate
-    from snellen.runs.stopping import BudgetSpent
+    from snellen.runs.asking.preview import Estimate
+    from snellen.runs.asking.stopping import BudgetSpent
+    from snellen.runs.planning.options import RunOptions
 
 
 def name_services(subjects: Sequence[str]) -> bool:
@@ -79,7 +79,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
 
 def _addresses(itemsets: Sequence[str], out: str | Path | None) -> dict[str, str]:
     """The run folder of each set that --out gives: itself, or a folder in it per suite if there are several sets."""
-    from snellen.runs.generated_sets import suite_of_items
+    from snellen.runs.sets.generated_sets import suite_of_items
 
     if not out:
         return {}
@@ -98,8 +98,8 @@ def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], 
     from snellen.core.storage.runfolder import has_tables
     from snellen.exam.examination import open_examination
     from snellen.exam.session import check
-    from snellen.runs.score import score_paths
-    from snellen.runs.stopping import BudgetSpent
+    from snellen.runs.asking.stopping import BudgetSpent
+    from snellen.runs.scores.score import score_paths
 
     summarised = partial(summary, with_table=not as_json, with_rows=as_json)
     finished = [finished_summary(session, with_table=not as_json) for session in sessions]

@@ -21,8 +21,8 @@ from snellen.core.suite import Suite
 from snellen.exam.items import with_blind
 from snellen.exam.run import blind_subject, run_folder
 from snellen.reports.words import amount
-from snellen.runs.blind import FOLDS_METHOD, ITEMS, measure_recipe
-from snellen.runs.generated_sets import suite_of_items
+from snellen.runs.scores.blind import FOLDS_METHOD, ITEMS, measure_recipe
+from snellen.runs.sets.generated_sets import suite_of_items
 from snellen.suites import SUITES, suite_of
 
 

@@ -7,13 +7,23 @@ from pathlib import Path
 
 import typer
 
-from snellen.analysis.cells import DASH, number
-from snellen.analysis.changes import DROPPED, MOVED, ROSE, TOO_FEW, Changes, changes, plain, plain_changes, row_name
-from snellen.analysis.drops import DROPPED as DECIDED_DROP
-from snellen.analysis.drops import UNDECIDED, Drop
-from snellen.analysis.run_view import arm_name, lines_of, main_metric
-from snellen.analysis.section import Run
-from snellen.analysis.unpaired import unpaired_changes
+from snellen.analysis.comparison.changes import (
+    DROPPED,
+    MOVED,
+    ROSE,
+    TOO_FEW,
+    Changes,
+    changes,
+    plain,
+    plain_changes,
+    row_name,
+)
+from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
+from snellen.analysis.comparison.drops import UNDECIDED, Drop
+from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.tables.cells import DASH, number
+from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
+from snellen.analysis.tables.section import Run
 from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric

@@ -12,7 +12,7 @@ from snellen.core.storage.runfolder import cost_by_subject, read_run_card
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.session import Session
 from snellen.reports.task_tables import TaskTables
-from snellen.runs.stamp import add_table, has_table
+from snellen.runs.planning.stamp import add_table, has_table
 
 
 @dataclass(frozen=True)

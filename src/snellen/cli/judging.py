@@ -12,8 +12,7 @@ import typer
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import read_responses
 from snellen.exam.judge import judge as do
-from snellen.runs.gate import open_run_items
-from snellen.runs.judgements import (
+from snellen.runs.scores.judgements import (
     judgement_items,
     people_as_judge,
     read_agreement,
@@ -21,6 +20,7 @@ from snellen.runs.judgements import (
     write_sample,
     write_sample_items,
 )
+from snellen.runs.sets.gate import open_run_items
 
 
 def judge(

@@ -15,7 +15,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.curation.results import read_tables
 from snellen.exam.items import find_items
-from snellen.runs.preview import Call, first_calls
+from snellen.runs.asking.preview import Call, first_calls
 from snellen.suites import suite_of
 
 

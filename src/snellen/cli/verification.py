@@ -13,8 +13,8 @@ from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.remote import address_of, fetched
-from snellen.runs.gate import open_asked_items, open_items
-from snellen.runs.unread import with_judged_reading
+from snellen.runs.scores.unread import with_judged_reading
+from snellen.runs.sets.gate import open_asked_items, open_items
 from snellen.suites import SUITES, suite_of
 
 

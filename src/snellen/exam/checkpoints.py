@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from snellen.analysis.changes import DROPPED, ROSE, changes
-from snellen.analysis.coverage import gaps
-from snellen.analysis.grades import GRADES
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import DROPPED, ROSE, changes
+from snellen.analysis.grading.coverage import gaps
+from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.tables.section import Run
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
@@ -31,9 +31,9 @@ from snellen.exam.items import find_items
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.reports.rows import plain_rows
-from snellen.runs.failures import summarize_failures
-from snellen.runs.selection import select_items
-from snellen.runs.stopping import BudgetSpent
+from snellen.runs.asking.failures import summarize_failures
+from snellen.runs.asking.stopping import BudgetSpent
+from snellen.runs.planning.selection import select_items
 from snellen.subjects.from_callable import AnswerFunction, wrap
 from snellen.subjects.loading import import_extra
 

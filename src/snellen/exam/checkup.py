@@ -14,9 +14,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from snellen.analysis.deciding import units_to_decide
-from snellen.analysis.grades import TOO_FEW, is_decided
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.deciding import units_to_decide
+from snellen.analysis.grading.grades import TOO_FEW, is_decided
+from snellen.analysis.tables.run_view import lines_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.storage import files
@@ -32,9 +32,9 @@ from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.exam.session import undecided
 from snellen.exam.sight import sight
-from snellen.runs.options import CheckupOptions
-from snellen.runs.preflight import Preflight, make_subjects
-from snellen.runs.preview import Estimate
+from snellen.runs.asking.preflight import Preflight, make_subjects
+from snellen.runs.asking.preview import Estimate
+from snellen.runs.planning.options import CheckupOptions
 from snellen.stimuli.video.timeline import pyav
 from snellen.suites import SUITES
 
@@ -74,7 +74,7 @@ CHECKUP_SUBJECTS = (
 class Checkup:
     """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
 
-    `decided` of `scores` of subjects that are not simulated are so (`analysis.grades.is_decided`); `expected` is about
+    `decided` of `scores` of subjects that are not simulated are so (`grading.grades.is_decided`); `expected` is about
     the number of others that `more` would decide.
     """
 

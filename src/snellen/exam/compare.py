@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.analysis.changes import Changes, changes
-from snellen.analysis.drops import Drop, drops
-from snellen.analysis.run_view import arm_name, simulated_subjects, units_by_condition
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import Changes, changes
+from snellen.analysis.comparison.drops import Drop, drops
+from snellen.analysis.tables.run_view import arm_name, simulated_subjects, units_by_condition
+from snellen.analysis.tables.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import same_items
@@ -17,8 +17,8 @@ from snellen.exam.rescoring import recover
 from snellen.exam.run import run, run_folder
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run, of_subject
-from snellen.runs.deciding import DropDecider
-from snellen.runs.options import MAX_ITEMS
+from snellen.runs.planning.deciding import DropDecider
+from snellen.runs.planning.options import MAX_ITEMS
 
 
 def compare(

@@ -9,16 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from snellen.analysis.coverage import gaps
+from snellen.analysis.grading.coverage import gaps
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import RunCard, is_run, own_responses, read_run_card
 from snellen.core.suite import Suite
 from snellen.remote import address_of, fetched, published
-from snellen.runs.failures import summarize_failures
-from snellen.runs.gate import open_items, open_run_items
-from snellen.runs.score import own_scores, score_paths
-from snellen.runs.unread import with_judged_reading
+from snellen.runs.asking.failures import summarize_failures
+from snellen.runs.scores.score import own_scores, score_paths
+from snellen.runs.scores.unread import with_judged_reading
+from snellen.runs.sets.gate import open_items, open_run_items
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +87,7 @@ class Examination:
 
     def unread(self) -> tuple[str, ...]:
         """Sentences about subjects of whose replies to a task more than a twentieth cannot be read, with examples."""
-        from snellen.analysis.unread import unread_sentences
+        from snellen.analysis.tables.unread import unread_sentences
 
         scores = own_scores(self.root, self.items, self.suite, read_run_card(self.root).arms)
         return unread_sentences([self.root], scores["strict"], self.responses)
@@ -141,9 +141,9 @@ class Examination:
     def _all_results(self) -> pd.DataFrame:
         import pandas as pd
 
-        from snellen.analysis.floors import Floors
-        from snellen.analysis.people import study_results
-        from snellen.analysis.results import results
+        from snellen.analysis.grading.floors import Floors
+        from snellen.analysis.grading.results import results
+        from snellen.analysis.studies.people import study_results
 
         card, suite = read_run_card(self.root), with_judged_reading(self.suite)
         scores = own_scores(self.root, self.items, suite, card.arms)

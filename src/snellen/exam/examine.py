@@ -21,7 +21,7 @@ from snellen.core.subject import Subject
 from snellen.exam.examination import Examination
 from snellen.exam.session import AskingOptions, check, sessions
 from snellen.remote import address_of, record_folder
-from snellen.runs.options import MAX_ITEMS, RunOptions
+from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 if TYPE_CHECKING:
     from snellen.subjects.from_callable import AnswerFunction

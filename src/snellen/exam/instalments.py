@@ -25,7 +25,7 @@ from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
 from snellen.core.storage.itemset_cards import SetDeclaration, is_itemset
 from snellen.remote import address_of, is_url
-from snellen.runs.gate import open_items
+from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
 
 NAMES = ("item_id", "group_id", "stimulus_id", "cluster_id")

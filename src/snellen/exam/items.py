@@ -15,8 +15,8 @@ from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blin
 from snellen.core.suite import Recipe, Suite
 from snellen.exam.instalments import declare
 from snellen.remote import fetched
-from snellen.runs.gate import open_items
-from snellen.runs.generated_sets import cut_off_set, generated_folder, generated_options, suite_of_items
+from snellen.runs.sets.gate import open_items
+from snellen.runs.sets.generated_sets import cut_off_set, generated_folder, generated_options, suite_of_items
 
 
 def find_recipe(suite: Suite, how: str) -> Recipe:
@@ -48,7 +48,7 @@ def check_options(recipe: Recipe, options: BuildOptions, name: str) -> None:
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
     """Build an item set by a recipe of the suite, with its blind baseline."""
-    from snellen.runs.blind import blind_card
+    from snellen.runs.scores.blind import blind_card
 
     recipe = find_recipe(suite, how)
     items = cut_off_set(suite, recipe, options) or recipe.build(options)

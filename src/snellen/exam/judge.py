@@ -16,10 +16,10 @@ from snellen.exam.examination import Examination
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.remote import address_of
-from snellen.runs.gate import open_run_items
-from snellen.runs.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts
-from snellen.runs.score import read_scores
-from snellen.runs.unread import JUDGED_READING
+from snellen.runs.scores.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts
+from snellen.runs.scores.score import read_scores
+from snellen.runs.scores.unread import JUDGED_READING
+from snellen.runs.sets.gate import open_run_items
 from snellen.subjects.registry import make_subject
 
 

@@ -11,11 +11,11 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 from snellen.exam.examination import open_examination
-from snellen.runs.box_units import read_box_units, set_box_unit
-from snellen.runs.gate import open_run_items
-from snellen.runs.judgements import scores_of
-from snellen.runs.replay import is_behind, replay
-from snellen.runs.score import score_paths, write_scores
+from snellen.runs.asking.replay import is_behind, replay
+from snellen.runs.scores.box_units import read_box_units, set_box_unit
+from snellen.runs.scores.judgements import scores_of
+from snellen.runs.scores.score import score_paths, write_scores
+from snellen.runs.sets.gate import open_run_items
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def rescore(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataF
 def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
     """Read the boxes of a subject in another unit at this and every later scoring.
 
-    Without a subject, those whose boxes are in this unit (`analysis.answer_forms`). Raises SnellenError for an unknown
+    Without a subject, those whose boxes are in this unit (`grading.answer_forms`). Raises SnellenError for an unknown
     unit or subject, or if no subject's boxes are.
     """
     rows = open_examination(root).all_results()

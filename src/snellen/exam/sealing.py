@@ -17,7 +17,7 @@ from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, new
 from snellen.core.suite import Suite
 from snellen.exam.items import find_recipe, with_blind
 from snellen.remote import fetched
-from snellen.runs.gate import open_items
+from snellen.runs.sets.gate import open_items
 from snellen.stimuli.render.engine import drawn_by
 from snellen.suites import SUITES
 
@@ -48,7 +48,7 @@ def build_sealed(seal: Seal, options: BuildOptions) -> ItemSet:
 
     A killed build is continued. Raises SnellenError if this version of the suite is not the sealed one.
     """
-    from snellen.runs.blind import blind_card
+    from snellen.runs.scores.blind import blind_card
 
     suite = _suite_of(seal)
     options = sealed_options(seal, options)

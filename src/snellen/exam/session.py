@@ -28,20 +28,20 @@ from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_ahead
 from snellen.exam.items import find_items
 from snellen.exam.rescoring import rescore
-from snellen.runs.ask import ask
-from snellen.runs.deciding import DropDecider
-from snellen.runs.generated_sets import itemset_folder, suite_of_items
-from snellen.runs.on_cluster import ask_workers
-from snellen.runs.options import RunOptions
-from snellen.runs.plan import Arm, Plan, recorded_arms, run_card
-from snellen.runs.preflight import Preflight, make_subjects, refuse_unpriced
-from snellen.runs.preview import Estimate, asks_remote, estimates, limit_faults
-from snellen.runs.recorded_scores import compared_scores
-from snellen.runs.replay import responses_of
-from snellen.runs.score import damaged_scores
-from snellen.runs.stamp import RunStamp, read_stamp, run_key, write_stamp
-from snellen.runs.stopping import BudgetSpent
-from snellen.runs.undecided import is_undecided, undecided_tasks
+from snellen.runs.asking.ask import ask
+from snellen.runs.asking.on_cluster import ask_workers
+from snellen.runs.asking.preflight import Preflight, make_subjects, refuse_unpriced
+from snellen.runs.asking.preview import Estimate, asks_remote, estimates, limit_faults
+from snellen.runs.asking.replay import responses_of
+from snellen.runs.asking.stopping import BudgetSpent
+from snellen.runs.planning.deciding import DropDecider
+from snellen.runs.planning.options import RunOptions
+from snellen.runs.planning.plan import Arm, Plan, recorded_arms, run_card
+from snellen.runs.planning.recorded_scores import compared_scores
+from snellen.runs.planning.stamp import RunStamp, read_stamp, run_key, write_stamp
+from snellen.runs.planning.undecided import is_undecided, undecided_tasks
+from snellen.runs.scores.score import damaged_scores
+from snellen.runs.sets.generated_sets import itemset_folder, suite_of_items
 from snellen.subjects.recorded import Recording
 from snellen.subjects.registry import subjects_of
 from snellen.suites import SUITES, suite_of
@@ -51,7 +51,7 @@ from snellen.suites import SUITES, suite_of
 class AskingOptions(RunOptions):
     """Options of a run, with what its caller learns and decides while it is asked.
 
-    `drop` is a rule that ends asking (`runs.deciding`). A set in instalments grows while a task is undecided, to at
+    `drop` is a rule that ends asking (`planning.deciding`). A set in instalments grows while a task is undecided, to at
     most `max_instalments` of them. No call starts after the `time.monotonic` of `deadline`. `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `preflight`
     knows which subjects were asked a first question.
@@ -287,7 +287,7 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
 def undecided(
     examination: Examination, subjects: Sequence[str | Subject], max_items: int
 ) -> list[tuple[SubjectCard, str, float]]:
-    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.undecided`).
+    """The subjects and tasks that are undecided after all drawn items, under no condition (`runs.planning.undecided`).
 
     The third is about how many times as many items decide whether the grade is *none*.
     """

@@ -33,10 +33,10 @@ from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
 from snellen.core.suite import Suite
 from snellen.exam.sealing import built_again, refuse_other_seal
-from snellen.runs.blind import recipe_card
-from snellen.runs.judgements import scores_of
-from snellen.runs.replay import replay
-from snellen.runs.score import own_scores
+from snellen.runs.asking.replay import replay
+from snellen.runs.scores.blind import recipe_card
+from snellen.runs.scores.judgements import scores_of
+from snellen.runs.scores.score import own_scores
 
 READ = frozenset(("prediction", "outcome", "form", "value"))
 """Columns of scores that depend on how a reply is read."""

@@ -13,7 +13,7 @@ from snellen.core.registry import Registry
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name
 from snellen.interop.questions import Selection, select_questions
-from snellen.runs.gate import open_items
+from snellen.runs.sets.gate import open_items
 from snellen.suites import suite_of
 
 FORMATS: Registry[ExportFormat] = Registry(

@@ -18,8 +18,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Suite, Task, ViewContext, settle
 from snellen.presentation.presenters import apply_layout
-from snellen.runs.plan import is_asked, select_test_items
-from snellen.runs.views import lay_out_montages, show_items
+from snellen.runs.asking.views import lay_out_montages, show_items
+from snellen.runs.planning.plan import is_asked, select_test_items
 
 NOT_TEST, NOT_ASKED, ON_A_SHEET = "no test item", "not asked under this condition", "asked with others in one call"
 SEVERAL_CALLS, VIDEO, NO_KEY = "asked in several calls", "shows a video", "described freely, for a judge"

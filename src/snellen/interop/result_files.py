@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from snellen.analysis.run_view import lines_of, main_metric
-from snellen.analysis.section import Run
+from snellen.analysis.tables.run_view import lines_of, main_metric
+from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from snellen.core.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from snellen.analysis.section import Run as Run
+    from snellen.analysis.tables.section import Run as Run
     from snellen.reports.loading import Exam as Exam
     from snellen.reports.loading import load_run as load_run
     from snellen.reports.terminal import answer_table as answer_table
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "Exam": "snellen.reports.loading",
     "Report": "snellen.reports.writing",
-    "Run": "snellen.analysis.section",
+    "Run": "snellen.analysis.tables.section",
     "load_run": "snellen.reports.loading",
     "answer_table": "snellen.reports.terminal",
     "print_table": "snellen.reports.terminal",

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from snellen.analysis.changes import Changes, row_name
-from snellen.analysis.run_view import lines_of, main_metric, of_first_judge, score_rows
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import Changes, row_name
+from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
+from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.storage import files

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grades import LEFT_OUT_STATES, words
-from snellen.analysis.run_view import arm_name, lines_of
+from snellen.analysis.grading.grades import LEFT_OUT_STATES, words
+from snellen.analysis.tables.run_view import arm_name, lines_of
 from snellen.core.score import Metric
 from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
 from snellen.reports.rows import metric_in

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from snellen.analysis.run_view import arm_name, examined
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.tables.run_view import arm_name, examined
+from snellen.analysis.tables.section import Run, protocol_of
 from snellen.core.storage.run_digest import RunDigest, read_digest
 from snellen.core.storage.seal import SEALED
 from snellen.core.storage.versions import versions

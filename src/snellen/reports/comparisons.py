@@ -9,12 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.cells import DASH, decimal_interval
-from snellen.analysis.contrasts import COLUMNS, contrasts, with_holm
-from snellen.analysis.groups import COUNTERPARTS
-from snellen.analysis.rank_table import AVERAGE
-from snellen.analysis.run_view import ReportArm, arm_name, lines_of, simulated_subjects, unit_bounds, units_by_task
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.comparison.contrasts import COLUMNS, contrasts, with_holm
+from snellen.analysis.comparison.groups import COUNTERPARTS
+from snellen.analysis.tables.cells import DASH, decimal_interval
+from snellen.analysis.tables.rank_table import AVERAGE
+from snellen.analysis.tables.run_view import (
+    ReportArm,
+    arm_name,
+    lines_of,
+    simulated_subjects,
+    unit_bounds,
+    units_by_task,
+)
+from snellen.analysis.tables.section import Run, protocol_of
 from snellen.core.score import Metric
 from snellen.reports.rows import arm_order, metric_in, whole_tasks_of
 from snellen.reports.words import amount, difference, probability, span

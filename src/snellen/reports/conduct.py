@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.run_view import arm_name
-from snellen.analysis.section import Run
+from snellen.analysis.tables.run_view import arm_name
+from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import SENT, ArmCard, cost_by_subject, money, price_of, read_calls, sent_parts

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from snellen.analysis.cells import listing
-from snellen.analysis.deficits import Deficit, Findings, Preference
-from snellen.analysis.grades import QUARTER
+from snellen.analysis.comparison.deficits import Deficit, Findings, Preference
+from snellen.analysis.grading.grades import QUARTER
+from snellen.analysis.tables.cells import listing
 
 NUMBERS = ("none", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.evaluators import evaluator_table, pair_of
-from snellen.analysis.run_view import scored_tasks
+from snellen.analysis.comparison.evaluators import evaluator_table, pair_of
+from snellen.analysis.tables.run_view import scored_tasks
 from snellen.core.errors import SnellenError
 from snellen.reports import loading
 

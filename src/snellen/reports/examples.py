@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.run_view import arm_name, lines_of
-from snellen.analysis.section import Run, once_a_run
+from snellen.analysis.tables.run_view import arm_name, lines_of
+from snellen.analysis.tables.section import Run, once_a_run
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from snellen.analysis.coverage import Gap
-from snellen.analysis.results import with_python_strings
+from snellen.analysis.grading.coverage import Gap
+from snellen.analysis.grading.results import with_python_strings
 from snellen.core.storage import files
 from snellen.reports.wide_tables import readable
 from snellen.reports.words import foreign

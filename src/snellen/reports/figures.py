@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grades import colour
-from snellen.analysis.plots import FAINT, INK, MUTED, two_lines
-from snellen.analysis.run_view import lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.grading.grades import colour
+from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
+from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.reports.rows import arm_order, level_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, foreign

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.deciding import turns
-from snellen.analysis.results import unit_interval
-from snellen.analysis.run_view import ReportArm, arm_cards, lines_of
-from snellen.analysis.section import Run, protocol_of
+from snellen.analysis.grading.deciding import turns
+from snellen.analysis.grading.results import unit_interval
+from snellen.analysis.tables.run_view import ReportArm, arm_cards, lines_of
+from snellen.analysis.tables.section import Run, protocol_of
+from snellen.analysis.tables.unread import unread_sentences
 from snellen.analysis.units import parts_of, units_of
-from snellen.analysis.unread import unread_sentences
 from snellen.core.score import Metric
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import DASH, amount, as_printed, span
@@ -27,7 +27,7 @@ PUBLISHED = "published"
 
 
 def unread(run: Run) -> tuple[str, ...]:
-    """Sentences about replies that cannot be read (`analysis.unread`)."""
+    """Sentences about replies that cannot be read (`analysis.tables.unread`)."""
     return unread_sentences(run.roots, run.scores[protocol_of(run)], run.responses)
 
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 import pandas as pd
 
-from snellen.analysis.coverage import Gap, partial_note, stopping_note
-from snellen.analysis.deficits import ScoredAnswer, answers_by_arm, find_deficits
-from snellen.analysis.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
-from snellen.analysis.people import is_person, study_subject
-from snellen.analysis.results import printed_ceilings
-from snellen.analysis.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.deficits import ScoredAnswer, answers_by_arm, find_deficits
+from snellen.analysis.grading.coverage import Gap, partial_note, stopping_note
+from snellen.analysis.grading.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
+from snellen.analysis.grading.results import printed_ceilings
+from snellen.analysis.studies.people import is_person, study_subject
+from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
+from snellen.analysis.tables.section import Run
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.core.storage.sight import sight_of
 from snellen.core.suite import Need

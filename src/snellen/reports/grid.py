@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.grades import Colour, colour
-from snellen.analysis.people import ceiling_source, number_of_people, rows_without, studies_of, study_subject
-from snellen.analysis.run_view import arm_name, divides, lines_of, simulated_subjects
-from snellen.analysis.section import Run, once_a_run
+from snellen.analysis.grading.grades import Colour, colour
+from snellen.analysis.studies.people import ceiling_source, number_of_people, rows_without, studies_of, study_subject
+from snellen.analysis.tables.cells import in_place_of_interval
+from snellen.analysis.tables.run_view import arm_name, divides, lines_of, simulated_subjects
+from snellen.analysis.tables.section import Run, once_a_run
 from snellen.core.score import Metric
 from snellen.reports.rows import (
     arm_order,

@@ -9,19 +9,19 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.floors import Floors
-from snellen.analysis.results import columns_with, results, with_python_strings
-from snellen.analysis.section import Run
+from snellen.analysis.grading.floors import Floors
+from snellen.analysis.grading.results import columns_with, results, with_python_strings
+from snellen.analysis.tables.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
-from snellen.runs.gate import open_asked_items
-from snellen.runs.judgements import scores_of
-from snellen.runs.score import own_scores
-from snellen.runs.unread import with_judged_reading
+from snellen.runs.scores.judgements import scores_of
+from snellen.runs.scores.score import own_scores
+from snellen.runs.scores.unread import with_judged_reading
+from snellen.runs.sets.gate import open_asked_items
 
 SuiteOf: TypeAlias = Callable[[str], Suite]
 """Function from a suite's name to the suite."""

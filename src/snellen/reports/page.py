@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from snellen.analysis.grades import FALSE_MOST
+from snellen.analysis.grading.grades import FALSE_MOST
 from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
 from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from snellen.analysis.people import people_of, pooled, rows_of, studies_of, with_people_as_ceilings
-from snellen.analysis.people_tables import person_table, study_table
-from snellen.analysis.run_view import arm_name, lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.studies.people import people_of, pooled, rows_of, studies_of, with_people_as_ceilings
+from snellen.analysis.studies.people_tables import person_table, study_table
+from snellen.analysis.tables.run_view import arm_name, lines_of
+from snellen.analysis.tables.section import Run
 from snellen.reports.comparisons import signed
 from snellen.reports.export import write_frame
 from snellen.reports.loading import Exam, all_results

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grades import BLIND, words
-from snellen.analysis.people import rows_without, study_subject
-from snellen.analysis.run_view import arm_name
-from snellen.analysis.section import Run, once_a_run
+from snellen.analysis.grading.grades import BLIND, words
+from snellen.analysis.studies.people import rows_without, study_subject
+from snellen.analysis.tables.run_view import arm_name
+from snellen.analysis.tables.section import Run, once_a_run
 from snellen.analysis.units import metric_of
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from snellen.analysis.cells import in_place_of_interval
-from snellen.analysis.deciding import units_to_decide
-from snellen.analysis.grades import TOO_FEW, is_decided, words
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.deciding import units_to_decide
+from snellen.analysis.grading.grades import TOO_FEW, is_decided, words
+from snellen.analysis.tables.cells import in_place_of_interval
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
@@ -36,7 +36,7 @@ def print_table(
     Numbers of items and chance are in the cells if arms differ; chance is omitted for tasks on which it is perfect
     (curation steps). Wide intervals are left out. `suite_of` returns the suite of a name, whose metrics format the
     numbers. `can_grow` is true for a set that can be built with more items. `unread` are sentences about replies that
-    cannot be read (`analysis.unread`), which come first.
+    cannot be read (`analysis.tables.unread`), which come first.
     """
     from rich.markup import escape
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from snellen.analysis.plots import without_middle
+from snellen.analysis.tables.plots import without_middle
 from snellen.core.item import Item
 from snellen.core.score import ABOVE, BELOW, Metric
 

@@ -10,11 +10,11 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.coverage import Gap, gaps, partial_note, stopping_note
-from snellen.analysis.groups import group_contrasts, groupings
-from snellen.analysis.rank_table import rank_table
-from snellen.analysis.run_view import lines_of, main_arms
-from snellen.analysis.section import ReportSection, Run, has_paper_images
+from snellen.analysis.comparison.groups import group_contrasts, groupings
+from snellen.analysis.grading.coverage import Gap, gaps, partial_note, stopping_note
+from snellen.analysis.tables.rank_table import rank_table
+from snellen.analysis.tables.run_view import lines_of, main_arms
+from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files

@@ -19,7 +19,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.suite import Suite
-from snellen.runs.views import learner_condition, solved_examples
+from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:

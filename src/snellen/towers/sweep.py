@@ -23,8 +23,8 @@ from snellen.core.subject import TrainingExample
 from snellen.core.suite import Task
 from snellen.exam.examination import Examination
 from snellen.exam.run import run
-from snellen.runs.failures import summarize_failures, without_faults
-from snellen.runs.views import learner_condition, solved_examples
+from snellen.runs.asking.failures import summarize_failures, without_faults
+from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def examples_of(
 ) -> list[TrainingExample]:
     """Some items of an ability as solved examples in the main condition; new images are stored in `media`.
 
-    `faults` is as in `runs.views.show_items`.
+    `faults` is as in `runs.asking.views.show_items`.
     """
     task, condition = ability_task(items, ability), _condition(items)
     return solved_examples(chosen, task, condition, items.task(ability), media, faults=faults)
@@ -217,7 +217,7 @@ def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | N
 
 @dataclass(frozen=True)
 class Sweep:
-    """A finished sweep: the outcomes of the jobs, the run of the heads, and ranks (`analysis.rank_table`)."""
+    """A finished sweep: the outcomes of the jobs, the run of the heads, and ranks (`analysis.tables.rank_table`)."""
 
     outcomes: Sequence[JobOutcome]
     examination: Examination
@@ -226,7 +226,7 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Tiers:
-    """Probes compared with heads: the run of the probes, and the comparison (`analysis.evaluators`)."""
+    """Probes compared with heads: the run of the probes, and the comparison (`analysis.comparison.evaluators`)."""
 
     examination: Examination
     ranks: pd.DataFrame
@@ -333,7 +333,7 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
 
 def _ranks(root: Path, names: Mapping[str, str]) -> pd.DataFrame:
     """The ranks of a run, with the tower of each subject."""
-    from snellen.analysis.rank_table import rank_table
+    from snellen.analysis.tables.rank_table import rank_table
     from snellen.reports.loading import load_run
 
     ranks = rank_table(load_run(root))
@@ -348,7 +348,7 @@ def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: 
     """
     import pandas as pd
 
-    from snellen.analysis.run_view import main_metric, result_rows, scored
+    from snellen.analysis.tables.run_view import main_metric, result_rows, scored
     from snellen.reports.loading import load_run
     from snellen.subjects.heads.stages import printed
 

@@ -12,8 +12,8 @@ from typing import Literal, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.people_tables import person_answers
-from snellen.analysis.section import Run
+from snellen.analysis.studies.people_tables import person_answers
+from snellen.analysis.tables.section import Run
 
 Verdict: TypeAlias = Literal["passed", "failed", "too few"]
 COLUMNS = ("subject", "items", "accuracy", "median_seconds", "fast_share", "authentic", "reasons")

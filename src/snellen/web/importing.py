@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.people_tables import QUESTIONS
+from snellen.analysis.studies.people_tables import QUESTIONS
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.prompt import Prompt, Reply
@@ -32,8 +32,8 @@ from snellen.core.suite import Schedule, Trial
 from snellen.exam.examination import Examination
 from snellen.exam.rescoring import rescore
 from snellen.reports.loading import load_run
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.suites import SUITES, suite_of
 from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
 from snellen.web.authenticity import AuthenticityRule, authenticity

@@ -19,7 +19,7 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, Task, ViewContext, settle
 from snellen.presentation.people import people_parts
 from snellen.presentation.presenters import option_lines
-from snellen.runs.views import lay_out_montages, show_items
+from snellen.runs.asking.views import lay_out_montages, show_items
 from snellen.web.plan import Choice, Entry, MediaPart, Page, Question, TextPart
 
 PERSON = SubjectCard("human:new", role="person")

@@ -30,7 +30,7 @@ from snellen.curation.results import read_panel, run_folder
 from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
 from snellen.curation.steps import copy_media
 from snellen.reports.words import answer_words, foreign
-from snellen.runs.score import read_one
+from snellen.runs.scores.score import read_one
 from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
 from snellen.scoring.protocols import correct
 from snellen.scoring.uncertainty import cluster_wilson

@@ -14,8 +14,8 @@ from snellen.core.response import Response
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import all_trials
 from snellen.exam.examination import Examination
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.scoring.answers import read_answer
 from snellen.subjects.registry import make_subject
 from snellen.suites import suite_of

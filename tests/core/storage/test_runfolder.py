@@ -27,9 +27,9 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import RunFolder, open_run, read_responses, read_run_card, tables_are_behind
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan, run_card
-from snellen.runs.score import write_scores
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan, run_card
+from snellen.runs.scores.score import write_scores
 from tests.helpers.journey import arm, colour_set, looker, says, suite_of, watched
 from tests.helpers.refusals import assert_refused
 

@@ -27,7 +27,7 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media
 from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
-from snellen.runs.preflight import Preflight
+from snellen.runs.asking.preflight import Preflight
 from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.limits import MB, ImageSize, Limits, image_tokens, limit_fault, limits_of
 from snellen.subjects.chat.messages import SENT_LOG, sent_form

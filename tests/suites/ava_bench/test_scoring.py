@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Item, Media
 from snellen.core.response import Response
 from snellen.core.storage.itemset import write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import check_items
-from snellen.runs.score import score, score_one
+from snellen.runs.scores.score import score, score_one
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
 from snellen.suites.ava_bench.abilities.colour import colour_item

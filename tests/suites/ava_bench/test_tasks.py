@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
@@ -20,10 +20,10 @@ from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.datasets.image_files import ImageFile
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan
-from snellen.runs.score import score
-from snellen.runs.views import learner_condition, solved_examples
+from snellen.runs.asking.ask import ask
+from snellen.runs.asking.views import learner_condition, solved_examples
+from snellen.runs.planning.plan import Plan
+from snellen.runs.scores.score import score
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.colour import colour_item

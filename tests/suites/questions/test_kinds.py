@@ -18,8 +18,8 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
-from snellen.runs.gate import open_items
-from snellen.runs.views import show_items
+from snellen.runs.asking.views import show_items
+from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS
 from snellen.suites.questions.prompts import placed

@@ -19,8 +19,8 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, SubjectCard
-from snellen.runs.ask import ask
-from snellen.runs.plan import Arm, Plan
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.scoring.psychometric import weibull
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated

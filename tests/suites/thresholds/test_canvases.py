@@ -11,7 +11,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.reports.loading import load_run
-from snellen.runs.score import score, write_scores
+from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import Exponent, exponent, sections, verdict

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from snellen.analysis.changes import MOVED, changes, plain_changes
-from snellen.analysis.run_view import lines_of
-from snellen.analysis.section import Run
+from snellen.analysis.comparison.changes import MOVED, changes, plain_changes
+from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.tables.section import Run
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import ABOVE, BELOW, NOT_UNDERSTOOD
@@ -28,7 +28,7 @@ from snellen.exam.run import run
 from snellen.reports.changes_page import change_lines, render_changes
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
-from snellen.runs.score import score, write_scores
+from snellen.runs.scores.score import score, write_scores
 from snellen.scoring.equality import Equality, equality
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.measures import MEASURES

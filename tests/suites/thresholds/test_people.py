@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from snellen.analysis.people import pooled
-from snellen.analysis.section import Run
+from snellen.analysis.studies.people import pooled
+from snellen.analysis.tables.section import Run
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.reports.loading import load_run
-from snellen.runs.score import score, write_scores
+from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.published import arcmin, pixels
 from snellen.suites.thresholds.report.people import PersonThreshold, angle_text, median_of, people_thresholds

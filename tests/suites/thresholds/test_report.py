@@ -7,16 +7,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.analysis.changes import changes
-from snellen.analysis.run_view import lines_of, result_rows
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.comparison.changes import changes
+from snellen.analysis.tables.run_view import lines_of, result_rows
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.reports import write_report
 from snellen.reports.changes_page import render_changes
 from snellen.reports.examples import marks
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
-from snellen.runs.score import score, write_scores
+from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.published import pixels
 from snellen.suites.thresholds.report.sections import sections

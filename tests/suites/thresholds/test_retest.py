@@ -12,7 +12,7 @@ from snellen.core.score import BELOW, MEASURED, Measurement
 from snellen.core.subject import SubjectCard
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
-from snellen.runs.score import score, write_scores
+from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.report.sections import ratio, sections
 from tests.helpers.sections import by_name

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from snellen.analysis.coverage import gaps
-from snellen.analysis.results import results
-from snellen.analysis.run_view import lines_of
+from snellen.analysis.grading.coverage import gaps
+from snellen.analysis.grading.results import results
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.response import Response
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.suite import Trial
 from snellen.exam.run import run
-from snellen.runs.preview import scheduled
-from snellen.runs.replay import replay
-from snellen.runs.score import score
+from snellen.runs.asking.preview import scheduled
+from snellen.runs.asking.replay import replay
+from snellen.runs.scores.score import score
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.scoring import (

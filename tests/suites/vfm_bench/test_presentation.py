@@ -11,7 +11,7 @@ from snellen.core.item import Media, Part
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
-from snellen.runs.preview import first_calls
+from snellen.runs.asking.preview import first_calls
 from snellen.suites import SUITES
 from snellen.suites.vfm_bench import prompts
 from tests.helpers.sets import small_set

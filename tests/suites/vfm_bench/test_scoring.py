@@ -8,11 +8,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.item import Item, Media, Option, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage.itemset import write_itemset
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.scoring.answers import read_answer
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.scoring import PROTOCOLS, read_named

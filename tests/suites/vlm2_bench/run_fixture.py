@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from snellen.analysis.results import results
-from snellen.analysis.section import Run
+from snellen.analysis.grading.results import results
+from snellen.analysis.tables.section import Run
 from snellen.core.item import Item, Media, ReplySpec
 from snellen.core.response import Response
 from snellen.core.seeds import stream
@@ -15,7 +15,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     CandidateAnswer,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from snellen.analysis.blind.measure import measure_by_folds
-from snellen.analysis.grades import GRADED
+from snellen.analysis.grading.grades import GRADED
 from snellen.core.item import Item, ReplySpec
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.suites.vlm2_bench import SUITE

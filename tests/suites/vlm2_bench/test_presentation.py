@@ -22,7 +22,7 @@ from snellen.core.suite import ViewContext, settle
 from snellen.curation.results import read_table
 from snellen.curation.steps import write_step
 from snellen.exam.run import run
-from snellen.runs.preview import Call, first_calls
+from snellen.runs.asking.preview import Call, first_calls
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench import prompts, visual_prompts
 from snellen.suites.vlm2_bench.curated.zoom import ZOOM

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media, Option, ReplySpec
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.presentation.controls import Lettered
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.scoring.metrics import acc_num
 from snellen.suites.vlm2_bench.scoring import (
     judgement,

@@ -96,7 +96,7 @@ class BlindScore(BaseModel):
 
 
 class FloorScore(BaseModel):
-    """The score of a rule that sees nothing of what is asked about (`analysis.floors`), on `n` units of a task."""
+    """The score of a rule that sees nothing of what is asked (`analysis.grading.floors`), on `n` units of a task."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -63,7 +63,7 @@ class ArmCard(BaseModel):
     """One subject under one condition, as described in `run.json`; `role`, `source` and `fitted` as in `SubjectCard`.
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
-    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.deciding`): "none" (in
+    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.planning.deciding`): "none" (in
     earlier versions also "grade") or "drop", with at most `max_items` of a task; it is empty if all items are asked.
     """
 

@@ -21,7 +21,7 @@ from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line
 from snellen.exam.sight.encoders import encoder_lines
 from snellen.exam.sight.likelihood import SightQuestion, best, log_likelihoods
 from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
-from snellen.runs.preflight import make_subjects
+from snellen.runs.asking.preflight import make_subjects
 from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import AnswerFunction, wrap
 

@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
-from snellen.analysis.grades import colour, words
-from snellen.analysis.run_view import arm_name, lines_of, protocol_in
-from snellen.analysis.section import Run
+from snellen.analysis.grading.grades import colour, words
+from snellen.analysis.tables.run_view import arm_name, lines_of, protocol_in
+from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
 from snellen.core.item import Item, Media
 from snellen.core.response import Response

@@ -9,17 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.results import results
-from snellen.analysis.section import ReportSection
+from snellen.analysis.grading.results import results
+from snellen.analysis.tables.section import ReportSection
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
-from snellen.runs.ask import ask
-from snellen.runs.plan import Plan
-from snellen.runs.score import score, score_one
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
+from snellen.runs.scores.score import score, score_one
 from snellen.subjects.fakes import make_fake
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named, names
 from snellen.suites.ava_bench.abilities.colour import colour_item

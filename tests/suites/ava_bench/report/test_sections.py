@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.results import results, with_python_strings
-from snellen.analysis.run_view import main_arms
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.tables.run_view import main_arms
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
 from snellen.core.response import Response
@@ -19,7 +19,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import settle
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item

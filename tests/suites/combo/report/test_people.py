@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from snellen.analysis.cells import percent_interval, share_cell
+from snellen.analysis.tables.cells import percent_interval, share_cell
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.response import Response
@@ -17,15 +17,15 @@ from snellen.exam.items import build
 from snellen.exam.judge import judge
 from snellen.exam.run import run
 from snellen.reports.loading import load_run, registered, with_inputs
-from snellen.runs.gate import open_run_items
-from snellen.runs.judgements import (
+from snellen.runs.scores.judgements import (
     judgement_items,
     people_as_judge,
     read_agreement,
     read_verdicts,
     write_sample_items,
 )
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
+from snellen.runs.sets.gate import open_run_items
 from snellen.scoring.uncertainty import wilson
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.report.people import people_sections

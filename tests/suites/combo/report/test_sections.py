@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import read_responses, read_run_card
 from snellen.core.subject import Subject
 from snellen.exam.run import run
-from snellen.runs.score import read_scores
+from snellen.runs.scores.score import read_scores
 from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.groups import counterparts
-from snellen.analysis.results import results, with_python_strings
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.comparison.groups import counterparts
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media
 from snellen.core.response import Response
@@ -23,7 +23,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import ArmCard, RunCard
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import TABLE_1

@@ -21,7 +21,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.items import build
 from snellen.exam.run import run
-from snellen.runs.blind import recipe_card
+from snellen.runs.scores.blind import recipe_card
 from snellen.stimuli.scenes import Appearance, Camera, all_composites, truth
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh

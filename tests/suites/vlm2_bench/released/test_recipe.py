@@ -22,7 +22,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.results import results
+from snellen.analysis.grading.results import results
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import MAX_LISTED_PROBLEMS, SnellenError
 from snellen.core.item import Item
@@ -30,7 +30,7 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.presentation.controls import Lettered
-from snellen.runs.score import score
+from snellen.runs.scores.score import score
 from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.released.recipe import RELEASED

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.run_view import ReportArm
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.run_view import ReportArm
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.analysis.section import NOT_COMPARABLE
+from snellen.analysis.tables.section import NOT_COMPARABLE
 from snellen.compute import Progress
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SeveralProblems, SnellenError

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
-from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import before_after
-from snellen.analysis.rankings import agreement
-from snellen.analysis.run_view import (
+from snellen.analysis.tables.cells import DASH, column_head, decimal_interval, listing, metric_cell, number, points
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.plots import before_after
+from snellen.analysis.tables.rankings import agreement
+from snellen.analysis.tables.run_view import (
     arms_with_all,
     examined,
     main_metric,
@@ -27,7 +27,7 @@ from snellen.analysis.run_view import (
     scored,
     scored_tasks,
 )
-from snellen.analysis.section import ReportSection, Run, protocol_of
+from snellen.analysis.tables.section import ReportSection, Run, protocol_of
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import paired_difference

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, column_head, decimal_interval, listing, number, with_interval
-from snellen.analysis.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
-from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import FAINT, MAX_SERIES, MUTED, SERIES, draw_heat, panel_figure, two_lines
-from snellen.analysis.rankings import ScoreMatrix, ranked, spread
-from snellen.analysis.run_view import (
+from snellen.analysis.comparison.evaluators import EvaluatorPair, evaluator_pairs, evaluator_table
+from snellen.analysis.tables.cells import DASH, column_head, decimal_interval, listing, number, with_interval
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.plots import FAINT, MAX_SERIES, MUTED, SERIES, draw_heat, panel_figure, two_lines
+from snellen.analysis.tables.rankings import ScoreMatrix, ranked, spread
+from snellen.analysis.tables.run_view import (
     arms_with_all,
     examined,
     lines_of,
@@ -32,7 +32,7 @@ from snellen.analysis.run_view import (
     scored,
     scored_tasks,
 )
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard

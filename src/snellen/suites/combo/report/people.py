@@ -16,9 +16,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import percent_interval, share_cell
-from snellen.analysis.pivot import table_section
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.cells import percent_interval, share_cell
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet

@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from snellen.analysis.cells import DASH
-from snellen.analysis.pivot import arm_parts
-from snellen.analysis.plots import draw_heat, panel_figure
-from snellen.analysis.run_view import arm_name, examined_rows, ordered_levels, score_rows
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.cells import DASH
+from snellen.analysis.tables.pivot import arm_parts
+from snellen.analysis.tables.plots import draw_heat, panel_figure
+from snellen.analysis.tables.run_view import arm_name, examined_rows, ordered_levels, score_rows
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage import files

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, chance_range, percent, percent_interval, points, result_cell, share_cell
-from snellen.analysis.people import people_interval, rows_of, studies_of, study_of
-from snellen.analysis.people_tables import extremes, person_units
-from snellen.analysis.pivot import (
+from snellen.analysis.studies.people import people_interval, rows_of, studies_of, study_of
+from snellen.analysis.studies.people_tables import extremes, person_units
+from snellen.analysis.tables.cells import DASH, chance_range, percent, percent_interval, points, result_cell, share_cell
+from snellen.analysis.tables.pivot import (
     answers_by_arm,
     arm_parts,
     arms_beside_plain,
@@ -25,8 +25,8 @@ from snellen.analysis.pivot import (
     reference_lines,
     table_section,
 )
-from snellen.analysis.plots import LevelPanel, before_after, level_figure
-from snellen.analysis.run_view import (
+from snellen.analysis.tables.plots import LevelPanel, before_after, level_figure
+from snellen.analysis.tables.run_view import (
     ReportArm,
     ResponseKey,
     arm_cards,
@@ -43,7 +43,7 @@ from snellen.analysis.run_view import (
     scored,
     scored_units,
 )
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard

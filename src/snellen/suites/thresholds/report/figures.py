@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.analysis.plots import FAINT, INK, MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
+from snellen.analysis.tables.plots import (
+    FAINT,
+    INK,
+    MAX_SERIES,
+    MUTED,
+    panel_figure,
+    plain_axes,
+    series_appearance,
+    two_lines,
+)
 from snellen.core.score import MEASURED
 from snellen.suites.thresholds.drawing import coverage, landolt
 from snellen.suites.thresholds.measures.measure import Measure

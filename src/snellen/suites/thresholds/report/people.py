@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from snellen.analysis import plots
-from snellen.analysis.cells import DASH
-from snellen.analysis.people import is_person
-from snellen.analysis.pivot import table_section
-from snellen.analysis.run_view import ReportArm, main_arms, result_rows, row_by_arm
-from snellen.analysis.section import ReportSection, Run, once_a_run
+from snellen.analysis.studies.people import is_person
+from snellen.analysis.tables import plots
+from snellen.analysis.tables.cells import DASH
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.run_view import ReportArm, main_arms, result_rows, row_by_arm
+from snellen.analysis.tables.section import ReportSection, Run, once_a_run
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, decimal_interval
-from snellen.analysis.changes import NORMAL_END
-from snellen.analysis.pivot import arm_parts, arm_scores, table_section
-from snellen.analysis.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
-from snellen.analysis.run_view import (
+from snellen.analysis.comparison.changes import NORMAL_END
+from snellen.analysis.tables.cells import DASH, decimal_interval
+from snellen.analysis.tables.pivot import arm_parts, arm_scores, table_section
+from snellen.analysis.tables.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
+from snellen.analysis.tables.run_view import (
     ReportArm,
     arm_name,
     examined,
@@ -26,7 +26,7 @@ from snellen.analysis.run_view import (
     rows_by_arm,
     score_rows,
 )
-from snellen.analysis.section import ReportSection, Run, once_a_run, protocol_of
+from snellen.analysis.tables.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.scoring.psychometric import credible_ends, posterior

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from snellen.analysis import plots
-from snellen.analysis.cells import DASH, percent
-from snellen.analysis.pivot import table_section
-from snellen.analysis.run_view import ReportArm, examined
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables import plots
+from snellen.analysis.tables.cells import DASH, percent
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.run_view import ReportArm, examined
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 from snellen.suites.vfm_bench.items import SHOTS

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from snellen.analysis.cells import percent
-from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import MUTED, panel_figure, two_lines
-from snellen.analysis.run_view import examined
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.cells import percent
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.plots import MUTED, panel_figure, two_lines
+from snellen.analysis.tables.run_view import examined
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder

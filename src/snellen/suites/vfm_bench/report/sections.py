@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from snellen.analysis import plots
-from snellen.analysis.cells import DASH, percent, value_range
-from snellen.analysis.groups import counterparts
-from snellen.analysis.people import studies_of
-from snellen.analysis.pivot import table_section
-from snellen.analysis.plots import LevelPanel, level_figure
-from snellen.analysis.run_view import ReportArm, examined, ordered_levels
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.comparison.groups import counterparts
+from snellen.analysis.studies.people import studies_of
+from snellen.analysis.tables import plots
+from snellen.analysis.tables.cells import DASH, percent, value_range
+from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.plots import LevelPanel, level_figure
+from snellen.analysis.tables.run_view import ReportArm, examined, ordered_levels
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import INDUSTRIES
 from snellen.suites.vfm_bench.published import DELTA_GAIN, ETA_GAIN

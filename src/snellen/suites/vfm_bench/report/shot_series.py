@@ -9,11 +9,11 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis import cells
-from snellen.analysis.cells import DASH, result_cell
-from snellen.analysis.pivot import arm_parts
-from snellen.analysis.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
-from snellen.analysis.section import Run
+from snellen.analysis.tables import cells
+from snellen.analysis.tables.cells import DASH, result_cell
+from snellen.analysis.tables.pivot import arm_parts
+from snellen.analysis.tables.run_view import ReportArm, arm_cards, result_rows, rows_by_arm, score_rows, simulated_last
+from snellen.analysis.tables.section import Run
 from snellen.core.seeds import stream
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 from snellen.suites.vfm_bench.shot_curves import DerivedInterval, curve_of, interval
@@ -129,7 +129,7 @@ def derived_cell(derived: DerivedInterval, reason: str, sign: str = "") -> str:
 
 
 def accuracy_cell(row: Any) -> str:
-    """`analysis.cells.result_cell`, with the interval as in `percent_interval`."""
+    """`analysis.tables.cells.result_cell`, with the interval as in `percent_interval`."""
     return result_cell(row, percent_interval)
 
 

@@ -15,9 +15,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, percent, result_cell, share_cell, with_interval
-from snellen.analysis.pivot import answers_by_arm, arm_parts, chosen_cell, position_cells, table_section
-from snellen.analysis.run_view import (
+from snellen.analysis.tables.cells import DASH, percent, result_cell, share_cell, with_interval
+from snellen.analysis.tables.pivot import answers_by_arm, arm_parts, chosen_cell, position_cells, table_section
+from snellen.analysis.tables.run_view import (
     ReportArm,
     examined_rows,
     response_key,
@@ -26,7 +26,7 @@ from snellen.analysis.run_view import (
     row_by_arm,
     score_rows,
 )
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import cluster_wilson, mean_interval
 from snellen.suites.vlm2_bench.published import TASK_ORDER

@@ -10,11 +10,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.cells import DASH, percent, points
-from snellen.analysis.pivot import arms_beside_plain, table_section
-from snellen.analysis.plots import INK, MUTED, SERIES, level_axis, panel_figure, plain_axes, side_by_side, two_lines
-from snellen.analysis.run_view import ReportArm, arm_name, examined, simulated_subjects
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.cells import DASH, percent, points
+from snellen.analysis.tables.pivot import arms_beside_plain, table_section
+from snellen.analysis.tables.plots import (
+    INK,
+    MUTED,
+    SERIES,
+    level_axis,
+    panel_figure,
+    plain_axes,
+    side_by_side,
+    two_lines,
+)
+from snellen.analysis.tables.run_view import ReportArm, arm_name, examined, simulated_subjects
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import Paired, paired_difference
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.cells import DASH, listing, percent_interval, points, result_cell
-from snellen.analysis.people import studies_of
-from snellen.analysis.pivot import level_lines, reference_lines, table_section
-from snellen.analysis.plots import LevelPanel, level_figure
-from snellen.analysis.run_view import (
+from snellen.analysis.studies.people import studies_of
+from snellen.analysis.tables.cells import DASH, listing, percent_interval, points, result_cell
+from snellen.analysis.tables.pivot import level_lines, reference_lines, table_section
+from snellen.analysis.tables.plots import LevelPanel, level_figure
+from snellen.analysis.tables.run_view import (
     ReportArm,
     arm_name,
     divides,
@@ -29,7 +29,7 @@ from snellen.analysis.run_view import (
     simulated_last,
     units_by_task,
 )
-from snellen.analysis.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, unpaired_difference, wilson
 from snellen.suites.vlm2_bench.items import CUE_BY_EDIT

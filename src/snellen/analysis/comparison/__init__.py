@@ -1,0 +1,1 @@
+"""Comparisons: differences of subjects, conditions and groups of items, and drops."""

@@ -1,0 +1,467 @@
+"""Changes from one examined subject to another on the same items: by task, by ability or class, by item.
+
+An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
+abilities do not separate them: they form their own combination, `colour + shape`. An ability that is required by
+exactly the items of one task is reported as that task. Numbers, intervals and tests are those of
+`analysis.comparison.contrasts`.
+Conditions that show no or other images are controls, in which nothing can be lost, and are left out.
+
+Own images are tested by image, one-sided: did the subject get worse on these images? Each class is tested too, since a
+drop in one class can be small in the whole. A test that holds for new classes has classes as clusters, mostly too few.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.comparison.contrasts import contrast, item_means, with_holm
+from snellen.analysis.grading.grades import words
+from snellen.analysis.tables.run_view import (
+    ReportArm,
+    lines_of,
+    main_metric,
+    of_first_judge,
+    protocol_in,
+    result_rows,
+    score_rows,
+    unit_bounds,
+    units_by_condition,
+)
+from snellen.analysis.tables.section import Run, once_a_run, protocol_of
+from snellen.core.errors import SnellenError
+from snellen.core.item import Item
+from snellen.core.score import MEASURED, Metric
+from snellen.core.seeds import stream
+from snellen.core.storage.runfolder import same_items
+from snellen.datasets.own_images import CLASS, OWN
+from snellen.presentation.controls import IMAGES
+from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
+from snellen.scoring.power import POWER
+
+Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too few clusters"]
+DROPPED: Verdict = "dropped"
+ROSE: Verdict = "rose"
+MOVED: Verdict = "moved"
+"""Of a number without a better end, such as a point of subjective equality: a clear change."""
+TOO_FEW: Verdict = "too few clusters"
+COLUMNS = (
+    "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
+    "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
+    "classes", "class_low", "class_high", "class_p", "grade_before", "grade_after",
+)  # fmt: skip
+FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
+FLIP = 0.5
+"""A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
+
+
+MARGIN = 0.2
+"""Drop that must be detectable with own images, as a share of the metric's range."""
+ENDS = ("low", "high", "p")
+NORMAL_END = 1.959964
+"""The end of the central 95 % of a normal distribution, in standard deviations."""
+FEW, OTHERS = 6, "other combinations"
+"""Items below which a combination of abilities has no separate row, and the row that it is added to."""
+
+
+@dataclass(frozen=True)
+class Unpaired:
+    """Numbers of items (of a task under a condition) that have a score on one side only, or on neither."""
+
+    only_before: int = 0
+    only_after: int = 0
+    neither: int = 0
+
+    @property
+    def total(self) -> int:
+        """Items that cannot be compared."""
+        return self.only_before + self.only_after + self.neither
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes from the one subject of `before` to the one of `after`.
+
+    `table` has one row per condition and task, estimate of a task besides its main one, ability or class (`kind`),
+    columns `COLUMNS`: `difference` is after minus before with its 95 % interval, `clear` as in contrasts, with Holm's
+    correction over all classes, and over all other rows. For own images `clusters` are images, `p` is one-sided in the
+    direction of the difference and decides alone, and the columns `class_…` have the two-sided test by class.
+    `detectable_drop` (in the unit of the metric;
+    infinite if there is none, NaN for a metric without a range) is the smallest drop that the test finds with a power
+    of 80 %, at the strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are
+    the items that detect a drop of the share `margin` of the range: NaN if these do, infinite if no number does.
+    `grade_before` and `grade_after` are the grades of a task in the two runs, or the states in their place; other rows
+    have none.
+
+    `flips` has one row per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a
+    score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
+    """
+
+    before: Run
+    after: Run
+    table: pd.DataFrame
+    flips: pd.DataFrame
+    pairs: int
+    unpaired: Mapping[tuple[str, str], Unpaired]
+    left_out: tuple[str, ...]
+    margin: float
+
+    def __repr__(self) -> str:
+        subjects = (run.card.arms[0].subject for run in (self.before, self.after))
+        counts = (f"{len(self.names(verdict))} {verdict}" for verdict in (DROPPED, ROSE))
+        return f"<Changes from {' to '.join(subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
+
+    def _repr_html_(self) -> str:
+        """The main columns of the table, for notebooks."""
+        from html import escape
+
+        columns = ["name", "before", "after", "difference", "low", "high", "n", "p_holm", "verdict"]
+        return f"<p>{escape(repr(self))}</p>{self.table[columns].round(3).to_html(index=False)}"
+
+    def names(self, verdict: Verdict) -> list[str]:
+        """The abilities and classes with that verdict, and the tasks with it that contain none of these abilities."""
+        rows = self.table[self.table["verdict"] == verdict]
+        abilities = rows[rows["kind"] == "ability"]
+        explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
+        tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
+        others = rows[rows["kind"].isin(["estimate", "class"])]
+        return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(others)]]
+
+    @property
+    def is_own(self) -> bool:
+        """True for a set of own images, which is tested by image."""
+        return self.before.items.card.source == OWN
+
+    @property
+    def undetectable(self) -> dict[str, float]:
+        """The tasks in which a drop of `margin` is not detectable, with the items needed."""
+        rows = self.table[(self.table["kind"] == "task") & self.table["items_needed"].notna()]
+        return {row_name(row): row.items_needed for row in lines_of(rows)}
+
+    @cached_property
+    def unpaired_items(self) -> Unpaired:
+        """Sums over all conditions and tasks."""
+        counts = self.unpaired.values()
+        return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
+
+
+def plain_changes(compared: Changes) -> dict[str, Any]:
+    """The comparison as JSON data; what is not estimable is null."""
+    return {
+        "suite": compared.before.suite.name,
+        "before": compared.before.card.arms[0].subject,
+        "after": compared.after.card.arms[0].subject,
+        "dropped": compared.names(DROPPED),
+        "rose": compared.names(ROSE),
+        "moved": compared.names(MOVED),
+        "margin": plain(compared.margin),
+        "undetectable": {name: plain(items) for name, items in compared.undetectable.items()},
+        "rows": _records(compared.table),
+        "flips": _records(compared.flips),
+        "paired": compared.pairs,
+        "unpaired": asdict(compared.unpaired_items),
+        "nothing_pairs_in": list(compared.left_out),
+    }
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
+
+
+def plain(cell: Any) -> Any:
+    """The cell of a table as JSON data; what is not estimable is None."""
+    if isinstance(cell, tuple):
+        return list(cell)
+    cell = cell.item() if hasattr(cell, "item") else cell
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def row_name(row: Any) -> str:
+    """The name of a row: a task, a class, or an ability with its tasks; the condition unless it is vanilla."""
+    name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
+    name = f"class {name}" if row.kind == "class" else name
+    return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
+
+
+def changes(former: Run, current: Run, *, margin: float | None = None) -> Changes:
+    """Compare two runs of one subject each. Raises SnellenError for different item sets, and if nothing pairs.
+
+    `margin` is the drop that must be detectable: `MARGIN` for own images, infinite for other sets.
+    """
+    former, current = _without_controls(former), _without_controls(current)
+    if not same_items(former.card, current.card):
+        raise SnellenError(
+            f"{former.root} and {current.root} have different items ({former.card.suite} "
+            f"{former.card.content_hash[:8]}, {current.card.suite} {current.card.content_hash[:8]}); run both on the "
+            f"same item set"
+        )
+    least = margin or (MARGIN if former.items.card.source == OWN else math.inf)
+    items = {(task, condition): pair for task, condition, pair in _item_pairs(former, current)}
+    pairs = sum(len(pair.dropna()) for pair in items.values())
+    rows = [*_task_rows(former, current), *_ability_and_class_rows(former, items)]
+    measured = {row["name"] for row in rows}
+    unmeasured = [
+        task for task in former.suite.tasks
+        if main_metric(former, task).estimate is not None and task not in measured and len(result_rows(former, task))
+    ]  # fmt: skip
+    if not rows:
+        before, after = _conditions(former), _conditions(current)
+        reason = "" if before == after else f" under the same condition; the conditions are {before} and {after}"
+        raise SnellenError(f"{former.root} and {current.root}: no item has a score in both runs{reason}")
+    table = pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"])
+    for name, run in (("grade_before", former), ("grade_after", current)):
+        grades = _grades(run)
+        table[name] = [
+            grades.get((row.condition, row.name), "") if row.kind == "task" else "" for row in lines_of(table)
+        ]
+    return Changes(
+        former,
+        current,
+        _with_verdicts(former, table, least),
+        pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
+        pairs,
+        {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
+        (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
+        least,
+    )
+
+
+def _grades(run: Run) -> dict[tuple[str, str], str]:
+    """The grade or state of each task of the run's subject, by condition and task; empty if its results are."""
+    if run.results.empty:
+        return {}
+    rows = run.results[(run.results["protocol"] == protocol_of(run)) & (run.results["factor"] == "")]
+    return {
+        (str(row.condition), str(row.task)): words(row.grade, row.state)
+        for row in lines_of(rows)
+        if row.metric == main_metric(run, str(row.task)).name
+    }
+
+
+def _without_controls(run: Run) -> Run:
+    arms = [arm for arm in run.card.arms if arm.columns.get(IMAGES.name, IMAGES.default) == IMAGES.default]
+    if len(arms) == len(run.card.arms):
+        return run
+    conditions = {arm.condition for arm in arms}
+    return replace(
+        run,
+        card=run.card.model_copy(update={"arms": arms}),
+        responses=tuple(response for response in run.responses if response.condition in conditions),
+        scores={name: rows[rows["condition"].isin(conditions)] for name, rows in run.scores.items()},
+    )
+
+
+def _conditions(run: Run) -> str:
+    return ", ".join(sorted({arm.condition for arm in run.card.arms})) or "controls alone"
+
+
+def _item_pairs(former: Run, current: Run) -> Iterator[tuple[str, str, pd.DataFrame]]:
+    """(task, condition, items with their score `before` and `after`, NaN for none, and `cluster`) of both runs."""
+    for task in former.suite.tasks:
+        sides = [_item_scores(run, task) for run in (former, current)]
+        for condition in dict.fromkeys([*sides[0], *sides[1]]):
+            empty = pd.DataFrame({"value": [], "cluster": []}, dtype=object)
+            first, second = (side.get(condition, empty) for side in sides)
+            pair = pd.DataFrame({"before": first["value"], "after": second["value"]}, dtype=float)
+            yield task, condition, pair.assign(cluster=first["cluster"].combine_first(second["cluster"]))
+
+
+@once_a_run
+def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
+    """Mean value (NaN for none) and cluster of each item that was not declined, by condition."""
+    if task not in set(run.scores[protocol_of(run)]["task"]) or main_metric(run, task).estimate is not None:
+        return {}
+    scores = score_rows(run, task)
+    scores = scores[scores["outcome"] != "not_applicable"]
+    return {
+        str(condition): item_means(of_first_judge(part)) for condition, part in scores.groupby("condition", sort=False)
+    }
+
+
+def _unpaired(pair: pd.DataFrame) -> Unpaired:
+    """Counts of unpaired items. Items that both subjects declined are not in `pair`."""
+    is_before, is_after = pair["before"].notna(), pair["after"].notna()
+    return Unpaired(
+        int((is_before & ~is_after).sum()), int((~is_before & is_after).sum()), int((~is_before & ~is_after).sum())
+    )
+
+
+def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:
+    for task in former.suite.tasks:
+        yield from _threshold_rows(former, current, task)
+        earlier, later = (units_by_condition(run, task) for run in (former, current))
+        for condition, first in earlier.items():
+            if (second := later.get(condition)) is None:
+                continue
+            both = first[["value", "cluster"]].join(second["value"].rename("after"), how="inner")
+            arms = {ReportArm("before", condition): first, ReportArm("after", condition): second}
+            yield from _row(former, condition, "task", task, (task,), both.rename(columns={"value": "before"}),
+                            unit_bounds(former, task, arms))  # fmt: skip
+
+
+def _threshold_rows(former: Run, current: Run, task: str) -> Iterator[dict[str, Any]]:
+    """The rows of a task with a threshold in both runs, and of its further estimates (points of subjective equality).
+
+    Logarithms of thresholds differ by a normal distribution whose variance is the sum of both, from the widths of the
+    credible intervals. The interval of the difference is that of the ratio times the former threshold. Further
+    estimates have signs: they differ by such a distribution themselves.
+    """
+    for metric in protocol_in(former, task).metrics:
+        if metric.estimate is not None:
+            yield from _estimate_rows(former, current, task, metric)
+
+
+def _estimate_rows(former: Run, current: Run, task: str, metric: Metric) -> Iterator[dict[str, Any]]:
+    is_main = metric == main_metric(former, task)
+    kind, name = ("task", task) if is_main else ("estimate", f"{task}: {metric.words}")
+    rows = (result_rows(run, task, metric=metric.name) for run in (former, current))
+    earlier, later = ({row.condition: row for row in lines_of(of_run)} for of_run in rows)
+    for condition, first in earlier.items():
+        second = later.get(condition)
+        if second is None or not first.state == second.state == MEASURED:
+            continue
+        if is_main:
+            step = math.log(second.value / first.value)
+            error = math.hypot(*(math.log(row.high / row.low) for row in (first, second))) / (2 * NORMAL_END)
+            low, high = (first.value * math.expm1(step + side * NORMAL_END * error) for side in (-1, 1))
+        else:
+            step = second.value - first.value
+            error = math.hypot(*(row.high - row.low for row in (first, second))) / (2 * NORMAL_END)
+            low, high = (step + side * NORMAL_END * error for side in (-1, 1))
+        count = min(first.n, second.n)
+        yield {
+            "condition": condition, "kind": kind, "name": name, "tasks": (task,), "family": False,
+            "metric": metric.name, "before": first.value, "after": second.value,
+            "difference": second.value - first.value, "low": low, "high": high, "n": count, "clusters": count,
+            "p": math.erfc(abs(step) / error / math.sqrt(2)), "gaps": np.zeros(0), "units": np.zeros(0, str),
+        }  # fmt: skip
+
+
+def _ability_and_class_rows(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    by_condition: dict[str, list[pd.DataFrame]] = {}
+    for (task, condition), pair in pairs.items():
+        if _is_share(main_metric(run, task)) and len(pair := pair.dropna()):
+            by_condition.setdefault(condition, []).append(pair.assign(task=task))
+    for condition, parts in by_condition.items():
+        whole = pd.concat(parts)
+        abilities = pd.Series([" + ".join(sorted(run.items.by_id[item_id].requires)) for item_id in whole.index])
+        rare = abilities.str.contains("+", regex=False) & (abilities.map(abilities.value_counts()) < FEW)
+        abilities = abilities.mask(rare, OTHERS)
+        for ability in sorted(set(abilities) - {""}):
+            part = whole[(abilities == ability).to_numpy()]
+            tasks = tuple(dict.fromkeys(part["task"]))
+            if len(tasks) > 1 or len(part) < (whole["task"] == tasks[0]).sum():
+                yield from _row(run, condition, "ability", ability, tasks, part, (0.0, 1.0))
+        classes = np.array([_own_class(run, run.items.by_id[item_id]) for item_id in whole.index])
+        for name in sorted(set(classes) - {""}):
+            part = whole[classes == name]
+            yield from _row(run, condition, "class", name, tuple(dict.fromkeys(part["task"])), part, (0.0, 1.0))
+
+
+def _own_class(run: Run, item: Item) -> str:
+    """The class of an item of own images; empty if it has none, and for other sets."""
+    return item.factors.get(CLASS, "") if run.items.card.source == OWN else ""
+
+
+def _is_share(metric: Metric) -> bool:
+    return metric.share and metric.higher_is_better and metric.bounds == (0.0, 1.0) and metric.summary == "mean"
+
+
+def _row(
+    run: Run, condition: str, kind: str, name: str, tasks: Sequence[str], both: pd.DataFrame, bounds: Any
+) -> Iterator[dict[str, Any]]:
+    """One row of the table without the columns that depend on all rows; none if nothing pairs."""
+    if both.empty:
+        return
+    first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
+    clusters, key = both["cluster"].to_numpy(str), ("changes", run.card.suite, condition, kind, name)
+    metric = main_metric(run, tasks[0])
+    if run.items.card.source == OWN:
+        classes, clusters = _classes_and_images(run, both)
+        by_class = contrast(second, first, classes, *key, bounds=bounds)
+        numbers: dict[str, Any] = contrast(second, first, clusters, *key, "by image", bounds=bounds)
+        numbers["p"] = one_sided_p(second - first, clusters, stream("permutation", *key, "by image"))
+        if kind != "class":
+            numbers |= {"classes": by_class["clusters"], **{f"class_{end}": by_class[end] for end in ENDS}}
+    else:
+        numbers = contrast(second, first, clusters, *key, bounds=bounds)
+    yield {
+        "condition": condition, "kind": kind, "name": name, "tasks": tuple(tasks), "family": kind == "class",
+        "metric": metric.name, "before": first.mean(), "after": second.mean(), **numbers,
+        "gaps": second - first, "units": clusters,
+    }  # fmt: skip
+
+
+def _classes_and_images(run: Run, both: pd.DataFrame) -> tuple[Any, Any]:
+    """The class (or thing) of each unit, and the image; near copies are one image.
+
+    Items without the factor `class` have their class, or thing, as their cluster.
+    """
+    groups = {}
+    for item in run.items.items:
+        name = _own_class(run, item)
+        pair = (name, item.cluster_id) if name else (item.cluster_id, item.stimulus_id)
+        groups[item.group_id] = groups[item.item_id] = pair
+    classes, images = zip(*(groups[unit] for unit in both.index), strict=True)
+    return np.array(classes), np.array(images)
+
+
+def _with_verdicts(run: Run, table: pd.DataFrame, margin: float) -> pd.DataFrame:
+    corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
+    if sides == 1:
+        corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
+    corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
+    rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
+    corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]
+    powers = [_power(row, metric, ALPHA / sides / row.tests, margin) for row, metric in rows]
+    corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
+    return corrected[list(COLUMNS)]
+
+
+def _power(row: Any, metric: Metric, level: float, margin: float) -> tuple[float, float]:
+    """The columns `detectable_drop` and `items_needed`."""
+    if metric.bounds is None or metric.estimate is not None:
+        return math.nan, math.nan
+    width = metric.bounds[1] - metric.bounds[0]
+    room = abs(row.before - metric.bounds[1 - metric.higher_is_better]) / width + 1e-9
+    count, flips = noise_flips(row.gaps / width, row.units)
+    steps = 1000 if row.n >= 200 else 100  # as pages round
+    drops = np.arange(1, int(steps * room) + 1) / steps
+
+    def power(number: int, drop: float) -> float:  # with half a flip more, since none may have been observed
+        return sign_test_power(number, drop, (flips * number + 0.5) / (number + 1), level)
+
+    place = bisect_left(drops, POWER, key=lambda drop: power(count, drop))
+    drop = float(drops[place]) if place < len(drops) else math.inf
+    if not drop > margin + 1e-9:
+        return width * drop, math.nan
+    least = min(margin, room)
+    needed = bisect_left(range(10**7), POWER, key=lambda number: power(number, least)) if len(drops) else math.inf
+    return width * drop, needed * row.n / count
+
+
+def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
+    """The verdict on a row; with fewer than `clusters` no p of so many tests can be clear."""
+    if row.clear and row.kind == "estimate":
+        return MOVED
+    if row.clear:
+        return DROPPED if row.difference * metric.sign < 0 else ROSE
+    return TOO_FEW if row.clusters < clusters else "no clear change"
+
+
+def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
+    metric = main_metric(run, task)
+    if metric.bounds is None:
+        return
+    step = FLIP * (metric.bounds[1] - metric.bounds[0])
+    moves = pair["after"] - pair["before"]
+    for item_id in pair.index[np.abs(moves.to_numpy()) >= step - 1e-9]:
+        row = pair.loc[item_id]
+        yield condition, task, item_id, row["before"], row["after"], bool(moves[item_id] * metric.sign > 0)

@@ -1,0 +1,1 @@
+"""Results: the numbers of each score, floors without the ability, and grades."""

@@ -1,0 +1,66 @@
+"""Coverage of a run: a report on a run that did not ask everything states what is missing, or why it stopped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from snellen.analysis.grading.grades import is_decided
+from snellen.analysis.grading.results import SEQUENTIAL
+from snellen.core.response import Response
+from snellen.core.storage.runfolder import ArmCard
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A task that a subject was not asked completely under a condition: `missing` of `items`, counting repeats."""
+
+    subject: str
+    condition: str
+    task: str
+    missing: int
+    items: int
+
+
+def partial_note(shortfalls: Sequence[Gap]) -> str:
+    """The note for every table of an incomplete run; empty for a complete one."""
+    if not shortfalls:
+        return ""
+    by_arm: dict[str, list[str]] = {}
+    for gap in shortfalls:
+        name = gap.subject if gap.condition == "vanilla" else f"{gap.subject} [{gap.condition}]"
+        by_arm.setdefault(name, []).append(f"{gap.task} {gap.items - gap.missing} of {gap.items}")
+    arms = "; ".join(f"{name}: {', '.join(tasks)}" for name, tasks in by_arm.items())
+    return f"Partial: not all items were asked, and numbers are of those that were ({arms})."
+
+
+def stopping_note(rows: Iterable[Any], arms: Sequence[ArmCard]) -> str:
+    """How many tasks that were asked until decided are so, and why the others are not; empty if there are none.
+
+    `rows` are results of whole tasks.
+    """
+    asked = [row for row in rows if row.interval == SEQUENTIAL]
+    limits = [arm.max_items for arm in arms if arm.decide not in ("", "drop")]
+    if not asked or not limits:
+        return ""
+    counts = [row.items for row in asked if is_decided(row.state)]
+    number = f"{len(counts)} of {len(asked)} {'is' if len(counts) == 1 else 'are'} decided"
+    if counts:
+        number += f", after {sum(counts) / len(counts):.0f} items on average"
+    if undecided := Counter(row.state for row in asked if not is_decided(row.state)):
+        number += f"; undecided: {', '.join(f'{count} {state}' for state, count in undecided.most_common())}"
+    rule = f"Each task was asked until its score was decided, {max(limits)} items at most"
+    return f"{rule}: {number}. Intervals are 95 % confidence sequences, which hold whenever asking ends."
+
+
+def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:
+    """Incomplete tasks in the order of arms and tasks; none if the card does not record the number of items."""
+    counts = Counter((r.subject, r.condition, r.repeat, r.task) for r in responses)
+    items, missing = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
+    for arm in arms:
+        for task, count in arm.test_items.items():
+            items[arm.subject, arm.condition, task] += count
+            missing[arm.subject, arm.condition, task] += count - counts[arm.subject, arm.condition, arm.repeat, task]
+    return [Gap(*place, missing[place], count) for place, count in items.items() if missing[place] > 0]

@@ -1,0 +1,161 @@
+"""Floors that are known item by item: scores of rules that see nothing of what is asked about.
+
+- drawn boxes: a closed rule on their coordinates (`Task.boxes_only`), for every subject;
+- drawn boxes, learnt: a forest on the same coordinates;
+- thumbnail: a forest on a thumbnail, a histogram and the like (`Task.cheap_sight`);
+- answers to equal questions: the commonest answer to the same question among the training examples.
+
+The last three learn from the training examples of the set, and apply to subjects that are fitted to these. Items that
+show solved examples have a closed rule for thumbnails. The greatest floor of a task is that with the best score on many
+items of the suite, measured once (`blind.json`); of sets without these, that with the best score on all test items.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question
+from snellen.analysis.blind.measure import score_frame
+from snellen.analysis.grading.cheap_sight import box_features, forest_answers, image_features, nearest_answers
+from snellen.analysis.grading.grades import UnitFloor
+from snellen.analysis.units import summary
+from snellen.core.item import Item
+from snellen.core.score import Metric, Protocol
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset_cards import FloorScore
+from snellen.core.suite import Suite
+
+BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
+    "drawn boxes", "drawn boxes, learnt", "thumbnail", "answers to equal questions",
+)  # fmt: skip
+EXCESS = {
+    BOXES_ONLY: "no more than boxes only give",
+    BOXES_LEARNT: "no more than boxes only give",
+    THUMBNAIL: "no more than a thumbnail gives",
+    EQUAL_QUESTIONS: "no more than equal questions give",
+}
+"""The state of a subject that is above the blind baseline, but not above this floor."""
+
+
+class FloorRule(NamedTuple):
+    """A rule of a task. `answers` takes the test items; an item on which it has no answer scores the worst."""
+
+    name: str
+    needs_training: bool
+    answers: Callable[[Sequence[Item]], Sequence[Answer]]
+
+
+@dataclass
+class Floors:
+    """The floors of an item set. Rules are applied when their scores are first needed, and only then."""
+
+    items: ItemSet
+    suite: Suite
+    _rules: dict[str, tuple[FloorRule, ...]] = field(default_factory=dict, repr=False)
+    _answers: dict[tuple[str, str], Mapping[str, Answer]] = field(default_factory=dict, repr=False)
+    _scores: dict[tuple[str, str, str, str], pd.Series[float]] = field(default_factory=dict, repr=False)
+
+    def of_units(
+        self, task: str, protocol: Protocol, metric: Metric, is_fitted: bool, axes: Mapping[str, Any], units: list[str]
+    ) -> list[UnitFloor]:
+        """The floors of scored units, given by item id (or by group id, if groups are scored).
+
+        `is_fitted` tells whether the subject was fitted to training examples.
+        """
+        chosen = []
+        without_boxes = self.suite.tasks[task].without_boxes
+        for rule in self.rules(task):
+            is_boxes_only = rule.name in (BOXES_ONLY, BOXES_LEARNT)
+            if rule.needs_training and not is_fitted:
+                continue
+            if is_boxes_only and without_boxes and str(axes.get(without_boxes[0])) in without_boxes[1:]:
+                continue
+            scores = self._unit_scores(task, protocol, metric, rule).reindex(units)
+            if len(scores) and scores.notna().all():
+                values, condition = np.asarray(scores, np.float64), "=".join(without_boxes[:2]) if is_boxes_only else ""
+                rank = self._measured(task, protocol, metric, rule)
+                chosen.append(UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), rank, condition))
+        return chosen
+
+    def _measured(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> float:
+        """The score of a rule on many items of the suite, or else on all test items of this set."""
+        recorded = self._recorded.get((task, protocol.name, metric.name, rule.name))
+        if recorded is not None:
+            return recorded
+        return summary(np.asarray(self._unit_scores(task, protocol, metric, rule).dropna(), np.float64), metric)
+
+    def thumbnail(self, task: str, protocol: Protocol, metric: Metric) -> float:
+        """The recorded score of a forest on thumbnails, no floor of unfitted subjects; NaN if there is none."""
+        if self.suite.tasks[task].train_split is None:
+            return math.nan
+        return self._recorded.get((task, protocol.name, metric.name, THUMBNAIL), math.nan)
+
+    def scores(self, with_images: bool) -> Iterator[FloorScore]:
+        """The scores of all rules on the test items of the set: of those that read images, or of all others."""
+        for name, task in self.suite.tasks.items():
+            for rule in self.rules(name):
+                if (rule.name == THUMBNAIL) != with_images or rule.name == EQUAL_QUESTIONS:
+                    continue
+                for protocol in task.protocols.values():
+                    for metric in protocol.metrics:
+                        scores = np.asarray(self._unit_scores(name, protocol, metric, rule).dropna(), np.float64)
+                        key = {"task": name, "protocol": protocol.name, "metric": metric.name, "name": rule.name}
+                        if len(scores):
+                            yield FloorScore(**key, value=round(summary(scores, metric), 4), n=len(scores))
+
+    @cached_property
+    def _recorded(self) -> Mapping[tuple[str, str, str, str], float]:
+        return {score.key: score.value for score in self.items.blind.floors} if self.items.blind else {}
+
+    def rules(self, name: str) -> tuple[FloorRule, ...]:
+        """The rules of a task."""
+        if name not in self._rules:  # every row of results asks for them, and training items take long to find
+            self._rules[name] = tuple(self._rules_of(name))
+        return self._rules[name]
+
+    def _rules_of(self, name: str) -> Iterator[FloorRule]:
+        task, items = self.suite.tasks[name], self.items.task(name)
+        if (rule := task.boxes_only) is not None:
+            yield FloorRule(BOXES_ONLY, False, lambda test: [applied(rule(item), item) for item in test])
+        pixels = partial(self._image_features, task.boxes)
+        if task.cheap_sight and task.train_split is None:
+            yield FloorRule(THUMBNAIL, False, lambda test: nearest_answers(test, pixels))
+        train = [item for item in items if item.split == task.train_split]
+        if not train or (strict := task.protocols.get("strict")) is None or strict.judge is not None:
+            return
+        metric = strict.metrics[0]
+        yield FloorRule(EQUAL_QUESTIONS, True, lambda test: best_answer_by_question(train, metric, 1)(test))
+        if task.boxes:
+            yield FloorRule(
+                BOXES_LEARNT, True, lambda test: forest_answers(train, test, box_features(task.boxes), metric)
+            )
+        if task.cheap_sight:
+            yield FloorRule(THUMBNAIL, True, lambda test: forest_answers(train, test, pixels, metric))
+
+    @cached_property
+    def _image_features(self) -> Callable[[Sequence[str], Item], NDArray[np.float32]]:
+        """Shared by all tasks, which ask about the same images."""
+        return image_features(self.items.media)
+
+    def _unit_scores(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> pd.Series[float]:
+        """The rule's score on every unit, by item id or group id."""
+        key = task, protocol.name, metric.name, rule.name
+        if key not in self._scores:
+            test = [item for item in self.items.task(task) if item.split == "test"]
+            if (task, rule.name) not in self._answers:
+                answers = rule.answers(test) if test else ()
+                self._answers[task, rule.name] = dict(zip((item.item_id for item in test), answers, strict=True))
+            frame = score_frame(test, self._answers[task, rule.name], protocol)
+            frame = frame[frame["metric"] == metric.name]
+            units = protocol.units(frame)
+            names = units.index if units.index.name == "group_id" else frame.loc[units.index, "item_id"]
+            self._scores[key] = pd.Series(units["value"].to_numpy(float), index=np.asarray(names, object))
+        return self._scores[key]

@@ -1,0 +1,1 @@
+"""People: studies as subjects, and their tables."""

@@ -1,0 +1,1 @@
+"""Tables, sections and plots that reports are made of, from the view of one run."""

@@ -1,0 +1,95 @@
+"""Report sections that a suite adds, and the run that they are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import pandas as pd
+
+from snellen.core.response import Response
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import RunCard
+from snellen.core.suite import Suite
+
+NOT_COMPARABLE = "Not comparable with"
+"""Words of a note on a released set whose items are not those of the paper's numbers."""
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class ReportSection:
+    """One titled block of a report: a note, and a table, a figure or both.
+
+    `name` is used in file names, so it is unique in a suite: lower-case letters, digits and hyphens. `table` is a
+    pandas DataFrame whose cells are shown unchanged (without the index), `figure` a matplotlib Figure, or a function
+    that draws one on demand; either may be None. The figure of a `detail` is drawn in a full report only; its table is
+    always shown.
+    """
+
+    title: str
+    note: str
+    table: Any
+    figure: Any
+    name: str
+    detail: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scored run with its items, or several runs about one item set joined (`roots` are all their folders).
+
+    `scores` are score rows by protocol; `results` hold all scored protocols (`analysis.grading.results`). `inputs` are
+    the runs and files by name that were passed to the report for the suite (`Suite.report_inputs`). `unpooled` is the
+    run in which each person is a subject, of a run whose people are one (`analysis.studies.people.pooled`).
+    """
+
+    card: RunCard
+    suite: Suite
+    items: ItemSet
+    responses: tuple[Response, ...]
+    scores: Mapping[str, pd.DataFrame]
+    results: pd.DataFrame
+    roots: tuple[Path, ...] = ()
+    inputs: Mapping[str, Path] = field(default_factory=dict)
+    unpooled: Run | None = None
+    _memo: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Run {self.suite.name}: {len(self.responses)} responses of {len(self.card.arms)} arms; {self.root}>"
+
+    @property
+    def root(self) -> Path:
+        """The folder of the run; of joined runs the first one's."""
+        return self.roots[0]
+
+
+def once_a_run(
+    function: Callable[Concatenate[Run, Parameters], Result],
+) -> Callable[Concatenate[Run, Parameters], Result]:
+    """Decorator: cache a function of a run by its arguments. Callers must not modify the result."""
+
+    @wraps(function)
+    def remembered(run: Run, /, *arguments: Parameters.args, **names: Parameters.kwargs) -> Result:
+        key = function, arguments, tuple(names.items())
+        if key not in run._memo:
+            run._memo[key] = function(run, *arguments, **names)
+        result: Result = run._memo[key]
+        return result
+
+    return remembered
+
+
+def has_paper_images(run: Run) -> bool:
+    """True if the items of a run are those released with the paper, which its printed numbers are about."""
+    card = run.items.card
+    return card.source == "released" and not any(NOT_COMPARABLE in note for note in card.notes)
+
+
+def protocol_of(run: Run) -> str:
+    """The protocol whose scores sections show: `strict`, or the first if the run was not scored by it."""
+    return "strict" if "strict" in run.scores else next(iter(run.scores))

@@ -1,0 +1,1 @@
+"""Asking: views, the ask loop and its calls, failures, resuming and replaying."""

@@ -1,0 +1,1 @@
+"""What a run asks: its options, plan and stamp, and which scores are open."""

@@ -1,0 +1,214 @@
+"""Asks the items of a task until its score is decided, in batches of several clusters.
+
+The rule is that of the report (`analysis.grading.grades`, on confidence sequences); the order is that of
+`analysis.grading.deciding`.
+A batch ends before a decision is made, and the decision depends on the answers of whole batches in their order, never
+on which answer arrived first: a killed run that is replayed ends at the same item.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.comparison.drops import UNDECIDED, drop_of
+from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
+from snellen.analysis.grading.floors import Floors
+from snellen.analysis.grading.grades import LEFT_OUT_STATES, Grading, grading_of, is_decided
+from snellen.analysis.grading.results import ceiling_of_part, printed_ceilings
+from snellen.analysis.units import scored, summary
+from snellen.core.score import Metric, Protocol
+from snellen.core.storage.itemset import ItemSet, instalment_of
+from snellen.core.suite import Suite, Task, Trial
+from snellen.runs.planning.options import MAX_ITEMS
+from snellen.scoring.sequential import confidence_sequence
+
+BatchSchedule: TypeAlias = Generator[tuple[Trial, ...], dict[str, float], None]
+"""Yields trials that are asked together, and receives the scores of their items."""
+BATCH = 16
+"""The least number of items between two decisions, but for the last batch."""
+
+
+@dataclass
+class Decider:
+    """The rule by which the tasks of an item set are asked until they are decided, with the most items of a task."""
+
+    items: ItemSet
+    suite: Suite
+    max_items: int = MAX_ITEMS
+    _floors: Floors = field(init=False, repr=False)
+    _turns: dict[str, dict[str, int]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._floors = Floors(self.items, self.suite)
+
+    def schedule(self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool) -> BatchSchedule:
+        """Batches of trials until the score is decided or `max_items` are asked; receives the scores of their items.
+
+        `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
+        A task whose main score has no confidence sequence is asked up to `max_items`.
+        """
+        values = dict[str, float]()
+        for batch in batches(self.items, task, trials, self.turns(task), self.max_items):
+            new = yield batch
+            values |= new
+            if new and self.is_decided(task, values, axes, is_fitted):
+                return
+
+    def turns(self, task: Task) -> Mapping[str, int]:
+        """The place of each cluster in the order of asking."""
+        if task.id not in self._turns:
+            self._turns[task.id] = turns(self.items, task, self.max_items)
+        return self._turns[task.id]
+
+    def is_decided(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
+        """True if the scores of these items, by id, are decided (`analysis.grading.grades.is_decided`)."""
+        grading = self.grading(task, values, axes, is_fitted)
+        return grading is not None and is_decided(grading.state)
+
+    def grading(
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
+    ) -> Grading | None:
+        """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
+        result = self._result(task, values, axes, is_fitted)
+        return None if result is None else result[1]
+
+    def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
+        """About how many times as many items decide a score; 0 if it is decided.
+
+        0 also if items do not decide it: `grading` is None, or too many are left out.
+        """
+        result = self._result(task, values, axes, is_fitted)
+        if result is None or is_decided(result[1].state) or result[1].state in LEFT_OUT_STATES:
+            return 0.0
+        row, grading = result
+        row.floor = grading.floor
+        return max(1.0, float(units_to_decide(row, task.protocols["strict"].metrics[0]) / row.n))
+
+    def _result(
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
+    ) -> tuple[SimpleNamespace, Grading] | None:
+        """The row of results that is graded, and its grading."""
+        protocol = task.protocols["strict"]
+        metric = protocol.metrics[0]
+        if metric.bounds is None or not metric.is_bounded_mean or protocol.judge is not None:
+            return None
+        units, names = scored_values(task, protocol, metric, self.items, values)
+        if units.empty or "weight" in units:
+            return None
+        units = units.assign(turn=units["cluster_id"].map(self.turns(task)))
+        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, names)
+        low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
+        key = task.id, protocol.name, metric.name, "", ""
+        scores = self.items.blind.scores if self.items.blind else ()
+        blind = next((score.value for score in scores if score.key == key), float("nan"))
+        ceiling = ceiling_of_part(printed_ceilings(self.suite, self.items), task.id, metric.name)
+        chances, left_out = units["chance"].to_numpy(float), float(np.isnan(list(values.values())).mean())
+        row = SimpleNamespace(
+            subject="", task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric),
+            low=low, high=high,
+            chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
+            blind=blind, ceiling=ceiling,
+            not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
+            left_out=left_out, failure_rate=left_out,
+        )  # fmt: skip
+        return row, grading_of(row, metric, units, floors)
+
+
+@dataclass
+class DropDecider:
+    """The rule by which a subject is asked until it is decided, of each task, whether it dropped.
+
+    `before` has the scores of the units of a task under a condition in an earlier run; only these are asked.
+    """
+
+    items: ItemSet
+    before: Mapping[tuple[str, str], pd.Series[float]]
+    margin: float
+    max_items: int = MAX_ITEMS
+
+    def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
+        """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
+        protocol = task.protocols["strict"]
+        metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
+        order, values = turns(self.items, task, self.max_items), dict[str, float]()
+        names = set(earlier.index)
+        known = [
+            trial
+            for trial in trials
+            if any(names & {view.item_id, self.items.by_id[view.item_id].group_id} for view in trial.views)
+        ]
+        for batch in batches(self.items, task, known, order, self.max_items):
+            new = yield batch
+            values |= new
+            if not new or not metric.is_bounded_mean:
+                continue
+            units, unit_names = scored_values(task, protocol, metric, self.items, values)
+            pairs = pd.DataFrame(
+                {"after": units["value"].to_numpy(float), "cluster": units["cluster_id"].to_numpy()}, index=unit_names
+            )
+            pairs["before"] = earlier.reindex(unit_names).to_numpy(float)
+            if drop_of(pairs, order, metric, self.margin).verdict != UNDECIDED:
+                return
+
+
+def batches(
+    items: ItemSet, task: Task, trials: Sequence[Trial], order: Mapping[str, int], max_items: int
+) -> Iterator[tuple[Trial, ...]]:
+    """Trials in the order of asking: whole rounds, at least `BATCH` items, but for the last batch of an instalment.
+
+    A set that grows by an instalment begins with the same batches.
+    """
+    by_turn: dict[int, list[Trial]] = {}
+    instalment_of_turn: dict[int, int] = {}
+    chosen = sampled(items, task, max_items)
+    for trial in trials:
+        if chosen.isdisjoint(view.item_id for view in trial.views):
+            continue
+        asked_about = [items.by_id[view.item_id] for view in trial.views]
+        # A sheet may also ask about objects beyond the limit, which come last in the order.
+        turn = max(order[item.cluster_id] for item in asked_about if item.item_id in chosen)
+        by_turn.setdefault(turn, []).append(trial)
+        instalment_of_turn[turn] = max(map(instalment_of, asked_about))
+    count, batch, size, instalment = 0, list[Trial](), 0, 0
+    for turn in sorted(by_turn):
+        views = sum(len(trial.views) for trial in by_turn[turn])
+        if count and count + size + views > max_items:
+            break
+        if batch and instalment_of_turn[turn] != instalment:
+            yield tuple(batch)
+            count, batch, size = count + size, [], 0
+        batch += by_turn[turn]
+        size, instalment = size + views, instalment_of_turn[turn]
+        if size >= BATCH:
+            yield tuple(batch)
+            count, batch, size = count + size, [], 0
+    if batch:
+        yield tuple(batch)
+
+
+def scored_values(
+    task: Task, protocol: Protocol, metric: Metric, items: ItemSet, values: Mapping[str, float]
+) -> tuple[pd.DataFrame, list[str]]:
+    """The scored units of items with these values, by item id, and the name of each (an item's or a group's)."""
+    asked = [items.by_id[name] for name in values]
+    columns = {
+        "item_id": [item.item_id for item in asked],
+        "group_id": [item.group_id for item in asked],
+        "cluster_id": [item.cluster_id for item in asked],
+        "stimulus_id": [item.stimulus_id for item in asked],
+        "truth": [json.dumps(item.answer) for item in asked],
+        "metric": metric.name,
+        "value": list(values.values()),
+        "chance": [metric.chance(item) for item in asked],
+    }
+    frame = pd.DataFrame(columns)
+    units = scored(protocol.units(frame))
+    names = units.index if units.index.name == "group_id" else frame.loc[units.index, "item_id"]
+    return units, [str(name) for name in names]

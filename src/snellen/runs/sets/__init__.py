@@ -1,0 +1,1 @@
+"""Item sets of runs: opened with all checks, or generated on first use."""

@@ -1,0 +1,145 @@
+"""Blind scores of sets: those in the package, those measured on a set, and their use by commands."""
+
+from __future__ import annotations
+
+import math
+import runpy
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from snellen.analysis.blind import too_blind
+from snellen.analysis.grading.grades import grading_of, words
+from snellen.analysis.tables.run_view import lines_of
+from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
+from snellen.core.score import Metric
+from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset_cards import BlindCard
+from snellen.exam.items import build
+from snellen.exam.run import blind_subject, run
+from snellen.reports.rows import metric_in, whole_tasks
+from snellen.runs.scores.blind import blind_card, measure_recipe, recipe_card
+from snellen.suites import SUITES
+from tests.helpers.sets import small_set
+
+MEASURED = [name for name in SUITES if SUITES.get(name).recipes and recipe_card(SUITES.get(name), {})]
+
+
+@pytest.fixture(scope="module")
+def combo(sets_folder: Path) -> ItemSet:
+    return small_set("combo", sets_folder)
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_packages_have_scores_of_the_current_suite(name: str) -> None:
+    """A new version of a suite must be measured again: `snellen blind-baseline SUITE --out DIR`."""
+    suite = SUITES.get(name)
+    card = recipe_card(suite, {})
+    assert card is not None
+    assert f"suite version {suite.card.version}," in card.method
+    whole = {score.task: score for score in card.scores if (score.protocol, score.factor) == ("strict", "")}
+    tasks = [task for task in suite.tasks.values() if task.id not in suite.card.needs_real]
+    expected = {task.id for task in tasks if task.protocols["strict"].judge is None}
+    assert set(whole) == expected
+    assert all(score.n >= 500 for score in whole.values())  # groups of two items are one unit
+
+
+def test_known_leaks_are_named() -> None:
+    """Materials and colours cannot be uniform together: rubber and metal have five colours, glass and wood none."""
+    suite = SUITES.get("combo")
+    card = recipe_card(suite, {})
+    assert card is not None
+    assert {score.task for score in too_blind(card.scores, suite)} == {"pattern-perception"}
+    (labels,) = (s for s in card.scores if s.key == ("img2text", "strict", "accuracy", "", ""))
+    assert abs(labels.value - 0.25) < 0.03
+    (points,) = (s for s in card.scores if s.key == ("pattern-perception", "strict", "accuracy", "question", "anchor"))
+    assert points.chance is not None
+    assert abs(points.chance - 0.4) < 0.01  # 4/10 over all objects
+    assert abs(points.value - 0.4) < 0.05
+    assert recipe_card(suite, {"balance": "answers"}) == card
+    assert recipe_card(suite, {"balance": "paper"}) is None
+
+
+@pytest.mark.slow
+def test_labels_by_the_papers_rule_are_measured_on_the_set_and_named(tmp_path: Path) -> None:
+    """Picking labels that are not COCO names is right in half of the items."""
+    suite = SUITES.get("combo")
+    options = {
+        "settings": {"distractors": "paper"},
+        "tasks": ("img2text",),
+        "renderer": "blank",
+        "show_progress": False,
+    }
+    built = build(suite, "generated", BuildOptions(tmp_path / "set", n=120, quick=True, **options))  # type: ignore[arg-type]
+    assert built.blind is not None
+    (score,) = too_blind(built.blind.scores, suite)
+    assert score.task == "img2text"
+    assert 0.38 < score.value < 0.62
+
+
+def test_a_built_set_has_its_blind_scores(combo: ItemSet, tmp_path: Path) -> None:
+    assert combo.blind == recipe_card(SUITES.get("combo"), {})
+    copy = tmp_path / "copy"
+    shutil.copytree(combo.root, copy)
+    (copy / "blind.json").unlink()
+    assert read_itemset(copy).blind is None
+    assert read_itemset(copy).card.content_hash == combo.card.content_hash
+    (copy / "blind.json").write_text('{"schema_version": 2, "method": 1}', "utf-8")
+    with pytest.raises(SnellenError, match="measure again"):
+        read_itemset(copy)
+
+
+def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp_path: Path) -> None:
+    """Half is more than a quarter of the way from a chance level of 25, and no way from an equal blind baseline."""
+    rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).all_results()
+    row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
+    metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
+    row = SimpleNamespace(**{**row._asdict(), "cut_off_rate": 0.0, "ceiling": math.nan})
+    assert _words(row, metric, **half, blind=0.5) == "none"
+    assert _words(row, metric, value=0.6, low=0.5, high=0.7, blind=0.25) == "some"
+    assert _words(row, metric, value=0.1, low=0.05, high=0.2, blind=0.25) == "none"
+
+
+def _words(row: SimpleNamespace, metric: Metric, **numbers: float) -> str:
+    grading = grading_of(SimpleNamespace(**{**vars(row), **numbers}), metric)
+    return words(grading.grade, grading.state)
+
+
+def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_path: Path) -> None:
+    """If it is better than all attackers, its score replaces theirs."""
+    assert combo.blind is not None
+    bare = BlindCard(method="none", scores=tuple(s.model_copy(update={"value": 0.0}) for s in combo.blind.scores))
+    card = blind_subject(combo, bare, "fake:first-option", tmp_path / "run", show_progress=False)
+    by_key = {score.key: score for score in card.scores}
+    score = by_key["text2img", "strict", "accuracy", "", ""]
+    assert score.attack == ("fake:first-option" if score.value else combo.blind.scores[0].attack)
+    assert any(score.attack == "fake:first-option" for score in card.scores)
+    assert "fake:first-option without images" in card.method
+    measured = blind_subject(combo, combo.blind, "fake:first-option", tmp_path / "run", show_progress=False)
+    assert measured.floors == combo.blind.floors
+
+
+@pytest.mark.slow
+def test_a_recipe_is_measured_on_undrawn_sets(tmp_path: Path) -> None:
+    suite = SUITES.get("vfm-bench")
+    card = measure_recipe(suite, tmp_path, BuildOptions(tmp_path, n=12, show_progress=False))
+    (score,) = (s for s in card.scores if (s.protocol, s.factor) == ("strict", ""))
+    assert score.n == 12
+    assert score.value < 0.7
+    built = [read_itemset(seed) for seed in tmp_path.iterdir()]
+    assert len({media.sha256 for items in built for item in items.items for media in item.media()}) > 24
+
+
+def test_a_set_of_another_source_is_measured_by_itself(combo: ItemSet) -> None:
+    released = ItemSet(combo.root, combo.card.model_copy(update={"source": "released"}), combo.items, combo.media)
+    assert "nested folds" in blind_card(released, SUITES.get("combo")).method
+
+
+def test_the_page_shows_the_scores_of_the_packages() -> None:
+    """`python bench/blind.py --write` fixes it."""
+    script = runpy.run_path(str(Path(__file__).parents[3] / "bench" / "blind.py"))
+    for page, lines in script["TABLES"].items():
+        assert "\n".join(lines()) in (script["PAGES"] / page).read_text("utf-8")
