@@ -49,7 +49,7 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 5345, "cli": 3150, "compute": 750, "core": 4890, "curation": 1700, "datasets": 6750,
     "exam": 3470, "interop": 2880, "presentation": 350, "reports": 3850, "runs": 3270, "scoring": 4220, "stimuli": 3640,
-    "subjects": 11480, "suites": 28320, "towers": 960, "web": 4780, "src": 90035, "tests": 71175,
+    "subjects": 11480, "suites": 28320, "towers": 960, "web": 4780, "src": 90035, "tests": 71200,
     "commands": 39, "options": 236, "long functions": 4, "long modules": 10, "words of docs": 85000,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -57,8 +57,8 @@ BUDGETS: Mapping[str, int] = {
 `exam` has 250 lines more and `core` 100 since a session, and options written once, replace parts of `cli` and `suites`.
 `towers` and `web` have 60 and 80 more, which were `analysis.linear_probe` and `analysis.authenticity`. `suites` has 85
 more since curation has modules of its own (`ava_bench/curated/abilities/`).
-`core`, `src` and `tests` have 20, 50 and 300 more since cards state what names told in 60 places (`role`, `source`). `src` has 45 more for longer import lines since `runs` and `analysis` have
-subfolders.
+`core`, `src` and `tests` have 20, 50 and 325 more since cards state what names told in 60 places (`role`,
+`source`). `src` has 45 more for longer import lines since `runs` and `analysis` have subfolders.
 """
 
 

@@ -11,6 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import runfolder, schemas
 from snellen.exam.session import AskingOptions, check, sessions
 from tests.helpers.sets import small_set
+from tests.suites.questions.tables import build_set, image_text, write_csv
 
 
 def test_a_short_run_reads_its_card_twice(sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +49,25 @@ def test_sessions_share_their_subjects_and_first_questions(sets_folder: Path) ->
     assert first.subjects[1] == "fake:oracle", "it needs the items"
     assert first.options.preflight is second.options.preflight
     assert first.root != second.root
+
+
+def test_a_table_named_by_its_folder_is_asked_about_its_own_tasks(tmp_path: Path) -> None:
+    """Tasks of `questions` are those of each set, which are known once it is opened."""
+    rows = [
+        {
+            "image": image_text(number),
+            "question": "Which?",
+            "A": "red",
+            "B": "blue",
+            "answer": "B",
+            "category": "colour",
+        }
+        for number in range(3)
+    ]
+    root = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "set").root
+    (session,) = sessions([root], ["fake:oracle"], AskingOptions(show_progress=False), [tmp_path / "run"])
+    check([session])
+    examination = session.examine()
+    assert len(examination.responses) == len(session.items.items) > 0
+    (again,) = sessions([root], ["fake:oracle"], AskingOptions(show_progress=False), [tmp_path / "run"])
+    assert [row.task for row in again.examine().results().itertuples()] == ["colour"], "read from its stamp"

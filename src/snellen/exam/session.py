@@ -103,7 +103,7 @@ class Session:
 
     @cached_property
     def suite(self) -> Suite:
-        """The suite of the set; known before the set is built."""
+        """The suite of the set; known before the set is built, with the tasks of all sets (`Suite.of_items`)."""
         return suite_of(self.itemset) if isinstance(self.itemset, ItemSet) else suite_of_items(self.itemset)
 
     @cached_property
@@ -155,7 +155,7 @@ class Session:
         if may_grow and is_undecided(self._plan(items, arms), responses):
             return None
         copy_sight(self.root, [subject.card.fingerprint() for subject in self.examined], is_finished=True)
-        return Examination(self.root, self.suite, items, responses)
+        return Examination(self.root, suite_of(items), items, responses)
 
     def arms(self, items: ItemSet, notify: Callable[[str], None] = lambda line: None) -> list[Arm]:
         """The arms of all subjects, about these items; recorded subjects have the conditions of their files."""
@@ -164,7 +164,7 @@ class Session:
         arms = [replace(arm, decide=decide) for arm in _arms(subjects, self.points, self.options.repeats)]
         if recordings:
             selected = self.points if tuple(self.options.conditions) != ("vanilla",) else ()  # the default
-            recorded, line = recorded_arms(recordings, items, self.suite, selected)
+            recorded, line = recorded_arms(recordings, items, suite_of(items), selected)
             arms += recorded
             if line:
                 notify(line)
@@ -173,8 +173,8 @@ class Session:
     def _plan(self, items: ItemSet, arms: Sequence[Arm]) -> Plan:
         options = self.options
         return Plan(
-            items, self.suite, arms, options.seed, options.limit, options.max_items, options.budget, options.deadline,
-            keep_going=options.keep_going, versions=versions(), drop=options.drop,
+            items, suite_of(items), arms, options.seed, options.limit, options.max_items, options.budget,
+            options.deadline, keep_going=options.keep_going, versions=versions(), drop=options.drop,
         )  # fmt: skip
 
     def _prepared_plan(self) -> Plan:
@@ -199,7 +199,7 @@ class Session:
         return replace(plan, preflight=preflight.take(fingerprints))
 
     def _ask(self) -> Examination:
-        plan, root, suite, options = self._prepared_plan(), self.root, self.suite, self.options
+        plan, root, options = self._prepared_plan(), self.root, self.options
         stop: BudgetSpent | Interrupted | None = None
         responses: list[Response] = []
         with Progress("asking", unit="items", visible=options.show_progress) as progress, ExitStack() as stack:
@@ -216,6 +216,7 @@ class Session:
                     responses = _ask(root, plan)
             except (BudgetSpent, Interrupted) as cause:
                 stop = cause
+        suite = plan.suite
         if stop is None or has_tables(root):  # no tables after a second signal
             for protocol in dict.fromkeys(["strict", *damaged_scores(root)]):
                 rescore(root, plan.items, suite, protocol)
