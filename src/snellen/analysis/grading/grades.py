@@ -20,8 +20,9 @@ Of a task that was asked until decided, all intervals are confidence sequences. 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +32,7 @@ from snellen.analysis.grading import states
 from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.core.score import Metric
 from snellen.core.seeds import lazy_stream
-from snellen.scoring.sequential import paired_sequence
+from snellen.scoring.sequential import is_paired_beyond
 from snellen.scoring.uncertainty import paired_difference
 
 GRADES = ("none", "some", "most", "nearly all right", "as people")
@@ -136,10 +137,7 @@ def grade_of(
     is_greater = best is not None and metric.sign * (best.value - blind) > 0
     floor, floor_name = (best.value, best.name) if best and is_greater else (blind, BLIND)
 
-    def end(boundary: float, floor: UnitFloor | None, upper: bool = False) -> float:
-        """An end of the interval of d, signs turned so that more is better."""
-        return _end(row, metric, boundary, floor, ceiling, blind, units, upper)
-
+    way = _Way(row, metric, units, blind, ceiling)
     grade = incomplete(row)
     if grade is None and math.isnan(progress(row.value, blind, ceiling)):
         reason = states.NO_BASELINE if math.isnan(blind) else states.NO_ROOM
@@ -147,15 +145,14 @@ def grade_of(
     if grade is None:
         is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
         edges = () if is_full else (QUARTER, HALF, NEARLY)
-        passed = [edge for edge in edges if end(edge, best) > 0 and end(edge, None) > 0]
+        passed = [edge for edge in edges if way.is_above(edge, None) and way.is_above(edge, best)]
         words = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
-        is_sequential = units is not None and "turn" in units
         if passed:
             grade = Grade(words[passed[-1]], "", "", decided_by=floor_name)
         else:
-            grade = _unread(row) or _judged(metric, end, best, is_full, is_sequential)
+            grade = _unread(row) or _judged(way, best, is_full)
     if grade is None:
-        grade = _open(row, end, best, floor_name, abs(ceiling - blind))
+        grade = _open(way, best, floor_name)
     remark = f"a thumbnail gives {_text(thumbnail, metric)}" if progress(thumbnail, blind, ceiling) >= QUARTER else ""
     note = "; ".join(filter(None, (grade.note, remark)))
     return replace(grade, floor=floor, floor_name=floor_name, note=note)
@@ -185,32 +182,30 @@ def _unread(row: ResultRow) -> Grade | None:
     return Grade(state=states.OPEN, reason=states.SAME_ANSWER, decided_by="equal replies") if row.degenerate else None
 
 
-def _judged(
-    metric: Metric, end: Callable[..., float], best: UnitFloor | None, is_full: bool, is_sequential: bool
-) -> Grade | None:
+def _judged(way: _Way, best: UnitFloor | None, is_full: bool) -> Grade | None:
     """*None*, or the state of a score that is judged from the greatest floor; None for neither."""
-    if end(QUARTER, None, upper=True) < 0:
+    if way.is_below(QUARTER, None):
         return Grade("none", "", "", decided_by=BLIND)
     if best is None:
         return None
     if is_full:
-        given = f"{GIVEN[best.excess]} {_text(best.value, metric)}"
+        given = f"{GIVEN[best.excess]} {_text(best.value, way.metric)}"
         note = "; ".join((given, *([f"ask under {best.condition}"] if best.condition else [])))
         return Grade(state=states.OPEN, reason=states.NO_ROOM, decided_by=best.name, note=note)
     # Asked until decided, a score that may be just below the quarter from blind is at the boundary of *none*.
-    is_beyond_blind = end(QUARTER - BAND if is_sequential else QUARTER, None) > 0
-    if is_beyond_blind and end(QUARTER, best, upper=True) < 0:
+    if way.is_above(QUARTER - BAND if way.is_sequential else QUARTER, None) and way.is_below(QUARTER, best):
         return Grade(state=states.NO_BETTER, reason=best.excess, decided_by=best.name)
     return None
 
 
-def _open(row: ResultRow, end: Callable[..., float], best: UnitFloor | None, floor_name: str, distance: float) -> Grade:
+def _open(way: _Way, best: UnitFloor | None, floor_name: str) -> Grade:
     """The state of a score between two grades: near the boundary if its interval is at most a quarter of the way wide.
 
-    More items narrow such an interval but slowly. `distance` is the length of the way from the blind baseline.
+    More items narrow such an interval but slowly.
     """
-    reason = states.BOUNDARY if row.high - row.low <= QUARTER * distance else states.TOO_FEW
-    note = "above the floor" if end(0.0, best) > 0 else "above the blind baseline" if end(0.0, None) > 0 else ""
+    is_narrow = way.row.high - way.row.low <= QUARTER * abs(way.ceiling - way.blind)
+    above = "the floor" if way.is_above(0.0, best) else "the blind baseline" if way.is_above(0.0, None) else ""
+    reason, note = states.BOUNDARY if is_narrow else states.TOO_FEW, above and f"above {above}"
     return Grade(state=states.OPEN, reason=reason, decided_by=floor_name, note=note)
 
 
@@ -218,31 +213,45 @@ def _text(value: float, metric: Metric) -> str:
     return f"{100 * value:.0f} %" if metric.share else f"{value:.{metric.decimals}f}"
 
 
-def _end(
-    row: ResultRow,
-    metric: Metric,
-    boundary: float,
-    floor: UnitFloor | None,
-    ceiling: float,
-    blind: float,
-    units: pd.DataFrame | None,
-    upper: bool,
-) -> float:
-    """The lower (or upper) end of the interval of d, signs turned; NaN if it is not estimable.
+@dataclass(frozen=True)
+class _Way:
+    """The way of a score from its floors to the ceiling, and on which side of a boundary the interval of mean d is."""
 
-    A floor that is one number, and a metric whose summary is no mean, shift the interval of the score.
-    """
-    if floor is None or units is None or metric.summary != "mean" or "weight" in units or not np.std(floor.values):
-        number = blind if floor is None else floor.value
-        ends = sorted(
-            metric.sign * (edge - (1 - boundary) * number - boundary * ceiling) for edge in (row.low, row.high)
-        )
-        return float(ends[upper])
-    scores, clusters = units["value"].to_numpy(float), units["cluster_id"].to_numpy(str)
-    if "turn" in units:
-        sequence = paired_sequence(scores, (1 - boundary) * floor.values, units["turn"], metric.bounds or (0.0, 1.0))
-        return float(sorted(metric.sign * (edge - boundary * ceiling) for edge in sequence)[upper])
-    rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
-    pair = paired_difference(scores, (1 - boundary) * floor.values, clusters, rng, bounds=metric.bounds)
-    ends = sorted(metric.sign * (edge - boundary * ceiling) for edge in (pair.low, pair.high))
-    return float(ends[upper])
+    row: ResultRow
+    metric: Metric
+    units: pd.DataFrame | None
+    blind: float
+    ceiling: float
+
+    @property
+    def is_sequential(self) -> bool:
+        """True for a task that was asked until decided."""
+        return self.units is not None and "turn" in self.units
+
+    def is_above(self, boundary: float, floor: UnitFloor | None) -> bool:
+        """True if the whole interval is better than the boundary."""
+        return self._is_beyond(boundary, floor, 1)
+
+    def is_below(self, boundary: float, floor: UnitFloor | None) -> bool:
+        """True if the whole interval is worse than the boundary."""
+        return self._is_beyond(boundary, floor, -1)
+
+    def _is_beyond(self, boundary: float, floor: UnitFloor | None, side: Literal[-1, 1]) -> bool:
+        """Whether the interval is on one side; never if it is not estimable.
+
+        A floor that is one number, and a metric whose summary is no mean, shift the interval of the score.
+        """
+        row, metric, units, goal = self.row, self.metric, self.units, boundary * self.ceiling
+        is_better_high = metric.sign * side > 0
+        if floor is None or units is None or metric.summary != "mean" or "weight" in units or not np.std(floor.values):
+            low, high = (
+                end - (1 - boundary) * (self.blind if floor is None else floor.value) for end in (row.low, row.high)
+            )
+            return low > goal if is_better_high else high < goal
+        scores, floors = units["value"].to_numpy(float), (1 - boundary) * floor.values
+        if "turn" in units:
+            bounds = metric.bounds or (0.0, 1.0)
+            return is_paired_beyond(scores, floors, units["turn"], bounds, goal, 1 if is_better_high else -1)
+        rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
+        pair = paired_difference(scores, floors, units["cluster_id"].to_numpy(str), rng, bounds=metric.bounds)
+        return pair.low > goal if is_better_high else pair.high < goal

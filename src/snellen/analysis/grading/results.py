@@ -186,12 +186,12 @@ def _floors(
     floors: Floors, protocol: Protocol, metric: Metric, is_fitted: bool, row: ResultRow, units: pd.DataFrame,
     item_ids: pd.Series[Any],
 ) -> list[UnitFloor]:  # fmt: skip
-    """The floors on these units. People have one interval over people and items, so their floors are numbers."""
+    """The greatest floor of these units. People have one interval over people and items, so theirs is a number."""
     names = units.index if units.index.name == "group_id" else item_ids.reindex(units.index)
-    of_units = floors.of_units(row.task, protocol, metric, is_fitted, row.axes, names.tolist())
+    greatest = floors.greatest(row, protocol, metric, is_fitted, names.tolist())
     if row.role == "person":
-        return [replace(floor, values=np.array([floor.value])) for floor in of_units]
-    return of_units
+        return [replace(floor, values=np.array([floor.value])) for floor in greatest]
+    return greatest
 
 
 def _of_estimate(row: ResultRow, estimate: Measurement) -> ResultRow:

@@ -99,7 +99,6 @@ class Decider:
         if units.empty or "weight" in units:
             return None
         units = units.assign(turn=units["cluster_id"].map(self.turns(task)))
-        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, names)
         low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
         key = task.id, protocol.name, metric.name, "", ""
         scores = self.items.blind.scores if self.items.blind else ()
@@ -110,8 +109,9 @@ class Decider:
             task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric), low=low, high=high,
             chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
             blind=blind, ceiling=ceiling, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0,
-            failure_rate=left_out, left_out=left_out,
+            failure_rate=left_out, left_out=left_out, axes=axes,
         )  # fmt: skip
+        floors = self._floors.greatest(row, protocol, metric, is_fitted, names)
         return replace(row, grade=grade_of(row, metric, units, floors))
 
 
