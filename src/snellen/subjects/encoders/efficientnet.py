@@ -242,6 +242,9 @@ def fuse(net: Any) -> Any:
         border = convolution.static_padding
         if isinstance(border, nn.ZeroPad2d) and len(set(border.padding)) == 1:
             convolution.padding, convolution.static_padding = border.padding[:2], nn.Identity()
+    for layer in net.modules():
+        if isinstance(layer, nn.ReLU6):
+            layer.inplace = True
     return net
 
 

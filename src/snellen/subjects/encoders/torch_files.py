@@ -41,22 +41,17 @@ class _Unpickler(pickle.Unpickler):
 @once
 def read_tensors(path: Path) -> Mapping[str, NDArray[Any]]:
     """The tensors of a state by name. Raises SnellenError for a file that contains anything else, or is damaged."""
+    file, elements = io.BytesIO(path.read_bytes()), dict[str, NDArray[Any]]()
     try:
-        return _tensors(path.read_bytes())
+        *_, state, keys = (_Unpickler(file).load() for _ in range(5))
+        storages = {storage[2]: storage for storage, *_ in state.values()}
+        for key in keys:
+            _, dtype, _, _, count, _ = storages[key]
+            elements[key] = np.frombuffer(file.getvalue(), dtype, count, file.tell() + 8).copy()
+            file.seek(8 + elements[key].nbytes, io.SEEK_CUR)
+        return {name: _view(elements[storage[2]], *layout[:3]) for name, (storage, *layout) in state.items()}
     except Exception as error:  # of any kind: pickles are programs
-        reason = str(error) or type(error).__name__
-        raise SnellenError(f"{path}: no file of tensors ({reason:.200}); install its package again") from error
-
-
-def _tensors(raw: bytes) -> dict[str, NDArray[Any]]:
-    file, elements = io.BytesIO(raw), dict[str, NDArray[Any]]()
-    *_, state, keys = (_Unpickler(file).load() for _ in range(5))
-    storages = {storage[2]: storage for storage, *_ in state.values()}
-    for key in keys:
-        _, dtype, _, _, count, _ = storages[key]
-        elements[key] = np.frombuffer(raw, dtype, count, file.tell() + 8)
-        file.seek(8 + elements[key].nbytes, io.SEEK_CUR)
-    return {name: _view(elements[storage[2]], *layout[:3]) for name, (storage, *layout) in state.items()}
+        raise SnellenError(f"{path}: no file of tensors ({error!r:.200}); install its package again") from error
 
 
 def _view(elements: NDArray[Any], start: int, shape: Sequence[int], strides: Sequence[int]) -> NDArray[Any]:
