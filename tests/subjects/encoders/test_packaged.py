@@ -97,6 +97,13 @@ def test_the_centre_square_is_cropped() -> None:
     assert square[:, 113:].min() == 255
 
 
+def test_torch_computes_the_same_on_other_devices() -> None:
+    images = [photo("chelsea.png"), photo("coffee.png")]
+    ours, theirs = (EfficientNetLite("efficientnet-lite0", device) for device in ("cpu", "cpu:0"))  # cpu:0: by torch
+    assert np.allclose(ours.features(images), theirs.features(images), atol=1e-4)
+    assert np.allclose(ours.patches(images), theirs.patches(images), atol=3e-4)
+
+
 def test_features_depend_on_no_number_of_callers(capfd: pytest.CaptureFixture[str]) -> None:
     encoder, image = EfficientNetLite("efficientnet-lite0"), photo("coffee.png").convert("RGB")
     with ThreadPoolExecutor(4) as pool:

@@ -43,31 +43,35 @@ class Storage:
         self.reference = ("storage", Global("torch", dtype), "7", "cpu", count, None)
 
 
-class Writer(pickle._Pickler):  # type: ignore[name-defined]  # the one in Python, which can write names without importing
-    """Writes the protocol of torch."""
+PythonPickler: Any = vars(pickle)["_Pickler"]
 
-    def persistent_id(self, obj: Any) -> Any:
-        return obj.reference if isinstance(obj, Storage) else None
 
-    def save(self, obj: Any, save_persistent_id: bool = True) -> None:
-        if isinstance(obj, Global):
-            self.write(f"c{obj.module}\n{obj.name}\n".encode())
-        elif isinstance(obj, Call):
-            self.save(obj.function)
-            self.save(obj.arguments)
+class Writer(PythonPickler):  # type: ignore[misc]  # the standard library gives it no type
+    """Writes names without importing them."""
+
+    def persistent_id(self, value: Any) -> Any:
+        return value.reference if isinstance(value, Storage) else None
+
+    def save(self, value: Any, save_persistent_id: bool = True) -> None:
+        if isinstance(value, Global):
+            self.write(f"c{value.module}\n{value.name}\n".encode())
+        elif isinstance(value, Call):
+            self.save(value.function)
+            self.save(value.arguments)
             self.write(pickle.REDUCE)
         else:
-            super().save(obj, save_persistent_id)
+            super().save(value, save_persistent_id)
 
 
 def tensor(storage: Any = None, start: Any = 0, shape: Any = (2, 3), strides: Any = (3, 1)) -> Call:
-    layout = (storage or Storage(), start, shape, strides, False, OrderedDict())
+    layout: tuple[Any, ...] = (storage or Storage(), start, shape, strides, False, OrderedDict())
     return Call("torch._utils", "_rebuild_tensor_v2", *layout)
 
 
 def write(path: Path, state: Any, keys: Any = ("7",), raw: bytes = STORAGE) -> Path:
     file = io.BytesIO()
-    for content in (0x1950A86A20F9469CFC6C, 1001, {}, state, keys):
+    contents: tuple[Any, ...] = (0x1950A86A20F9469CFC6C, 1001, {}, state, keys)
+    for content in contents:
         Writer(file, 2).dump(content)
     path.write_bytes(file.getvalue() + raw)
     return path
@@ -155,8 +159,8 @@ def test_any_bytes_are_read_or_refused(tmp_path: Path) -> None:
     raw, generator = write(tmp_path / "x", {"x": tensor()}).read_bytes(), stream("damaged bytes")
     for number in range(200):
         damaged = bytearray(raw)
-        for place in generator.integers(0, len(raw) - 32, 3):
-            damaged[place] = generator.integers(256)
+        for offset in generator.integers(0, len(raw) - 32, 3):
+            damaged[offset] = generator.integers(256)
         path = tmp_path / str(number)
         path.write_bytes(damaged)
         with suppress(SnellenError):

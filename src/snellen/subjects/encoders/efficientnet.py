@@ -180,13 +180,12 @@ def _onnx(name: str, layers: Sequence[int]) -> bytes:
         nodes.append(onnx.make_node(operator, inputs, [str(len(nodes))], **attributes))
         return str(len(nodes) - 1)
 
-    def convolve(source: str, layer: str, norm: str, before: int = 1, after: int = 1, is_clipped: bool = True) -> str:
-        weight, step = tensors[f"{layer}.weight"], after // before
-        rows, rows_after = (math.ceil(SIZES[name] / stride) for stride in (before, after))
-        border = max((rows_after - 1) * step + weight.shape[-1] - rows, 0)
+    def convolve(state: str, layer: str, norm: str, total: int = 1, stride: int = 1, is_clipped: bool = True) -> str:
+        weight, rows = tensors[f"{layer}.weight"], math.ceil(SIZES[name] / total)
+        border = max((math.ceil(rows / stride) - 1) * stride + weight.shape[-1] - rows, 0)
         pads = [border // 2] * 2 + [border - border // 2] * 2
         group = len(weight) if weight.shape[1] == 1 else 1
-        output = add("Conv", [source, f"{layer}.weight"], strides=[step] * 2, pads=pads, group=group)
+        output = add("Conv", [state, f"{layer}.weight"], strides=[stride] * 2, pads=pads, group=group)
         statistics = [f"{norm}.{part}" for part in ("weight", "bias", "running_mean", "running_var")]
         output = add("BatchNormalization", [output, *statistics], epsilon=1e-3)  # as in training
         return add("Clip", [output], min=0.0, max=6.0) if is_clipped else output
@@ -196,7 +195,7 @@ def _onnx(name: str, layers: Sequence[int]) -> bytes:
         state, block = outputs[-1], f"_blocks.{number}."
         if f"{block}_expand_conv.weight" in tensors:
             state = convolve(state, f"{block}_expand_conv", f"{block}_bn0")
-        state = convolve(state, f"{block}_depthwise_conv", f"{block}_bn1", before[0], after[0])
+        state = convolve(state, f"{block}_depthwise_conv", f"{block}_bn1", before[0], after[0] // before[0])
         state = convolve(state, f"{block}_project_conv", f"{block}_bn2", is_clipped=False)
         outputs.append(add("Add", [outputs[-1], state]) if before == after else state)
     outputs.append(convolve(outputs[-1], "_conv_head", "_bn1"))
