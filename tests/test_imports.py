@@ -17,6 +17,8 @@ HEAVY = (
     "inspect_ai",
     "matplotlib",
     "mitsuba",
+    "onnx",
+    "onnxruntime",
     "openai",
     "pandas",
     "pyarrow",

@@ -18,6 +18,7 @@ from snellen.analysis.grading.deciding import units_to_decide
 from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
+from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_blind, read_card
@@ -102,6 +103,7 @@ def checkup(
 ) -> Checkup:
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
+    Packaged subjects of an extra that is not installed are left out, and a line on stderr says what installs it.
     All results are in `options.out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed.
     Sets of other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With
     more than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first,
@@ -116,7 +118,14 @@ def checkup(
     _set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
     if unwanted:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
-    examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
+    examined, preflight = list[str | Subject](), Preflight()
+    for name in dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]):
+        try:
+            examined += make_subjects([name])
+        except SnellenError as error:  # a missing extra
+            if name in subjects:
+                raise
+            sys.stderr.write(f"snellen: left out: {error}\n")
     if unwanted:
         preflight.check(examined)
     for subject in examined:
