@@ -137,7 +137,7 @@ def grade_of(
     is_greater = best is not None and metric.sign * (best.value - blind) > 0
     floor, floor_name = (best.value, best.name) if best and is_greater else (blind, BLIND)
 
-    way = _Way(row, metric, units, blind, ceiling)
+    scale = _Scale(row, metric, units, blind, ceiling)
     grade = incomplete(row)
     if grade is None and math.isnan(progress(row.value, blind, ceiling)):
         reason = states.NO_BASELINE if math.isnan(blind) else states.NO_ROOM
@@ -145,14 +145,14 @@ def grade_of(
     if grade is None:
         is_full = best is not None and progress(best.measured, blind, ceiling) >= FULL
         edges = () if is_full else (QUARTER, HALF, NEARLY)
-        passed = [edge for edge in edges if way.is_above(edge, None) and way.is_above(edge, best)]
+        passed = [edge for edge in edges if scale.is_above(edge, None) and scale.is_above(edge, best)]
         words = {QUARTER: "some", HALF: "most", NEARLY: "as people" if _people_known(row, metric) else GRADES[3]}
         if passed:
             grade = Grade(words[passed[-1]], "", "", decided_by=floor_name)
         else:
-            grade = _unread(row) or _judged(way, best, is_full)
+            grade = _unread(row) or _judged(scale, best, is_full)
     if grade is None:
-        grade = _open(way, best, floor_name)
+        grade = _open(scale, best, floor_name)
     remark = f"a thumbnail gives {_text(thumbnail, metric)}" if progress(thumbnail, blind, ceiling) >= QUARTER else ""
     note = "; ".join(filter(None, (grade.note, remark)))
     return replace(grade, floor=floor, floor_name=floor_name, note=note)
@@ -182,29 +182,29 @@ def _unread(row: ResultRow) -> Grade | None:
     return Grade(state=states.OPEN, reason=states.SAME_ANSWER, decided_by="equal replies") if row.degenerate else None
 
 
-def _judged(way: _Way, best: UnitFloor | None, is_full: bool) -> Grade | None:
+def _judged(scale: _Scale, best: UnitFloor | None, is_full: bool) -> Grade | None:
     """*None*, or the state of a score that is judged from the greatest floor; None for neither."""
-    if way.is_below(QUARTER, None):
+    if scale.is_below(QUARTER, None):
         return Grade("none", "", "", decided_by=BLIND)
     if best is None:
         return None
     if is_full:
-        given = f"{GIVEN[best.excess]} {_text(best.value, way.metric)}"
+        given = f"{GIVEN[best.excess]} {_text(best.value, scale.metric)}"
         note = "; ".join((given, *([f"ask under {best.condition}"] if best.condition else [])))
         return Grade(state=states.OPEN, reason=states.NO_ROOM, decided_by=best.name, note=note)
     # Asked until decided, a score that may be just below the quarter from blind is at the boundary of *none*.
-    if way.is_above(QUARTER - BAND if way.is_sequential else QUARTER, None) and way.is_below(QUARTER, best):
+    if scale.is_above(QUARTER - BAND if scale.is_sequential else QUARTER, None) and scale.is_below(QUARTER, best):
         return Grade(state=states.NO_BETTER, reason=best.excess, decided_by=best.name)
     return None
 
 
-def _open(way: _Way, best: UnitFloor | None, floor_name: str) -> Grade:
+def _open(scale: _Scale, best: UnitFloor | None, floor_name: str) -> Grade:
     """The state of a score between two grades: near the boundary if its interval is at most a quarter of the way wide.
 
     More items narrow such an interval but slowly.
     """
-    is_narrow = way.row.high - way.row.low <= QUARTER * abs(way.ceiling - way.blind)
-    above = "the floor" if way.is_above(0.0, best) else "the blind baseline" if way.is_above(0.0, None) else ""
+    is_narrow = scale.row.high - scale.row.low <= QUARTER * abs(scale.ceiling - scale.blind)
+    above = "the floor" if scale.is_above(0.0, best) else "the blind baseline" if scale.is_above(0.0, None) else ""
     reason, note = states.BOUNDARY if is_narrow else states.TOO_FEW, above and f"above {above}"
     return Grade(state=states.OPEN, reason=reason, decided_by=floor_name, note=note)
 
@@ -214,8 +214,8 @@ def _text(value: float, metric: Metric) -> str:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """The way of a score from its floors to the ceiling, and on which side of a boundary the interval of mean d is."""
+class _Scale:
+    """The scale of a score from its floors to the ceiling, and on which side of a boundary the interval of mean d is."""
 
     row: ResultRow
     metric: Metric
