@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from snellen.core.build_options import BuildOptions
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.exam.examination import Examination
 from snellen.reports.loading import load_run
 from snellen.runs.scores.score import read_scores

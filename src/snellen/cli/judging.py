@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.exam.judge import judge as do
 from snellen.runs.scores.judgements import (
     judgement_items,

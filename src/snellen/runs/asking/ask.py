@@ -14,7 +14,8 @@ from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.prompt import Reply
 from snellen.core.response import Response, Status
-from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
+from snellen.core.storage.run_tables import other_responses, read_responses, write_tables
+from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run
 from snellen.core.subject import Base, Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, settle
 from snellen.runs.asking.calls import ArmCalls, RunState, SubjectQueue
@@ -59,7 +60,7 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
                 raise
         if stop.cause is not None or plan.is_replay:
             others += _unrecorded(root, plan, responses)
-        run.write_tables(responses, others)
+        write_tables(run, responses, others)
     if stop.cause is not None:
         raise stop.cause
     return responses
