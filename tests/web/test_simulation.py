@@ -19,8 +19,8 @@ from snellen.suites.thresholds.report.sections import sections
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.importing import PEOPLE
 from snellen.web.lock import web_parts
+from snellen.web.participants import PEOPLE
 from snellen.web.plan import Texts
 from snellen.web.simulation import SUBJECT_RUNS, simulate
 from tests.helpers.replies import assert_same_replies

@@ -90,17 +90,12 @@ def curate_gc(
             break
         result = step.read_result(options, f"{SUITE}/{tasks[0]}")
         step.check(items, result)
-        results[_input_name(step)] = result
+        results[step.name.removeprefix("gc-")] = result
         pairs = _sift(step, pairs, result, notes)
     else:
         items = _final(tasks, pairs, options.seed, construction_subjects(results), notes)
     copy_media(items, screened.items.media, media)
     return CuratedItems(items, tuple(notes), results)
-
-
-def _input_name(step: PairStep) -> str:
-    assert step.result is not None
-    return step.result.name
 
 
 def _sift(step: PairStep, pairs: Sequence[CuePair], result: StepResult, notes: list[str]) -> list[CuePair]:
@@ -131,8 +126,9 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> CuePair:
-    return CuePair(edit_pair, images, edit_pair.instruction, edit_pair.kind)
+def _new_pair(edit_pair: EditPair, images: Sequence[Media]) -> CuePair:
+    original, edited = images
+    return CuePair(edit_pair, (original, edited), edit_pair.instruction, edit_pair.kind)
 
 
 def screening_items(pair: CuePair) -> tuple[Item, ...]:
@@ -189,16 +185,11 @@ def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepRes
     """All pairs with the screened images, which the next steps show."""
     by_id = {f"screening-{source.handle}": source for source in sources}
     queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
-    pairs = {item_id: _new_pair(by_id[item_id], _two(query)) for item_id, query in queries.items()}
+    pairs = {item_id: _new_pair(by_id[item_id], query) for item_id, query in queries.items()}
     step.check([item for pair in pairs.values() for item in screening_items(pair)], result)
     if missing := next((source.name for item_id, source in by_id.items() if item_id not in pairs), None):
         raise SnellenError(f"{result.items.root}: pair {missing!r} of the source was not screened; {step.how_to}")
     return [pairs[item_id] for item_id in by_id]
-
-
-def _two(query: Sequence[Media]) -> tuple[Media, Media]:
-    first, second = query
-    return first, second
 
 
 def _screen(pair: CuePair, result: StepResult) -> CuePair | str:
