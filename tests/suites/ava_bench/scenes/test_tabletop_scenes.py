@@ -7,7 +7,7 @@ from snellen.suites.ava_bench.scenes import tabletop_scenes
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS
 from snellen.suites.ava_bench.scenes.scenes import seen_box, share_of
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.suites.ava_bench.scenes.table_things import TableThing
+from snellen.suites.ava_bench.scenes.table_objects import TableObject
 from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, draw_viewpoint
 
 SIZE_PX = 320, 240
@@ -21,11 +21,11 @@ def test_early_tests_end_no_draw_that_fits() -> None:
         viewpoint, kind = draw_viewpoint(SIZE_PX, rng), list(KINDS)[int(rng.integers(len(KINDS)))]
         ahead, turn, share = float(rng.uniform(2.5, 9)), float(rng.uniform(-40, 40)), float(rng.uniform(0.004, 0.03))
         half_width = viewpoint.half_width_m(ahead)
-        thing = TableThing(kind, (float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M), turn)
-        solid = thing.solid("0", TABLE_MATERIALS[0], thing.scale_for(1.1 * share, viewpoint))
+        table_object = TableObject(kind, (float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M), turn)
+        solid = table_object.solid("0", TABLE_MATERIALS[0], table_object.scale_for(1.1 * share, viewpoint))
         box = seen_box(solid, viewpoint.camera)
         fits = share_of(box, viewpoint.camera) >= share and tabletop_scenes._fits(box, boxes, viewpoint)
-        may_fit = tabletop_scenes._may_fit(thing, thing.least_scale(share, viewpoint), boxes, viewpoint)
+        may_fit = tabletop_scenes._may_fit(table_object, table_object.least_scale(share, viewpoint), boxes, viewpoint)
         assert may_fit or not fits
         accepted, refused = accepted + fits, refused + (not may_fit)
     assert min(accepted, refused) > 300, "both occur"

@@ -36,7 +36,7 @@ from snellen.suites.ava_bench.scenes.scenes import (
     stretched_solid,
 )
 from snellen.suites.ava_bench.scenes.table_contents import SINGLES, TableContent, difficulty
-from snellen.suites.ava_bench.scenes.table_things import TableThing
+from snellen.suites.ava_bench.scenes.table_objects import TableObject
 from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, Viewpoint, draw_viewpoint
 
 NEAR_M, FAR_M = 3.2, 9.6
@@ -206,14 +206,14 @@ def _draw_single(
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
         if not _point_may_fit((*position, bottom + FLOOR_GAP_M), boxes, viewpoint):
             continue
-        thing = TableThing(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)), bottom)
-        if not _may_fit(thing, thing.least_scale(low, viewpoint), boxes, viewpoint):
+        table_object = TableObject(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)), bottom)
+        if not _may_fit(table_object, table_object.least_scale(low, viewpoint), boxes, viewpoint):
             continue
         posts = (_post(number, position, bottom, viewpoint),) if is_raised else ()
         post_boxes = tuple(seen_box(post, viewpoint.camera) for post in posts)
         if not all(_fits(box, boxes, viewpoint) for box in post_boxes):
             continue
-        solid = thing.solid(str(number), TABLE_MATERIALS[0], thing.scale_for(share, viewpoint))
+        solid = table_object.solid(str(number), TABLE_MATERIALS[0], table_object.scale_for(share, viewpoint))
         box = seen_box(solid, viewpoint.camera)
         placed = Placed((solid, *posts), (box, *post_boxes))
         if low <= share_of(box, viewpoint.camera) <= high and all(
@@ -282,14 +282,14 @@ def _draw_counted(
         half_width = viewpoint.half_width_m(ahead)
         scale = max(share, MIN_SIDE) * 2 * half_width
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
-        thing = TableThing(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)))
+        table_object = TableObject(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)))
         least_px = MIN_SIDE * viewpoint.width_px
         if (
-            _point_may_fit(thing.centre(scale), boxes, viewpoint)
-            and shorter_side(thing.outer_box(scale, viewpoint)) + _SLACK_PX >= least_px
-            and _may_fit(thing, scale, boxes, viewpoint)
+            _point_may_fit(table_object.centre(scale), boxes, viewpoint)
+            and shorter_side(table_object.outer_box(scale, viewpoint)) + _SLACK_PX >= least_px
+            and _may_fit(table_object, scale, boxes, viewpoint)
         ):
-            solid = thing.solid(name, material, scale)
+            solid = table_object.solid(name, material, scale)
             box = seen_box(solid, viewpoint.camera)
             if shorter_side(box) >= least_px and _fits(box, boxes, viewpoint):
                 return solid, box
@@ -307,15 +307,15 @@ def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     return _inside(box, viewpoint) and all(apart(box, other, gap) for other in boxes)
 
 
-def _may_fit(thing: TableThing, scale: float, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
+def _may_fit(table_object: TableObject, scale: float, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only for things that do not fit at this scale or a larger one: a cheap test that ends most draws.
 
     The middle, and some points of the surface, must fit, since the whole is no smaller. A larger thing at the same
     position contains the smaller one.
     """
-    if not _point_may_fit(thing.centre(scale), boxes, viewpoint):
+    if not _point_may_fit(table_object.centre(scale), boxes, viewpoint):
         return False
-    x1, y1, x2, y2 = box_round(project(viewpoint.camera, thing.some_points(scale))[0])
+    x1, y1, x2, y2 = box_round(project(viewpoint.camera, table_object.some_points(scale))[0])
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
 
 

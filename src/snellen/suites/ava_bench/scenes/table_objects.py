@@ -1,4 +1,4 @@
-"""Single things on a table: their place in the scene, and the room that they take in the image at a scale."""
+"""Objects on a table: their place in the scene, and the room that they take in the image at a scale."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, Viewpoint
 
 
 @dataclass(frozen=True)
-class TableThing:
+class TableObject:
     """A thing of a kind at a position on the floor, or raised above it by a height."""
 
     kind: str
