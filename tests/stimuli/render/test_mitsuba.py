@@ -46,7 +46,7 @@ WOOD_AND_METAL = Composite(Appearance("sphere", "wood"), "surface", Appearance("
 
 def spec_of(composite: Composite, width: int, height: int, seed: int = 0) -> RenderSpec:
     scene = composite_scene(composite)
-    return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), width_px=width, height_px=height), seed)
+    return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), size_px=(width, height)), seed)
 
 
 def pixels(path: Path) -> NDArray[np.int64]:

@@ -56,7 +56,6 @@ def first_calls(
     *,
     only: str | None = None,
     seed: int = 0,
-    limit: int | None = None,
     annotations: Mapping[str, Annotations] | None = None,
 ) -> Iterator[Call]:
     """The first calls of every dialogue (or of those about item `only`), with montages drawn into `media`."""
@@ -65,7 +64,7 @@ def first_calls(
         task_items = items.task(task.id)
         if not task_items or not is_asked(condition, task):
             continue
-        tested = select_test_items(task_items, task, settled, limit)
+        tested = select_test_items(task_items, task, settled, None)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
         method = task.method(settled)

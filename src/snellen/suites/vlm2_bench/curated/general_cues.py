@@ -27,7 +27,7 @@ from snellen.scoring.answers import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, ImagePair, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs with a mean log-probability of the instruction below this are kept (natural logarithm; section 2.1)."""
@@ -371,16 +371,11 @@ def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = (
     if answers is None:
         return ()
     right, wrong = answers
-    return cue_items(
-        task,  # type: ignore[arg-type]  # one of FINAL
+    shared = ImagePair(
         pair.source.handle,
         pair.images,
-        question,
-        CandidateAnswer(right, True),
-        CandidateAnswer(wrong, False),
-        factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         cluster=f"gc-{pair.source.scene_handle}",
-        rng=stream(SUITE, STREAMS, seed, task, pair.source.handle),
+        factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         provenance={
             "seed": seed,
             "pair": pair.source.name,
@@ -390,6 +385,9 @@ def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = (
             "construction_subjects": list(subjects),
         },
     )
+    statements = CandidateAnswer(right, True), CandidateAnswer(wrong, False)
+    rng = stream(SUITE, STREAMS, seed, task, pair.source.handle)
+    return cue_items(task, shared, question, *statements, rng)  # type: ignore[arg-type]  # one of FINAL
 
 
 def plan_gc(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:
