@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -232,8 +231,8 @@ class ImagePair:
     images: tuple[Media, Media]
     cluster: str
     factors: Mapping[str, str]
-    measures: Mapping[str, float] = MappingProxyType({})
-    provenance: Mapping[str, Any] = MappingProxyType({})
+    measures: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cue_items(
