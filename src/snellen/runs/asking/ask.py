@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from snellen.analysis.tables.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.prompt import Reply
@@ -147,8 +146,8 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
     )
     reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
     if reasons and getattr(type(arm.subject), "fit", None) is not Base.fit:  # others learn nothing
-        name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
-        runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
+        lines = "; ".join(summarize_failures(reasons))
+        runner.plan.notify(f"{runner._arm_name}: {len(reasons)} training items of {task.id} are left out: {lines}")
     subject = arm.subject
     try:
         subject = await runner.shared.stop.bounded(lambda: arm.subject.fit([*examples.values()], media))

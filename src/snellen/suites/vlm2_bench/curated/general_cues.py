@@ -23,7 +23,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import DECISION, StepResult, construction_subjects, read_step_result
 from snellen.curation.steps import Argument, Step, copy_media, step_item
-from snellen.scoring.answers import read_json_objects
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
