@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import cues, markers
-from snellen.scoring.answers.grammar import Mention, is_compared
+from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.numbers import BOUND
 from snellen.scoring.answers.option_names import (
     GROUP,
@@ -67,7 +67,7 @@ def _names_in_lower_case(spec: ReplySpec) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Grammar):
     """The names of the options in lower case, each with its option key; None for a name of several options.
 
     `texts` count anywhere as whole words, `labels` (a letter, or a number next to a text) in the forms of labels,
@@ -83,8 +83,6 @@ class Options:
     verdicts: Mapping[str, str | None]
     ranges: tuple[tuple[float, float, str | None], ...] = ()
     judges: bool = False
-    reaches_on: bool = False
-    counts: bool = False
 
     @classmethod
     @lru_cache(maxsize=1024)
