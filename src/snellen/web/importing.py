@@ -169,16 +169,13 @@ def import_locked(
         for name in (PEOPLE, REFUSED, *(f"{RECORDS}/{participant.alias}.jsonl" for participant in removed)):
             (out / name).unlink(missing_ok=True)
         return []
-    if not participants and refused:
-        out.mkdir(parents=True, exist_ok=True)
-        out.chmod(0o700)
-        write_refused(out, refused)
-        raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
-    if not participants:
+    if not participants and not refused:
         raise SnellenError(f"{root}: no one has started yet")
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
     write_refused(out, refused)
+    if not participants:
+        raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
     for participant in participants:
         lines = "".join(line_of(row) for row in participant.rows)
         write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)

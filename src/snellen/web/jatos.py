@@ -110,9 +110,7 @@ def study_properties(plan: StudyPlan, folder: str, completion_url: str = "") -> 
         "uuid": _uuid(plan, "batch"),
         "title": "Default",
         "active": True,
-        "maxActiveMembers": None,
-        "maxTotalMembers": None,
-        "maxTotalWorkers": None,
+        **dict.fromkeys(("maxActiveMembers", "maxTotalMembers", "maxTotalWorkers")),
         "allowedWorkerTypes": list(WORKERS),
         "comments": None,
         "jsonData": None,
@@ -274,13 +272,7 @@ def _listed(archive: zipfile.ZipFile) -> set[int]:
             for study_result in study["studyResults"]
             if any(result["data"]["size"] for result in study_result["componentResults"])
         }
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        OverflowError,
-        RecursionError,
-    ):  # of another version: nothing can be compared
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # of another version
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
         return set()
 

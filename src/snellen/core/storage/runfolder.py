@@ -282,8 +282,7 @@ def _refuse_other_card(root: Path, earlier: RunCard, limit: int | None, **fields
         begun, now = ("no --limit" if n is None else f"--limit {n}" for n in (earlier.limit, limit))
         raise SnellenError(
             f"{root}: this run was started with {begun}; with {now} the sheets contain different items, so it cannot "
-            f"continue: "
-            f"give {begun} again, or choose another --out"
+            f"continue: give {begun} again, or choose another --out"
         )
     for name, value in fields_of_card.items():
         if getattr(earlier, name) != value:
@@ -294,11 +293,7 @@ def _refuse_other_card(root: Path, earlier: RunCard, limit: int | None, **fields
 
 
 def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
-    same_fields: dict[str, str | int] = {
-        "suite": current.suite,
-        "seed": current.seed,
-        "content_hash": current.content_hash,
-    }
+    same_fields = {name: getattr(current, name) for name in ("suite", "seed", "content_hash")}
     _refuse_other_card(root, earlier, current.limit, **same_fields)
     for name in earlier.annotations.keys() & current.annotations.keys():
         if earlier.annotations[name] != current.annotations[name]:
