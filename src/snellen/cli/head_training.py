@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from snellen.subjects.heads.files import TrainingCard
     from snellen.subjects.heads.fitting import HeadPlan
 
-QWEN = "Qwen/Qwen2-0.5B"
 STAGE_1 = ("language_model", "rate", "epochs", "micro_batch", "device", "compiled", "compat")
 """Options of a head without a previous stage, of which only the connector is trained."""
 
@@ -27,7 +26,7 @@ class HeadOptions:
         "Folder of the previous stage; tune: or a published LLaVA, folder or hub ID; sweep: folder with that of each "
         "tower in a folder named after the tower.",
     )
-    language_model: str = option(QWEN, "Language model: folder, hub ID, or random-qwen2 for tests.")
+    language_model: str = option("Qwen/Qwen2-0.5B", "Language model: folder, hub ID, or random-qwen2 for tests.")
     scope: str = option(
         "",
         "Part to train: lora, or language-model (all weights; for random-qwen2). Default: language-model for tune, "

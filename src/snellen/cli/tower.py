@@ -7,16 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snellen.cli.derived import with_options
-from snellen.cli.head_training import (
-    QWEN,
-    STAGE_1,
-    HeadOptions,
-    full_name,
-    head_plan,
-    print_card,
-    print_memory,
-    train_stage,
-)
+from snellen.cli.head_training import STAGE_1, HeadOptions, full_name, head_plan, print_card, print_memory, train_stage
 from snellen.cli.options import Device, Executor, TrainingItems
 from snellen.cli.output import console as new_console
 
@@ -121,7 +112,7 @@ def tune(
     from snellen.subjects.heads.files import is_head
 
     if not tower:
-        if options.base is None or is_head(options.base) or options.language_model != QWEN:
+        if options.base is None or is_head(options.base) or options.language_model != HeadOptions.language_model:
             raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
         if options.recompute or options.offload or plan_only:
             raise SnellenError("--recompute, --offload and --plan are for heads, which have a --tower")

@@ -44,7 +44,7 @@ RANGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) (\d{1,9}(?:\.\d{1,9})?)(?: (?:m|met
 """A range in the search form of names, in which a hyphen is a space."""
 
 
-def other_forms(name: str) -> Iterator[str]:
+def variants(name: str) -> Iterator[str]:
     """Other forms of a text: "3 to 4" and "between 3 and 4" for "3-4"; "first and third" for "1 and 3"."""
     if match := RANGE.fullmatch(name):
         yield from (f"{match[1]} to {match[2]}", f"between {match[1]} and {match[2]}")

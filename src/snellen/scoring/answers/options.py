@@ -13,15 +13,7 @@ from snellen.core.item import ReplySpec
 from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.numbers import BOUND
-from snellen.scoring.answers.option_names import (
-    GROUP,
-    RANGE,
-    SINGLE,
-    is_label,
-    is_whole_word,
-    may_be_label,
-    other_forms,
-)
+from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
 from snellen.scoring.answers.plain import flat, lower
 
 STOPS = " \t\n.,:;!?\"'"
@@ -119,7 +111,7 @@ class Options(Grammar):
         openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
-        texts = {other: key for name, key in texts.items() for other in other_forms(name)} | texts
+        texts = {other: key for name, key in texts.items() for other in variants(name)} | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
         verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, "").split()}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
