@@ -53,7 +53,7 @@ def write_tables(run: RunFolder, responses: Sequence[Response], keep: Iterable[R
     files.write_table(run.root / "sent.parquet", files.table_of(sent, SENT))
     # Last: the parts from which all tables are made.
     made_of = {_MADE_OF: json.dumps(part_sizes(run.root))}
-    exchanges = files.table_of(map(_flat, run.exchanges), EXCHANGES)
+    exchanges = files.table_of(map(_flat, run.exchanges.values()), EXCHANGES)
     files.write_table(run.root / "exchanges.parquet", exchanges.replace_schema_metadata(made_of))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -96,11 +96,11 @@ def same_items(earlier: RunCard, current: RunCard) -> bool:
 
 
 class RunFolder:
-    """The record of a run, with a single writer."""
+    """The record of a run, with a single writer: the latest exchange of each call, and the prompts by digest, as JSON."""
 
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
-        self._exchanges: dict[str, Exchange] = {}
+        self.exchanges: dict[str, Exchange] = {}
         self._tokens: dict[tuple[str, bool], tuple[int, int, int]] = {}
         self.prompts: dict[str, str] = {}
         self._digests: dict[str, str] = {}
@@ -110,7 +110,7 @@ class RunFolder:
 
     def _keep(self, exchange: Exchange) -> None:
         digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object for equal digests
-        self._exchanges[exchange.key] = replace(exchange, digest=digest)
+        self.exchanges[exchange.key] = replace(exchange, digest=digest)
         if reply := exchange.reply:
             fingerprint, _, rest = exchange.key.partition("/")
             kind = fingerprint, "/" in rest  # keys of first questions have two parts
@@ -118,40 +118,35 @@ class RunFolder:
             self._tokens[kind] = replies + 1, tokens_in + reply.tokens_in, tokens_out + reply.tokens_out
 
     @property
-    def exchanges(self) -> Iterable[Exchange]:
-        """The latest exchange of every call."""
-        return self._exchanges.values()
-
-    @property
     def is_empty(self) -> bool:
         """True if nothing has been asked yet."""
-        return not self._exchanges
+        return not self.exchanges
 
     def trial_ids(self, prefix: str) -> frozenset[str]:
         """The ids of the recorded trials of an arm, whose keys begin with this."""
-        return frozenset(key.split("/")[-2] for key in self._exchanges if key.startswith(prefix))
+        return frozenset(key.split("/")[-2] for key in self.exchanges if key.startswith(prefix))
 
     def recall(self, key: str, digest: str, token_limit: int | None = None) -> Reply | None:
         """The recorded reply to exactly this prompt; None after a failure or for another prompt.
 
         Also None for a reply that was cut off and could be longer with `token_limit` (0: no limit; None: any will do).
         """
-        exchange = self._exchanges.get(key)
+        exchange = self.exchanges.get(key)
         reply = exchange.reply if exchange and exchange.digest == digest else None
         return None if reply and token_limit is not None and reply.is_outdated(token_limit) else reply
 
     def failed(self, key: str, digest: str) -> bool:
         """True if exactly this prompt was asked and the latest call failed."""
-        exchange = self._exchanges.get(key)
+        exchange = self.exchanges.get(key)
         return exchange is not None and exchange.digest == digest and exchange.reply is None
 
     def error(self, key: str) -> str:
         """The reason why a call failed."""
-        return self._exchanges[key].error
+        return self.exchanges[key].error
 
     def reply_text(self, key: str) -> str:
         """The text of the recorded reply to a call; empty if it failed."""
-        reply = self._exchanges[key].reply
+        reply = self.exchanges[key].reply
         return reply.text if reply else ""
 
     def sent(self, digest: str, parts: Sequence[Any]) -> None:
