@@ -96,7 +96,7 @@ def same_items(earlier: RunCard, current: RunCard) -> bool:
 
 
 class RunFolder:
-    """The record of a run, with a single writer: the latest exchange of each call, and the prompts by digest, as JSON."""
+    """The record of a run, with a single writer: the latest exchange of each call, and prompts by digest, as JSON."""
 
     def __init__(self, root: Path, media: MediaFolder) -> None:
         self.root, self.media = root, media
