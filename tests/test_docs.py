@@ -54,6 +54,13 @@ def test_schema_page_names_only_existing_item_fields() -> None:
     assert first == set(SCHEMA.names)
 
 
+@pytest.mark.parametrize("name", ["data-schema.md", "reports.md"])
+def test_columns_grades_and_states_are_those_of_the_code(name: str) -> None:
+    """`python scripts/meanings.py --write` fixes it."""
+    page = runpy.run_path(str(ROOT / "scripts" / "meanings.py"))["page"]
+    assert page(name) == (ROOT / "docs" / name).read_text("utf-8")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_have_targets(page: Path) -> None:
     text = re.sub(r"<!--.*?-->", "", page.read_text("utf-8"), flags=re.DOTALL)

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
@@ -207,7 +207,7 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     names = {"combo": 3, "vlm2-bench": 2}
     setting = simulated(monkeypatch, names, instalments_left=4)
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
-    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.needed)
+    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.items_needed)
     rows = [
         ("combo", 24, 30),
         ("combo", 24, 110),
@@ -215,8 +215,8 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
         ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
     ]
-    too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
+    too_few = [ResultRow(suite=suite, n=n, items_needed=needed) for suite, n, needed in rows]
     # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 4.0) == 1, "ComBo would take 200 s"
-    assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"], 1.0) == 0
+    assert checkup._expected([], batteries(names), setting["examinations"], 1.0) == 0

@@ -10,7 +10,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from snellen.analysis.grading.floors import Floors
-from snellen.analysis.grading.results import columns_with, results, with_python_strings
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.grading.rows import columns_with
 from snellen.analysis.tables.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question
 from snellen.analysis.blind.measure import score_frame
+from snellen.analysis.grading import states
 from snellen.analysis.grading.cheap_sight import box_features, forest_answers, image_features, nearest_answers
 from snellen.analysis.grading.grades import UnitFloor
 from snellen.analysis.units import summary
@@ -37,12 +38,12 @@ BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
     "drawn boxes", "drawn boxes, learnt", "thumbnail", "answers to equal questions",
 )  # fmt: skip
 EXCESS = {
-    BOXES_ONLY: "no more than boxes only give",
-    BOXES_LEARNT: "no more than boxes only give",
-    THUMBNAIL: "no more than a thumbnail gives",
-    EQUAL_QUESTIONS: "no more than equal questions give",
+    BOXES_ONLY: states.BOXES,
+    BOXES_LEARNT: states.BOXES,
+    THUMBNAIL: states.THUMBNAIL,
+    EQUAL_QUESTIONS: states.EQUAL_QUESTIONS,
 }
-"""The state of a subject that is above the blind baseline, but not above this floor."""
+"""What a subject is no better than that is above the blind baseline, but not above this floor."""
 
 
 class FloorRule(NamedTuple):
