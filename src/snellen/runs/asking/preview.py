@@ -163,7 +163,7 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
     images = [part for part in parts if not isinstance(part, str) and part not in videos]
     other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
-    sizes, fault = list[ImageSize](), None
+    sizes, fault = list[providers.ImageSize](), None
     with suppress(Exception):  # the call will fail
         for is_exact in (False, True):
             sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
