@@ -11,7 +11,8 @@ import pytest
 from snellen.core.item import Media
 from snellen.core.storage.itemset import SCHEMA
 from snellen.core.storage.itemset_cards import ItemSetCard
-from snellen.core.storage.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
+from snellen.core.storage.run_tables import EXCHANGES, RESPONSES, SENT
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.suites import SUITES
 
 ROOT = Path(__file__).parent.parent

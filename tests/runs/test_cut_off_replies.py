@@ -12,7 +12,8 @@ from snellen.analysis.grading.results import results
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne, Sheet
 from snellen.runs.asking.ask import ask

@@ -27,7 +27,8 @@ from snellen.core.score import Metric
 from snellen.core.storage import files
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import RunDigest, read_digest
-from snellen.core.storage.runfolder import ArmCard, read_sent, sent_parts
+from snellen.core.storage.run_tables import read_sent, sent_parts
+from snellen.core.storage.runfolder import ArmCard
 from snellen.interop.formats import plain_name
 from snellen.reports.loading import load_run
 

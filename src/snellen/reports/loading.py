@@ -16,7 +16,8 @@ from snellen.analysis.tables.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
+from snellen.core.storage.run_tables import own_responses
+from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.scores.judgements import scores_of

@@ -121,12 +121,11 @@ def write_report(
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
-    Runs on one item set share their tables; each further item set or suite has its own page. An existing report of the
-    same runs by the same code with the same options is kept unchanged.
+    Runs on one item set share their tables; each further item set or suite has its own page.
 
     Args:
         runs: Folders of runs.
-        out: Folder of the report.
+        out: Folder of the report. A report of the same runs with the same options and code is kept unchanged.
         compare_published: Whether to show the paper's printed numbers next to ours.
         full: Whether to show more examples and to draw every factor.
         inputs: Runs and files by name, for sections of a suite.
@@ -135,8 +134,7 @@ def write_report(
         workers: Number of processes that compute results and draw figures, to the same bytes.
 
     Raises:
-        SnellenError: For runs of different versions of a suite, for inputs that no suite here takes, and if a run, its
-            scores or its items cannot be read.
+        SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
 
     """
     page, stamp = out / "index.html", ""

@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.rescoring import rescore, score_boxes_in

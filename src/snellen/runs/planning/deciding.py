@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.drops import UNDECIDED, drop_of
 from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
 from snellen.analysis.grading.floors import Floors
 from snellen.analysis.grading.grades import grade_of
@@ -129,6 +128,8 @@ class DropDecider:
 
     def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
         """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
+        from snellen.analysis.comparison.drops import UNDECIDED, drop_of
+
         protocol = task.protocols["strict"]
         metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
         order, values = turns(self.items, task, self.max_items), dict[str, float]()
