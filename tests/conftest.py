@@ -41,7 +41,6 @@ def pytest_report_header() -> str:
 
 def pytest_collection_finish() -> None:
     """Freeze imported objects: later garbage collections skip them and are fewer."""
-    gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
@@ -49,8 +48,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def snellen_home() -> Iterator[Path]:
-    """An initially empty home folder per test process, removed at the end."""
+    """An initially empty home folder per test process, removed at the end; nothing waits for the disk."""
     with tempfile.TemporaryDirectory(prefix="snellen-home-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setenv("SNELLEN_HOME", folder)
         yield Path(folder)
 

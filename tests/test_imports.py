@@ -10,23 +10,9 @@ import sys
 import pytest
 
 HEAVY = (
-    "av",
-    "datasets",
-    "drjit",
-    "fastapi",
-    "inspect_ai",
-    "matplotlib",
-    "mitsuba",
-    "openai",
-    "pandas",
-    "pyarrow",
-    "ray",
-    "scipy",
-    "skimage",
-    "sklearn",
-    "torch",
-    "transformers",
-)
+    "av", "datasets", "drjit", "fastapi", "inspect_ai", "matplotlib", "mitsuba", "openai", "pandas", "pyarrow", "ray",
+    "scipy", "skimage", "sklearn", "torch", "transformers",
+)  # fmt: skip
 STARTS = {
     "import": "import snellen",
     "help": "import sys; sys.argv = ['snellen', '--help']; from snellen.cli import main; main()",

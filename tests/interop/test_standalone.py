@@ -41,24 +41,11 @@ CONDITIONS = {
     "vfm-bench": "vanilla",
 }
 REPLIES = (
-    "",
-    "I cannot tell.",
-    "B",
-    "The answer is C.",
-    "<think>A</think> (B)",
-    "T",
-    "**False**",
-    "There are three of them.",
-    '[{"sample": 1, "q1": "2"}]',
-    '{"answer": 4}',
-    "[10, 20, 110, 140]",
-    "x1=0.1, y1=0.2, x2=0.5, y2=0.6",
-    "rgb(10, 200, 30)",
-    "About 3.5 m",
-    'The text in the red bounding box reads "DEMO".',
-    '{"text": "DEMO"}',
-    "I can't read it.",
-)
+    "", "I cannot tell.", "B", "The answer is C.", "<think>A</think> (B)", "T", "**False**",
+    "There are three of them.", '[{"sample": 1, "q1": "2"}]', '{"answer": 4}', "[10, 20, 110, 140]",
+    "x1=0.1, y1=0.2, x2=0.5, y2=0.6", "rgb(10, 200, 30)", "About 3.5 m",
+    'The text in the red bounding box reads "DEMO".', '{"text": "DEMO"}', "I can't read it.",
+)  # fmt: skip
 
 
 def _questions(suite_name: str, sets_folder: Path, folder: Path) -> tuple[ModelQuestion, ...]:

@@ -17,23 +17,11 @@ from snellen.exam.run import run
 
 TASKS = ("pattern-perception", "img2text", "text2img", "category-building")
 KEEPING_THE_IMAGES = (
-    "vanilla",
-    "samples=1",
-    "questions=one",
-    "samples=1,questions=one",
-    "pivot=on",
-    "demos=in-context",
-    "sheet=single",
-    "sheet=separate",
-    "layout=images-first",
-    "order=shuffled",
-    "method=perceive-then-classify,order=shuffled",
-    "method=cot",
-    "method=perceive-then-classify",
-    "method=caption-then-classify",
-    "prompt=short",
-    "prompt=minimal",
-)
+    "vanilla", "samples=1", "questions=one", "samples=1,questions=one", "pivot=on", "demos=in-context",
+    "sheet=single", "sheet=separate", "layout=images-first", "order=shuffled",
+    "method=perceive-then-classify,order=shuffled", "method=cot", "method=perceive-then-classify",
+    "method=caption-then-classify", "prompt=short", "prompt=minimal",
+)  # fmt: skip
 WITHOUT_IMAGES = (
     "images=none",
     "images=grey",
