@@ -163,13 +163,9 @@ def test_faults_of_a_list_are_noted(tmp_path: Path) -> None:
     samples, notes = scan(reader, tmp_path)
     assert [sample.record_id for sample in samples] == ["images/a.jpg"]
     assert [(note.kind, note.location) for note in notes] == [
-        ("odd", "list.csv line 3"),
-        ("odd", "list.csv line 4"),
-        ("odd", "list.csv line 5"),
-        ("missing", "images/gone.jpg"),
-        ("unreadable", "list.csv line 7"),
-        ("left out", "list.csv line 8"),
-    ]
+        ("odd", "list.csv line 3"), ("odd", "list.csv line 4"), ("odd", "list.csv line 5"),
+        ("missing", "images/gone.jpg"), ("unreadable", "list.csv line 7"), ("left out", "list.csv line 8"),
+    ]  # fmt: skip
     (tmp_path / "list.csv").write_bytes(b"name,class\n\xff\xfe")
     assert [note.kind for note in scan(reader, tmp_path)[1]] == ["unreadable"]
 

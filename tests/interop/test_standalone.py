@@ -167,14 +167,9 @@ def test_exported_scoring_files_are_small() -> None:
     modules = set(packed_modules("snellen.interop.standalone.lmms_eval_utils"))
     others = {name for name in modules if not name.startswith("snellen.scoring.answers")}
     assert others == {
-        "snellen.core.colour",
-        "snellen.core.box_units",
-        "snellen.core.item",
-        "snellen.core.sheet",
-        "snellen.interop.standalone.lmms_eval_utils",
-        "snellen.interop.standalone.scoring",
-        "snellen.scoring.metrics",
-    }
+        "snellen.core.colour", "snellen.core.box_units", "snellen.core.item", "snellen.core.sheet",
+        "snellen.interop.standalone.lmms_eval_utils", "snellen.interop.standalone.scoring", "snellen.scoring.metrics",
+    }  # fmt: skip
 
 
 def _module(path: Path) -> ModuleType:

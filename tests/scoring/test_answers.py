@@ -65,13 +65,8 @@ fragments = st.lists(
     max_size=12,
 ).map("".join)  # fmt: skip
 DECLARATIONS = [
-    "The answer is {}.",
-    "Answer: {}",
-    "**Answer**: {}",
-    "\\boxed{{{}}}",
-    "<answer>{}</answer>",
-    "Final answer: {}",
-]
+    "The answer is {}.", "Answer: {}", "**Answer**: {}", "\\boxed{{{}}}", "<answer>{}</answer>", "Final answer: {}",
+]  # fmt: skip
 PROSE = [
     "",
     "Let me look at the picture.\n",

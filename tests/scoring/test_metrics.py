@@ -41,16 +41,10 @@ colours = st.tuples(*[st.integers(0, 255)] * 3)
 @pytest.mark.parametrize(
     ("answer", "prediction", "value"),
     [
-        ("a", "a", 1.0),
-        ("a", "b", 0.0),
-        (2, 2.0, 1.0),
-        (2, 3, 0.0),
-        ([1, 2], (1, 2), 1.0),
-        ([1, [2]], (1, (2,)), 1.0),
-        ("a", None, 0.0),
-        ("true", "T", 0.0),
+        ("a", "a", 1.0), ("a", "b", 0.0), (2, 2.0, 1.0), (2, 3, 0.0), ([1, 2], (1, 2), 1.0),
+        ([1, [2]], (1, (2,)), 1.0), ("a", None, 0.0), ("true", "T", 0.0),
     ],
-)
+)  # fmt: skip
 def test_right(answer: object, prediction: object, value: float) -> None:
     assert exact_match(answer, prediction) == value
 
@@ -222,17 +216,11 @@ def test_ciede2000_of_its_published_test_pairs(line: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "prediction", "plain", "halved"),
     [
-        ("stop", "stop", 1, 1),
-        ("STOP", "stop", 1, 1),
-        ("stop", "shop", 0.75, 0.75),
-        ("stop", "slip", 0.5, 0),
-        ("stop", "", 0, 0),
-        ("", "", 1, 1),
-        ("kitten", "sitting", 4 / 7, 4 / 7),
-        ("two  words\n", "two words", 1, 1),
+        ("stop", "stop", 1, 1), ("STOP", "stop", 1, 1), ("stop", "shop", 0.75, 0.75), ("stop", "slip", 0.5, 0),
+        ("stop", "", 0, 0), ("", "", 1, 1), ("kitten", "sitting", 4 / 7, 4 / 7), ("two  words\n", "two words", 1, 1),
         ("a", "abcd", 0.25, 0),
     ],
-)
+)  # fmt: skip
 def test_anls_by_hand(answer: str, prediction: str, plain: float, halved: float) -> None:
     assert anls(answer, prediction) == pytest.approx(plain)
     assert anls_05(answer, prediction) == pytest.approx(halved)

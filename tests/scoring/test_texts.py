@@ -26,7 +26,8 @@ def template(pattern: str) -> Callable[[str], str]:
 
 CLOSED = (
     '"@"', "“@”", "‘@’", "'@'", "«@»", "« @ »", "„@“", "»@«", "「@」", "『@』", "**@**", "*@*",
-    "***@***", "_@_", "__@__", "`@`", '"@".', '**"@"**', '"**@**"', "```\n@\n```", "```text\n@\n```", "<answer>@</answer>", "<text>@</text>",
+    "***@***", "_@_", "__@__", "`@`",
+    '"@".', '**"@"**', '"**@**"', "```\n@\n```", "```text\n@\n```", "<answer>@</answer>", "<text>@</text>",
     "<OCR>\n@\n</OCR>", "I looked closely.\n<answer>@</answer>", "<|begin_of_box|>@<|end_of_box|>", r"\boxed{@}",
     r"$\boxed{\text{@}}$", r"\text{@}", 'The text in the red bounding box reads "@".',
     'The text in the red bounding box is "@".', "The text in the **red bounding box** reads **@**.",

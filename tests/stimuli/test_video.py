@@ -261,15 +261,10 @@ def test_times() -> None:
 @pytest.mark.parametrize(
     ("name", "format", "seconds"),
     [
-        ("gop 12", "mp4", 6.0),
-        ("mov", "mov", 6.0),
-        ("mkv", "mkv", 6.0),
-        ("webm", "webm", 4.0),
-        ("avi", "avi", 6.0),
-        ("starts late", "mp4", 6.0),
-        ("starts before 0", "mp4", 4.3),
+        ("gop 12", "mp4", 6.0), ("mov", "mov", 6.0), ("mkv", "mkv", 6.0), ("webm", "webm", 4.0), ("avi", "avi", 6.0),
+        ("starts late", "mp4", 6.0), ("starts before 0", "mp4", 4.3),
     ],
-)
+)  # fmt: skip
 def test_a_video_is_kept_byte_for_byte(name: str, format: str, seconds: float, tmp_path: Path) -> None:
     path = tmp_path / "clip.any"  # the name does not matter
     path.write_bytes(CLIPS[name].make())

@@ -236,17 +236,12 @@ def test_a_file_of_several_jpegs_is_sent_as_a_jpeg(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "word"),
     [
-        ("vllm/Qwen/Qwen2.5-VL-7B-Instruct", "VLLM_BASE_URL"),
-        ("sglang/m", "SGLANG_BASE_URL"),
-        ("bedrock/m", "aiobotocore"),
-        ("anthropic/claude-x", "nthropic"),
-        ("google/gemini-x", "oogle"),
-        ("mistral/m", "istral"),
-        ("groq/m", "roq"),
-        ("together/m", "TOGETHER_API_KEY"),
+        ("vllm/Qwen/Qwen2.5-VL-7B-Instruct", "VLLM_BASE_URL"), ("sglang/m", "SGLANG_BASE_URL"),
+        ("bedrock/m", "aiobotocore"), ("anthropic/claude-x", "nthropic"), ("google/gemini-x", "oogle"),
+        ("mistral/m", "istral"), ("groq/m", "roq"), ("together/m", "TOGETHER_API_KEY"),
         ("openrouter/a/b", "OPENROUTER_API_KEY"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_key_address_or_package_is_one_line(
     name: str, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,13 +35,9 @@ TEXT: dict[str, Any] = {
     "initializer_range": 0.3,  # so that images and questions change the replies
 }
 VISION: dict[str, Any] = {
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "image_size": 16,
+    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 16,
     "patch_size": 4,
-}
+}  # fmt: skip
 
 
 def tokenizer(folder: Path, *special: str, **extra: str) -> Any:

@@ -30,13 +30,9 @@ torch = pytest.importorskip("torch", reason=WHY)
 transformers = pytest.importorskip("transformers", reason=WHY)
 
 VISION: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "image_size": 16,
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,
     "patch_size": 8,
-}
+}  # fmt: skip
 IMAGES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
 
 

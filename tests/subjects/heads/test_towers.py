@@ -24,19 +24,11 @@ from snellen.subjects.heads.costs import tower_flops  # noqa: E402
 
 PAPER = [name for name, tower in TOWERS.items() if tower.model]
 TOKENS = {
-    "siglip-1": (384, 729, 1152),
-    "siglip-2": (384, 729, 1152),
-    "aimv2-h": (336, 576, 1536),
-    "clip-l": (336, 576, 1024),
-    "internvit-300m": (448, 1024, 1024),
-    "radio-h": (432, 729, 1280),
-    "c-radio-v4-h": (432, 729, 1280),
-    "dinov2-l": (384, 729, 1024),
-    "sam-h": (1024, 576, 1280),
-    "midas-3.0": (384, 576, 768),
-    "efficientnet-lite0": (224, 49, 1280),
-    "efficientnet-lite2": (256, 64, 1280),
-}
+    "siglip-1": (384, 729, 1152), "siglip-2": (384, 729, 1152), "aimv2-h": (336, 576, 1536),
+    "clip-l": (336, 576, 1024), "internvit-300m": (448, 1024, 1024), "radio-h": (432, 729, 1280),
+    "c-radio-v4-h": (432, 729, 1280), "dinov2-l": (384, 729, 1024), "sam-h": (1024, 576, 1280),
+    "midas-3.0": (384, 576, 768), "efficientnet-lite0": (224, 49, 1280), "efficientnet-lite2": (256, 64, 1280),
+}  # fmt: skip
 """Side in pixels, tokens and features: the models' public configurations."""
 PARAMETERS = {
     "siglip-1": 428,

@@ -37,15 +37,11 @@ NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hal
 @pytest.mark.parametrize(
     ("labels", "name", "rule"),
     [
-        (["lawn"], "Lawn", None),
-        (["lawn", "grass", "lawn"], "Lawn", None),
-        ([], None, NO_CLASS),
-        ([" "], None, NO_CLASS),
-        (["lawn", "hall"], None, SEVERAL),
-        (["lawn", "odd"], None, SEVERAL),
+        (["lawn"], "Lawn", None), (["lawn", "grass", "lawn"], "Lawn", None), ([], None, NO_CLASS),
+        ([" "], None, NO_CLASS), (["lawn", "hall"], None, SEVERAL), (["lawn", "odd"], None, SEVERAL),
         (["odd", "other"], None, NOT_CHOSEN),
     ],
-)
+)  # fmt: skip
 def test_an_image_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
     context = curating()
     assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", context) == name
@@ -134,13 +130,8 @@ LIMIT_CASES = (
     LimitCase(ocr.CURATION, ("STOP", "no parking", "a"), source_of, 1, 6, True),
 )
 BOXES = (
-    None,
-    None,
-    (0.0, 0.0, 50.0, 50.0),
-    (0.0, 0.0, 60.0, 50.0),
-    (40.0, 40.0, 100.0, 100.0),
-    (50.0, 50.0, 120.0, 60.0),
-)
+    None, None, (0.0, 0.0, 50.0, 50.0), (0.0, 0.0, 60.0, 50.0), (40.0, 40.0, 100.0, 100.0), (50.0, 50.0, 120.0, 60.0),
+)  # fmt: skip
 SIZES = ((100, 100), (100, 100), (100, 100), None)
 
 

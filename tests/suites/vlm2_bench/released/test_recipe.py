@@ -53,13 +53,8 @@ def cue(q_id: str, cue: str, truth: str, images: str) -> dict[str, Any]:
     edit = f"Remove the {cue}."
     names = [f"{images}/{n}.png" for n in "ab"]
     return {
-        "q_id": q_id,
-        "task": "mat",
-        "question": question,
-        "gt_answer": truth,
-        "edited_prompt": edit,
-        "images": names,
-    }
+        "q_id": q_id, "task": "mat", "question": question, "gt_answer": truth, "edited_prompt": edit, "images": names,
+    }  # fmt: skip
 
 
 def record(q_id: str, question: str, truth: object, *images: str, **fields: Any) -> dict[str, Any]:
@@ -424,15 +419,10 @@ def test_choices_are_cut_off_only_if_they_can_be_written_back_unchanged() -> Non
 # From the files to scores
 
 REPLIES = {
-    "gc-mat": ["T", "F", "I cannot tell", "F", "The answer is T.", "F"],
-    "gc-trk": ["T", "F"],
-    "oc-cpr": ["T", "f", "T or F", "True"],
-    "oc-cnt": ["1", "5"],
-    "oc-grp": ["A) 1 and 3", "(B) None"],
-    "pc-cpr": ["true", "False."],
-    "pc-cnt": ["one"],
-    "pc-grp": ["D"],
-}
+    "gc-mat": ["T", "F", "I cannot tell", "F", "The answer is T.", "F"], "gc-trk": ["T", "F"],
+    "oc-cpr": ["T", "f", "T or F", "True"], "oc-cnt": ["1", "5"], "oc-grp": ["A) 1 and 3", "(B) None"],
+    "pc-cpr": ["true", "False."], "pc-cnt": ["one"], "pc-grp": ["D"],
+}  # fmt: skip
 SCORES = {
     # 7: three of four right, at least one of each truth; 8: not bare. vlmevalkit requires all four of 7.
     "gc-mat": (1 / 2, 1 / 2, 1 / 2),
