@@ -127,10 +127,7 @@ def test_work_that_is_not_needed_ends_with_its_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failure_in_the_background_names_its_shard(workers: int) -> None:
-    with (
-        pytest.raises(ShardFailed, match="shard bad failed: ValueError"),
-        background(math.sqrt, workers) as submit,
-    ):
+    with pytest.raises(ShardFailed, match="shard bad failed: ValueError"), background(math.sqrt, workers) as submit:
         submit(Shard("bad", -1.0))
 
 

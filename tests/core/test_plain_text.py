@@ -22,16 +22,13 @@ def test_only_control_characters_are_escaped() -> None:
     "text",
     [
         "Incorrect API key provided: sk-proj-abcDEF123456_7890.",
-        "https://host/v1?key=AIzaSyA1234567890abcdefghijklm failed",
-        "401 for Bearer abcdef0123456789",
-        "token=abcdef0123456789&x=1",
-        "api_key: abcdef0123456789",
-        "hf_abcdefGHIJKL is not allowed",
+        "https://host/v1?key=AIzaSyA1234567890abcdefghijklm failed", "401 for Bearer abcdef0123456789",
+        "token=abcdef0123456789&x=1", "api_key: abcdef0123456789", "hf_abcdefGHIJKL is not allowed",
         "https://me:secretpassword@proxy:8080",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
         "the value CANARY-VALUE-1 was refused",
     ],
-)
+)  # fmt: skip
 def test_keys_are_redacted(text: str) -> None:
     secrets = ["sk-proj", "AIza", "abcdef0123456789", "hf_abc", "secretpassword", "eyJ", "CANARY-VALUE-1"]
     cleaned = redacted(text, {"MY_API_KEY": "CANARY-VALUE-1", "PATH_KEY": "/tmp", "X_TOKEN": "short"})

@@ -284,10 +284,7 @@ def test_volumes_and_labels_may_differ_in_axis_order(tmp_path: Path) -> None:
     labels[1:5, :, 3] = 1
     values = np.where(labels == 1, 100, 1).astype(np.int16)
     across = np.array([[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1.0]])  # stored: anterior, superior, right
-    files = {
-        "imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across),
-        "labelsTr/a.nii.gz": volume(labels),
-    }
+    files = {"imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across), "labelsTr/a.nii.gz": volume(labels)}
     [sample], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
     assert (notes, sample.record_id) == ([], "imagesTr/a.nii.gz#3")
     record = Sample(source="s", licence="none", **vars(sample))

@@ -105,12 +105,8 @@ def _option_cell(row: dict[str, Any], rng: Rng) -> str:
 
 
 CHANGES: Sequence[Callable[[dict[str, Any], Rng], str]] = (
-    _text_cell,
-    _text_cell,
-    _media_cell,
-    _list_cell,
-    _option_cell,
-)
+    _text_cell, _text_cell, _media_cell, _list_cell, _option_cell,
+)  # fmt: skip
 
 
 def make_hostile(good: Path, root: Path, seed: int, number: int) -> str:

@@ -85,11 +85,7 @@ def with_hash(plan: StudyPlan) -> StudyPlan:
 
 
 def write_study(
-    root: Path,
-    reviewers: Sequence[str] = (),
-    plan: StudyPlan | None = None,
-    texts: Texts = TEXTS,
-    **private: str,
+    root: Path, reviewers: Sequence[str] = (), plan: StudyPlan | None = None, texts: Texts = TEXTS, **private: str
 ) -> StudyPlan:
     """Write a study folder with this plan, else a small one; `private` texts of the design are not in the bundle."""
     plan = with_hash(plan or make_plan("review" if reviewers else "study", texts))

@@ -124,12 +124,8 @@ def test_mean_of_units_by_hand() -> None:
 
 def test_a_failed_call_is_no_score() -> None:
     fields: dict[str, object] = {
-        "kind": "choice",
-        "keys": [["A", "a"], ["B", "b"]],
-        "frame": None,
-        "answer": "a",
-        "metric": "accuracy",
-    }
+        "kind": "choice", "keys": [["A", "a"], ["B", "b"]], "frame": None, "answer": "a", "metric": "accuracy",
+    }  # fmt: skip
     fields |= {"worst": 0.0, "higher_is_better": True, "option_scores": {"a": 1.0, "b": 0.0}, "on_sheet": False}
     doc = {"scoring": json.dumps(fields), "metric": "accuracy", "unit_size": "1", "cluster_id": "c", "item_id": "i"}
     replies = ("A", "B", "who knows", f"{FAILED} after 5 retries] 503")

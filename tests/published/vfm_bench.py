@@ -122,10 +122,6 @@ def _points(formula: Callable[[Curve], float | None], curve: Curve) -> float:
     return 100 * value
 
 
-def _first_gain(curve: Curve) -> float | None:
-    return gain_at(curve, 1)
-
-
 def _changes() -> Iterator[PrintedNumber]:
     table, curves = TABLE_4, {name: row.curve for name, row in TABLE_1.items()}
     yield from by_subject(
@@ -138,7 +134,7 @@ def _changes() -> Iterator[PrintedNumber]:
     )  # fmt: skip
     yield from by_subject(
         "Table 4", "phi_vdpi (%): gain of one shot over none", {name: row.vdpi for name, row in table.items()},
-        {name: _points(_first_gain, curves[name]) for name in table},
+        {name: _points(lambda curve: gain_at(curve, 1), curves[name]) for name in table},
     )  # fmt: skip
     for name, method in (("hkfi", "enhanced query"), ("dipi", "detailed instruction")):
         changes = {subject: getattr(row, name) for subject, row in table.items() if getattr(row, name) is not None}

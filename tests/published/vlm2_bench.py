@@ -124,10 +124,7 @@ def _averages() -> Iterator[PrintedNumber]:
 
 def _camera_ready() -> Iterator[PrintedNumber]:
     eight = {name: mean_of(row.scores, 8) for name, row in {**TABLE_1, **CAMERA_READY}.items()}
-    averages = {
-        **CAMERA_READY_AVERAGES,
-        **{name: row.average for name, row in CAMERA_READY.items()},
-    }
+    averages = {**CAMERA_READY_AVERAGES, **{name: row.average for name, row in CAMERA_READY.items()}}
     yield from by_subject("camera-ready", "Average: mean of the eight columns without VID", averages, eight, 2)
     grouping = COLUMNS.index("oc-grp")
     changed = [*HUMAN.scores]

@@ -11,14 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.scoring.sequential import (
-    BETS,
-    asking_order,
-    confidence_sequence,
-    greatest_wealth,
-    paired_sequence,
-    rounds,
-)
+from snellen.scoring.sequential import BETS, asking_order, confidence_sequence, greatest_wealth, paired_sequence, rounds
 
 
 def test_the_wealth_of_three_rounds_is_that_worked_by_hand() -> None:

@@ -102,12 +102,8 @@ def test_only_given_settings_are_sent() -> None:
         ask(subject, "q")
     body = server.requests[0].body
     assert {key: body[key] for key in ("temperature", "seed", "max_tokens", "top_p", "reasoning_effort")} == {
-        "temperature": 0,
-        "seed": 7,
-        "max_tokens": 99,
-        "top_p": 0.5,
-        "reasoning_effort": "low",
-    }
+        "temperature": 0, "seed": 7, "max_tokens": 99, "top_p": 0.5, "reasoning_effort": "low",
+    }  # fmt: skip
     assert server.requests[0].headers["Authorization"] == "Bearer k"
     with serving("A", temperature="none", seed="none", max_tokens="none") as (subject, server):
         ask(subject, "q")

@@ -23,16 +23,7 @@ from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.layer import CLIENT_CALLS, check_service, is_opening
 from snellen.subjects.chat.messages import to_messages, to_reply
 from snellen.subjects.chat.retry import trouble
-from tests.helpers.stub_server import (
-    BROKEN_JSON,
-    NULL_CHOICES,
-    Answer,
-    Body,
-    Cut,
-    Status,
-    StubServer,
-    Words,
-)
+from tests.helpers.stub_server import BROKEN_JSON, NULL_CHOICES, Answer, Body, Cut, Status, StubServer, Words
 
 PROMPT = Prompt(("Which?", "A or B"), (), (Turn(("Look.",), "I see."),))
 REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_violation"}

@@ -6,12 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.helpers.extras import lazy_module
 
-WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-transformers = pytest.importorskip("transformers", reason=WHY)
-tokenizers = pytest.importorskip("tokenizers", reason=WHY)
+torch, transformers, tokenizers = map(lazy_module, ("torch", "transformers", "tokenizers"))
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]{% for block in message['content'] %}"

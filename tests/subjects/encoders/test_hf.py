@@ -23,11 +23,13 @@ from snellen.subjects.encoders.hf import _grid
 from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
+from tests.helpers.extras import lazy_module
 from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
 
+torch = lazy_module("torch")
+transformers = lazy_module("transformers")
+
 WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-transformers = pytest.importorskip("transformers", reason=WHY)
 
 VISION: dict[str, Any] = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,

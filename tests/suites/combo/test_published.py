@@ -106,10 +106,7 @@ def test_the_readme_names_every_axis_and_value() -> None:
 def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
     settings = yaml.safe_load(_text("paper.yaml"))
     entries = [entry for group, group_entries in settings.items() if group != "not_said" for entry in group_entries]
-    assert {model["version"] for model in settings["models"]} >= {
-        "gpt-4-1106-vision-preview",
-        "gpt-4-turbo-2024-04-09",
-    }
+    assert {model["version"] for model in settings["models"]} >= {"gpt-4-1106-vision-preview", "gpt-4-turbo-2024-04-09"}
     for entry in entries:
         assert re.search(r"section|appendix|Table", entry["source"]), entry
         assert set(entry.get("tasks", [entry.get("task", "img2text")])) <= set(SUITE.tasks)

@@ -152,10 +152,5 @@ def test_the_full_plan_has_the_size_of_the_paper(
     assert not stopped.value.code
     plan = json.loads(capsys.readouterr().out)
     assert (plan["objects"], plan["images"]) == (9504, 190_080)
-    assert plan["items"] == {
-        "pattern-perception": 5000 * 8,
-        "img2text": 120,
-        "text2img": 120,
-        "category-building": 400,
-    }
+    assert plan["items"] == {"pattern-perception": 5000 * 8, "img2text": 120, "text2img": 120, "category-building": 400}
     assert all(isinstance(plan[name], int) for name in ("objects", "images", "seconds", "bytes", "workers"))

@@ -96,22 +96,15 @@ def test_cure_or_gives_two_backgrounds_and_three_devices_without_challenge(choic
 @pytest.mark.parametrize(
     ("source", "label", "name"),
     [
-        ("Places434", "entrance_hall", "Entrance hall"),
-        ("Places434", "mountain_snowy", "Snowy Mountain"),
-        ("Places434", "arena/hockey", "Hockey arena"),
-        ("Places434", "church/indoor", "Indoor church"),
-        ("Places434", "jacuzzi/indoor", "Indoor hot tub"),
-        ("Places434", "hot_tub/indoor", "Indoor hot tub"),
-        ("Places434", "hot_tub/outdoor", "Outdoor hot tub"),
-        ("Places434", "airport_terminal", "Airport terminal"),
-        ("AID", "Airport", "Airport"),
-        ("AID", "BareLand", "Bare land"),
-        ("AID", "Beach", "Beach"),
-        ("Places434", "beach", "Beach"),
-        ("AID", "Parking", "Parking lot"),
+        ("Places434", "entrance_hall", "Entrance hall"), ("Places434", "mountain_snowy", "Snowy Mountain"),
+        ("Places434", "arena/hockey", "Hockey arena"), ("Places434", "church/indoor", "Indoor church"),
+        ("Places434", "jacuzzi/indoor", "Indoor hot tub"), ("Places434", "hot_tub/indoor", "Indoor hot tub"),
+        ("Places434", "hot_tub/outdoor", "Outdoor hot tub"), ("Places434", "airport_terminal", "Airport terminal"),
+        ("AID", "Airport", "Airport"), ("AID", "BareLand", "Bare land"), ("AID", "Beach", "Beach"),
+        ("Places434", "beach", "Beach"), ("AID", "Parking", "Parking lot"),
         ("Places434", "parking_lot", "Parking lot"),
     ],
-)
+)  # fmt: skip
 def test_names_of_scenes(choices: Choices, source: str, label: str, name: str) -> None:
     assert choices.scene(source, label) == name
 

@@ -23,8 +23,7 @@ def test_a_thing_of_the_least_scale_is_inside_larger_ones_and_too_small(kind: st
         least = tabletop_scenes._least_scale(kind, share, position, height, turn, viewpoint)
         (x1, y1, x2, y2), smaller = (
             seen_box(
-                tabletop_scenes.standing("0", kind, TABLE_MATERIALS[0], position, turn, scale, height),
-                viewpoint.camera,
+                tabletop_scenes.standing("0", kind, TABLE_MATERIALS[0], position, turn, scale, height), viewpoint.camera
             )
             for scale in (1.2 * least, least)
         )
