@@ -44,7 +44,6 @@ LARGE = 10
 """Number of items from which a level of `TOUCHED` must have a touched one."""
 ALARM = 1e-4
 """The probability below which a rate counts as different; 3 seeds x about 10 rates are tested."""
-STATEMENTS = ("gc-mat", "gc-trk", "oc-cpr")
 LETTERED = ("img2text", "text2img", "category-building", "oc-grp", "spatial", "absolute-depth")
 
 

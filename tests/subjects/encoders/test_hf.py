@@ -29,7 +29,6 @@ from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw
 torch = lazy_module("torch")
 transformers = lazy_module("transformers")
 
-WHY = "needs the extra 'models'"
 
 VISION: dict[str, Any] = {
     "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,

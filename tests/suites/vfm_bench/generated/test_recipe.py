@@ -87,16 +87,6 @@ def test_only_the_dimensions_of_a_level_separate_its_classes(large: Design) -> N
     assert checked > 300
 
 
-def test_the_seed_decides_everything() -> None:
-    def design_of(seed: int) -> Design:
-        return recipe.design(BuildOptions(NOWHERE, n=12, seed=seed))
-
-    assert design_of(3) == design_of(3)
-    assert design_of(3).drafts != design_of(4).drafts
-    shots = [block_images.image_spec(design_of(3).drafts[0], 0, seed, (96, 72)) for seed in (3, 3, 4)]
-    assert shots[0] == shots[1] != shots[2]
-
-
 def test_every_name_is_read_as_its_own_class() -> None:
     appearances = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
     for family in FAMILIES:
