@@ -128,14 +128,9 @@ def _ranks() -> Iterator[PrintedNumber]:
     ranks = recomputed_ranks()
     for n, task in enumerate(COLUMNS):
         yield from by_subject(
-            "Table 5",
-            f"Rank in {task}: by the column",
-            {name: row.ranks[n] for name, row in TABLE_5.items()},
-            {name: ranks[name][n] for name in ranks},
-            0,
-            TIES.get(task, {}),
-            tolerance=0.0,
-        )
+            "Table 5", f"Rank in {task}: by the column", {name: row.ranks[n] for name, row in TABLE_5.items()},
+            {name: ranks[name][n] for name in ranks}, 0, TIES.get(task, {}), tolerance=0.0,
+        )  # fmt: skip
     averages = {name: row.average for name, row in TABLE_5.items()}
     means = {name: sum(row.ranks) / len(row.ranks) for name, row in TABLE_5.items()}
     other = "from other ranks than those beside it, or miscounted"
@@ -227,14 +222,10 @@ def _splits() -> Iterator[PrintedNumber]:
         "object": "a sixth is; see its 37.9K",
     }
     yield from by_subject(
-        "section 3.3",
-        "Share of test questions (%)",
-        dict.fromkeys(questions, TEST_PERCENT),
-        {task: 100 * test / questions[task] for task, (_, test) in TABLE_2.items()},
-        0,
-        reasons,
+        "section 3.3", "Share of test questions (%)", dict.fromkeys(questions, TEST_PERCENT),
+        {task: 100 * test / questions[task] for task, (_, test) in TABLE_2.items()}, 0, reasons,
         tolerance=SPLIT_TOLERANCE,
-    )
+    )  # fmt: skip
     least, most = TRAINING_SIZES
     yield count_row(
         "appendix F", "Abilities trained on only 6K to 10K questions",

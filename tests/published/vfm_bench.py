@@ -173,13 +173,9 @@ def _gaps() -> Iterator[PrintedNumber]:
     effectiveness, reason = HUMAN_DELTA_GAP, "the caption names GPT-4o where the text has GPT-o3"
     yield DerivedNumber("section 4.2", "GPT-o3 below people: effectiveness (points)", effectiveness, below["GPT-o3"], 1)
     yield DerivedNumber(
-        "Figure 3",
-        "GPT-4o below people: effectiveness (points)",
-        effectiveness,
-        below["GPT-4o"],
-        1,
+        "Figure 3", "GPT-4o below people: effectiveness (points)", effectiveness, below["GPT-4o"], 1,
         known_reason=reason,
-    )
+    )  # fmt: skip
     yield count_row(
         "section 4.2", "Models no more effective than GPT-o3", [gap >= below["GPT-o3"] for gap in below.values()]
     )
@@ -196,22 +192,13 @@ def _largest_gaps(below: Mapping[str, float], caption_reason: str) -> Iterator[P
         known_reason="people reach .79 and GPT-o3 .61",
     )  # fmt: skip
     yield DerivedNumber(
-        "Figure 3",
-        "GPT-4o below people: largest accuracy (points)",
-        largest,
-        below["GPT-4o"],
-        1,
+        "Figure 3", "GPT-4o below people: largest accuracy (points)", largest, below["GPT-4o"], 1,
         known_reason=caption_reason,
-    )
+    )  # fmt: skip
     yield DerivedNumber(
-        "abstract",
-        "Models below people in largest accuracy: over (points)",
-        largest,
-        min(below.values()),
-        1,
-        relation=">",
-        known_reason="Gemini-2.5-pro reaches .62",
-    )
+        "abstract", "Models below people in largest accuracy: over (points)", largest, min(below.values()), 1,
+        relation=">", known_reason="Gemini-2.5-pro reaches .62",
+    )  # fmt: skip
 
 
 def _mean(formula: Callable[[Curve], float | None], curves: Sequence[Curve]) -> float:
@@ -221,13 +208,9 @@ def _mean(formula: Callable[[Curve], float | None], curves: Sequence[Curve]) -> 
 def _random_policy() -> Iterator[PrintedNumber]:
     least = sum(row.samples / row.average for row in TABLE_7) / QUERIES
     yield DerivedNumber(
-        "Table 1",
-        "Random policy: at least one over the mean classes of Table 7",
-        RANDOM_ACCURACY,
-        least,
-        2,
+        "Table 1", "Random policy: at least one over the mean classes of Table 7", RANDOM_ACCURACY, least, 2,
         relation="<",
-    )
+    )  # fmt: skip
     yield count_row(
         "section 1",
         "Models below the random policy without examples",

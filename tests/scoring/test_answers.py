@@ -329,22 +329,12 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
     [
         ('{"a": 1}', {"a": 1}),
         ('Here it is:\n```json\n[{"id": 1, "answer": "A"}]\n```\nDone.', [{"id": 1, "answer": "A"}]),
-        ('{"a": 1} and then {"b": [1, 2]}', {"b": [1, 2]}),
-        ('[1, 2] {"a": 1', [1, 2]),
-        ('[{"id": 1}, {"id": 2', {"id": 1}),
-        ("set {a, b} \\frac{1}{2} [see]", None),
-        ("", None),
-        ("3", None),
-        ('"text"', None),
-        ('{"a": NaN}', None),
-        ("{'a': 1}", None),
-        ('{"a": "}{]["}', {"a": "}{]["}),
-        ("[" * 5000, None),
-        ('{"n": ' + "9" * 5000 + "}", None),
-        ("{}", {}),
-        ("[]", []),
+        ('{"a": 1} and then {"b": [1, 2]}', {"b": [1, 2]}), ('[1, 2] {"a": 1', [1, 2]),
+        ('[{"id": 1}, {"id": 2', {"id": 1}), ("set {a, b} \\frac{1}{2} [see]", None), ("", None), ("3", None),
+        ('"text"', None), ('{"a": NaN}', None), ("{'a': 1}", None), ('{"a": "}{]["}', {"a": "}{]["}),
+        ("[" * 5000, None), ('{"n": ' + "9" * 5000 + "}", None), ("{}", {}), ("[]", []),
     ],
-)
+)  # fmt: skip
 def test_json_is_found_between_prose(text: str, expected: Any) -> None:
     assert read_json_objects(text) == expected
 

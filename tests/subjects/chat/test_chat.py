@@ -145,19 +145,12 @@ def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, st
 @pytest.mark.parametrize(
     "bad",
     [
-        *(Status(status) for status in (429, 500, 502, 503, 504, 529)),
-        Cut(),
-        BROKEN_JSON,
-        Body("<html>busy</html>", "text/html"),
-        Body('"a string"'),
-        NO_CHOICES,
-        NULL_CHOICES,
-        Words("A. The r", "abort"),
-        Words("A", "ERROR"),
-        failed_choice({"message": "overloaded", "code": 502}),
+        *(Status(status) for status in (429, 500, 502, 503, 504, 529)), Cut(), BROKEN_JSON,
+        Body("<html>busy</html>", "text/html"), Body('"a string"'), NO_CHOICES, NULL_CHOICES,
+        Words("A. The r", "abort"), Words("A", "ERROR"), failed_choice({"message": "overloaded", "code": 502}),
     ],
     ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
-)
+)  # fmt: skip
 def test_temporary_failures_are_retried(bad: Answer) -> None:
     with serving(first(bad, bad)) as (subject, server):
         assert ask(subject, "q").text == "good"

@@ -129,20 +129,12 @@ def test_limits_are_found_by_provider_and_unknown_for_other_servers() -> None:
 @pytest.mark.parametrize(
     ("mode", "format", "limits"),
     [
-        ("RGB", "BMP", OPENAI),
-        ("RGB", "TIFF", OPENAI),
-        ("RGBA", "TIFF", ANTHROPIC),
-        ("L", "BMP", ANTHROPIC),
-        ("P", "BMP", OPENAI),
-        ("P", "PNG", OPENAI),
-        ("1", "PNG", OPENAI),
-        ("I;16", "PNG", OPENAI),
-        ("I;16", "TIFF", OPENAI),
-        ("CMYK", "JPEG", OPENAI),
-        ("P", "GIF", GOOGLE),
+        ("RGB", "BMP", OPENAI), ("RGB", "TIFF", OPENAI), ("RGBA", "TIFF", ANTHROPIC), ("L", "BMP", ANTHROPIC),
+        ("P", "BMP", OPENAI), ("P", "PNG", OPENAI), ("1", "PNG", OPENAI), ("I;16", "PNG", OPENAI),
+        ("I;16", "TIFF", OPENAI), ("CMYK", "JPEG", OPENAI), ("P", "GIF", GOOGLE),
         ("RGB", "WEBP", limits_of("grok/m")),
     ],
-)
+)  # fmt: skip
 def test_an_image_that_is_not_accepted_becomes_a_png_of_the_same_pixels(
     tmp_path: Path, mode: str, format: str, limits: Limits
 ) -> None:

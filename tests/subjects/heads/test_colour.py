@@ -108,16 +108,9 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
     """Lower is better; intervals are over the tables of the test items."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
-        tmp_path / "items",
-        n=ITEMS,
-        seed=SEED,
-        tasks=("colour",),
-        renderer="toy",
-        size=(384, 288),
-        workers=2,
-        allow_unmatched=True,
-        show_progress=False,
-    )
+        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", size=(384, 288), workers=2,
+        allow_unmatched=True, show_progress=False,
+    )  # fmt: skip
     items = build(SUITES.get("ava-bench"), "generated", options)
     scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")
     print(scores[["value", "low", "high", "blind", "chance", "n", "clusters", "no_answer_rate"]].to_string())

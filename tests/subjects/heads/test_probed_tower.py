@@ -99,13 +99,8 @@ def test_dropout_on_a_small_grid_keeps_numbers_finite() -> None:
     random = torch.Generator().manual_seed(0)
     empty = torch.zeros(50, 0)
     samples = network.Samples(
-        torch.randn(50, 4, 3, generator=random),
-        torch.ones(50, 4, dtype=torch.bool),
-        torch.zeros(4, dtype=torch.long),
-        empty,
-        torch.zeros(50, 4, 0),
-        empty,
-        (2, 2),
-    )
+        torch.randn(50, 4, 3, generator=random), torch.ones(50, 4, dtype=torch.bool),
+        torch.zeros(4, dtype=torch.long), empty, torch.zeros(50, 4, 0), empty, (2, 2),
+    )  # fmt: skip
     trunk = network.Trunk(settings, samples, 1, random)
     assert trunk(samples, random).read.isfinite().all()

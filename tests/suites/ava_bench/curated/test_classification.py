@@ -85,19 +85,10 @@ def test_a_box_is_inside_its_image(
 
 
 RULES = Rules(
-    fewest=2,
-    scene_images=3,
-    action_images=4,
-    emotion_images=4,
-    texture=Caps(2, 6),
-    orientation=Caps(2, 4, 2),
-    orientation_cure_or=Caps(2, 3, 2),
-    species_images=2,
-    species_birds=3,
-    species_others=2,
-    words_iiit5k=5,
+    fewest=2, scene_images=3, action_images=4, emotion_images=4, texture=Caps(2, 6), orientation=Caps(2, 4, 2),
+    orientation_cure_or=Caps(2, 3, 2), species_images=2, species_birds=3, species_others=2, words_iiit5k=5,
     words_others=6,
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
