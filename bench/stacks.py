@@ -52,7 +52,17 @@ def main(words: Sequence[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stacks = Path(folder) / "stacks"
         command = words or ("checkup", "--out", f"{folder}/checkup")
-        sampler = ("py-spy", "record", "--subprocesses", "--rate", str(RATE), "--format", "raw", "--output", str(stacks))
+        sampler = (
+            "py-spy",
+            "record",
+            "--subprocesses",
+            "--rate",
+            f"{RATE}",
+            "--format",
+            "raw",
+            "--output",
+            f"{stacks}",
+        )
         subprocess.run([*sampler, "--", sys.executable, "-m", "snellen", *command], check=True)
         seconds = shares(stacks.read_text("utf-8").splitlines())
     print("| part | seconds of threads | share |\n|---|---:|---:|")

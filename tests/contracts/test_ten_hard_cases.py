@@ -51,18 +51,12 @@ def test_1_ten_samples_times_seven_questions_on_one_sheet(tmp_path: Path, media:
     images = [patch(media, COLOURS[name], mark=n) for n, name in enumerate(names)]
     items = [
         item(
-            f"{n}-{q}",
-            [image],
-            name,
-            "choice",
-            question=f"question {q}",
-            options=OPTIONS,
-            stimulus_id=str(n),
+            f"{n}-{q}", [image], name, "choice", question=f"question {q}", options=OPTIONS, stimulus_id=str(n),
             group_id=str(n),
         )
         for n, (image, name) in enumerate(zip(images, names, strict=True))
         for q in range(7)
-    ]
+    ]  # fmt: skip
     truth = {item.item_id: item.answer for item in items}
 
     def careless(prompt: Prompt) -> str:

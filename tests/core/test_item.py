@@ -65,17 +65,9 @@ def test_a_written_box_is_read_back(x: int, y: int, width: int, height: int, spa
 
 def test_a_view_does_not_reveal_the_answer() -> None:
     hidden = {
-        "answer",
-        "factors",
-        "measures",
-        "requires",
-        "regions",
-        "latent",
-        "provenance",
-        "group_id",
-        "cluster_id",
+        "answer", "factors", "measures", "requires", "regions", "latent", "provenance", "group_id", "cluster_id",
         "split",
-    }
+    }  # fmt: skip
     assert not hidden & {f.name for f in fields(View)}
     image = Media("ab" * 32, "image", "png", 4, 4)
     options = (Option("x", "red"), Option("y"))

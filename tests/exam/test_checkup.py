@@ -50,7 +50,7 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
 
 @pytest.mark.parametrize("moves", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
-    options = BuildOptions(tmp_path / "items" / "thresholds", tasks=("acuity",))
+    options = BuildOptions(tmp_path / "items" / "thresholds", n=17, quick=True, tasks=("acuity",))
     battery = checkup._Battery("thresholds", options, tmp_path / "run" / "thresholds")
     checkup._build(battery)
     items = read_itemset(battery.options.out)

@@ -89,13 +89,9 @@ def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **
 def task(**fields: Any) -> Task:
     """A task named `task` that shows items unchanged and asks one by one by default."""
     plain: dict[str, Any] = {
-        "id": "task",
-        "kind": "choice",
-        "axes": (),
-        "transforms": lambda item, context: (),
-        "method": lambda condition: OneByOne(),
-        "protocols": {"strict": STRICT, "published": PUBLISHED},
-    }
+        "id": "task", "kind": "choice", "axes": (), "transforms": lambda item, context: (),
+        "method": lambda condition: OneByOne(), "protocols": {"strict": STRICT, "published": PUBLISHED},
+    }  # fmt: skip
     return Task(**{**plain, **fields})
 
 

@@ -61,16 +61,9 @@ def llama(folder: Path, begins: bool, seed: int = 0) -> Path:
     fast.save_pretrained(folder)
     torch.manual_seed(seed)
     config = transformers.LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=32,
-        bos_token_id=0,
-        eos_token_id=None,
-        initializer_range=0.4,
-    )
+        vocab_size=len(vocabulary), hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=32, bos_token_id=0, eos_token_id=None, initializer_range=0.4,
+    )  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 

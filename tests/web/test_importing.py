@@ -657,13 +657,8 @@ def test_no_file_of_a_bundle_has_an_answer_key(sets_folder: Path, tmp_path: Path
     assert {items.by_id[item_id].split for page in with_feedback for item_id in page.feedback or {}} == {"train"}
     assert {page.kind for page in with_feedback} == {"practice"}
     assert {path.name for path in (tmp_path / "study" / BUNDLE).iterdir()} == {
-        "index.html",
-        "plan.json",
-        "plan.js",
-        "page",
-        "vendor",
-        "media",
-    }
+        "index.html", "plan.json", "plan.js", "page", "vendor", "media",
+    }  # fmt: skip
     assert read_study(tmp_path / "study") == card
 
 

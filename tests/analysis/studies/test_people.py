@@ -86,13 +86,8 @@ def test_who_is_a_person_is_stated_by_the_card() -> None:
 
 def _arm(subject: str, **fields: Any) -> ArmCard:
     card: dict[str, Any] = {
-        "fingerprint": "f",
-        "settings": {},
-        "attributes": {},
-        "condition": "vanilla",
-        "columns": {},
-        "repeat": 0,
-    }
+        "fingerprint": "f", "settings": {}, "attributes": {}, "condition": "vanilla", "columns": {}, "repeat": 0,
+    }  # fmt: skip
     return ArmCard(subject=subject, **card, **fields)
 
 

@@ -100,10 +100,6 @@ def test_reasons_are_counted_by_kind() -> None:
 # In a run
 
 
-def refusing(prompt: Prompt) -> str:
-    raise REFUSED
-
-
 def test_a_refused_key_ends_all_arms_of_its_subject_and_no_other(tmp_path: Path) -> None:
     built, suite, lines, calls = colour_set(tmp_path / "set", 40), suite_of(), list[str](), list[Prompt]()
 

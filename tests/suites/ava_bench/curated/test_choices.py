@@ -96,22 +96,15 @@ def test_cure_or_gives_two_backgrounds_and_three_devices_without_challenge(choic
 @pytest.mark.parametrize(
     ("source", "label", "name"),
     [
-        ("Places434", "entrance_hall", "Entrance hall"),
-        ("Places434", "mountain_snowy", "Snowy Mountain"),
-        ("Places434", "arena/hockey", "Hockey arena"),
-        ("Places434", "church/indoor", "Indoor church"),
-        ("Places434", "jacuzzi/indoor", "Indoor hot tub"),
-        ("Places434", "hot_tub/indoor", "Indoor hot tub"),
-        ("Places434", "hot_tub/outdoor", "Outdoor hot tub"),
-        ("Places434", "airport_terminal", "Airport terminal"),
-        ("AID", "Airport", "Airport"),
-        ("AID", "BareLand", "Bare land"),
-        ("AID", "Beach", "Beach"),
-        ("Places434", "beach", "Beach"),
-        ("AID", "Parking", "Parking lot"),
+        ("Places434", "entrance_hall", "Entrance hall"), ("Places434", "mountain_snowy", "Snowy Mountain"),
+        ("Places434", "arena/hockey", "Hockey arena"), ("Places434", "church/indoor", "Indoor church"),
+        ("Places434", "jacuzzi/indoor", "Indoor hot tub"), ("Places434", "hot_tub/indoor", "Indoor hot tub"),
+        ("Places434", "hot_tub/outdoor", "Outdoor hot tub"), ("Places434", "airport_terminal", "Airport terminal"),
+        ("AID", "Airport", "Airport"), ("AID", "BareLand", "Bare land"), ("AID", "Beach", "Beach"),
+        ("Places434", "beach", "Beach"), ("AID", "Parking", "Parking lot"),
         ("Places434", "parking_lot", "Parking lot"),
     ],
-)
+)  # fmt: skip
 def test_names_of_scenes(choices: Choices, source: str, label: str, name: str) -> None:
     assert choices.scene(source, label) == name
 
@@ -167,26 +160,14 @@ def test_groups_of_three_hundred_species(choices: Choices) -> None:
 @pytest.mark.parametrize(
     ("label", "plural"),
     [
-        ("apple", "apples"),
-        ("bus_(vehicle)", "buses"),
-        ("bat_(animal)", "bats"),
-        ("aerosol_can", "aerosol cans"),
-        ("cherry", "cherries"),
-        ("key", "keys"),
-        ("watch", "watches"),
-        ("person", "people"),
-        ("steak_knife", "steak knives"),
-        ("sheep", "sheep"),
-        ("black_sheep", "black sheep"),
-        ("mouse_(computer_equipment)", "computer mice"),
-        ("sweet_potato", "sweet potatoes"),
-        ("banjo", "banjos"),
-        ("scissors", "pairs of scissors"),
-        ("safety_goggles", "pairs of safety goggles"),
-        ("Christmas_tree", "Christmas trees"),
-        ("car", "cars"),
+        ("apple", "apples"), ("bus_(vehicle)", "buses"), ("bat_(animal)", "bats"), ("aerosol_can", "aerosol cans"),
+        ("cherry", "cherries"), ("key", "keys"), ("watch", "watches"), ("person", "people"),
+        ("steak_knife", "steak knives"), ("sheep", "sheep"), ("black_sheep", "black sheep"),
+        ("mouse_(computer_equipment)", "computer mice"), ("sweet_potato", "sweet potatoes"), ("banjo", "banjos"),
+        ("scissors", "pairs of scissors"), ("safety_goggles", "pairs of safety goggles"),
+        ("Christmas_tree", "Christmas trees"), ("car", "cars"),
     ],
-)
+)  # fmt: skip
 def test_plurals(label: str, plural: str) -> None:
     assert plural_of(label) == plural
 

@@ -123,12 +123,8 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     steps = answered(chain)
     assert {task: itemset.card.items for task, itemset in steps.items()} == {
-        "gc-screening": 5,
-        "gc-captions": 8,
-        "gc-salience": 4,
-        "gc-cues": 6,
-        "gc-answers": 6,
-    }
+        "gc-screening": 5, "gc-captions": 8, "gc-salience": 4, "gc-cues": 6, "gc-answers": 6,
+    }  # fmt: skip
     context = next(item for item in steps["gc-salience"].items if item.provenance["pair"] == "good")
     assert "Image 1: {good} image 1, 100 % sharp\nImage 2: {good} image 2, 100 % sharp" in context.question
     assert [option.text for option in context.options] == ["Add a red cup to the left of the plate"]
