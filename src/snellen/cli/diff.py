@@ -7,20 +7,11 @@ from pathlib import Path
 
 import typer
 
-from snellen.analysis.comparison.changes import (
-    DROPPED,
-    MOVED,
-    ROSE,
-    TOO_FEW,
-    Changes,
-    changes,
-    plain,
-    plain_changes,
-    row_name,
-)
+from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes, row_name
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
 from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
 from snellen.analysis.tables.cells import DASH, number
 from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
 from snellen.analysis.tables.section import Run

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from snellen.analysis.comparison.changes import MOVED, changes, plain_changes
+from snellen.analysis.comparison.changes import changes, plain_changes
+from snellen.analysis.comparison.verdicts import MOVED
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import Run
 from snellen.core.item import Item

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.changes import NORMAL_END
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.cells import DASH, decimal_interval
 from snellen.analysis.tables.pivot import arm_parts, arm_scores, table_section
@@ -30,6 +29,7 @@ from snellen.analysis.tables.run_view import (
 from snellen.analysis.tables.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
+from snellen.scoring.power import NORMAL_END
 from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
