@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -123,16 +123,7 @@ class Journey:
     table: pd.DataFrame
 
 
-def journey(
-    root: Path,
-    items: Sequence[Item],
-    suite: Suite,
-    arms: Sequence[Arm],
-    *,
-    dies_at: int,
-    max_concurrency: int = 1,
-    judgements: Mapping[str, Response] | None = None,
-) -> Journey:
+def journey(root: Path, items: Sequence[Item], suite: Suite, arms: Sequence[Arm], *, dies_at: int) -> Journey:
     """Build, run, kill at call number `dies_at`, tear the last line, resume, score, results.
 
     The resumed run must equal the uncut one, and ask twice only calls in flight and the torn line.
@@ -141,29 +132,27 @@ def journey(
     built = read_itemset(root)
     assert built.items == tuple(items)
     whole: list[Prompt] = []
-    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append, max_concurrency)))
+    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append)))
     assert dies_at < len(whole), "the kill must come before the end"
-    killed_run(root / "run", built, suite, arms, dies_at, max_concurrency)
+    killed_run(root / "run", built, suite, arms, dies_at)
     (part,) = (root / "run" / "parts").glob("*.jsonl") if list((root / "run" / "parts").iterdir()) else [None]
     torn = part is not None and len(part.read_bytes()) > 5
     if part is not None:
         part.write_bytes(part.read_bytes()[:-5])
     again: list[Prompt] = []
-    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, max_concurrency)))
+    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append)))
     assert resumed == uncut == read_responses(root / "run")
-    in_flight = max_concurrency * len({arm.subject.card.fingerprint() for arm in arms})
+    in_flight = len({arm.subject.card.fingerprint() for arm in arms})
     assert 0 <= dies_at + len(again) - len(whole) <= in_flight + torn, (
         "only what was in flight, and the torn line, twice"
     )
     silent: list[Prompt] = []
     assert ask(root / "run", Plan(built, suite, watched(arms, silent.append))) == resumed
     assert silent == [], "a finished run makes no calls"
-    return Journey(built, resumed, tabulate(root / "run", resumed, built, suite, judgements))
+    return Journey(built, resumed, tabulate(root / "run", resumed, built, suite))
 
 
-def killed_run(
-    root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, max_concurrency: int
-) -> None:
+def killed_run(root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int) -> None:
     """Run in another process, which the kernel kills during call number `dies_at`."""
     child = os.fork()
     if child == 0:
@@ -175,25 +164,16 @@ def killed_run(
                 os.kill(os.getpid(), signal.SIGKILL)
 
         try:
-            ask(root, Plan(built, suite, watched(arms, record, max_concurrency)))
+            ask(root, Plan(built, suite, watched(arms, record)))
         finally:
             os._exit(3)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
 
 
-def tabulate(
-    root: Path,
-    responses: Sequence[Response],
-    built: ItemSet,
-    suite: Suite,
-    judgements: Mapping[str, Response] | None = None,
-) -> pd.DataFrame:
+def tabulate(root: Path, responses: Sequence[Response], built: ItemSet, suite: Suite) -> pd.DataFrame:
     """The results of a run under `strict` and `published`."""
     arms = read_run_card(root).arms
-    tables = [
-        results(score(responses, built, suite, name, judgements), built, suite, arms)
-        for name in ("strict", "published")
-    ]
+    tables = [results(score(responses, built, suite, name), built, suite, arms) for name in ("strict", "published")]
     return pd.concat(tables, ignore_index=True)
 
 
