@@ -12,8 +12,8 @@ import pytest
 from tests.conftest import COLLECTED
 
 HEAVY = (
-    "av", "datasets", "drjit", "fastapi", "inspect_ai", "matplotlib", "mitsuba", "openai", "pandas", "pyarrow", "ray",
-    "scipy", "skimage", "sklearn", "torch", "transformers",
+    "av", "datasets", "drjit", "fastapi", "inspect_ai", "matplotlib", "mitsuba", "onnx", "onnxruntime", "openai",
+    "pandas", "pyarrow", "ray", "scipy", "skimage", "sklearn", "torch", "transformers",
 )  # fmt: skip
 STARTS = {
     "import": "import snellen",

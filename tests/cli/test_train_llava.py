@@ -13,7 +13,7 @@ import pytest
 from snellen.core.item import Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.subjects.chat.transformers_model import apply_template, encode_prompts
 from snellen.subjects.checkpoints import load_weights

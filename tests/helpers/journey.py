@@ -21,7 +21,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 import snellen
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import rows_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import digest
 from snellen.core.score import MEASURED
@@ -76,8 +76,8 @@ def exams(encoder: Encoder, count: int) -> Iterator[dict[int, float]]:
             for side in SIDES:
                 with encoder(side) as subject:
                     table = run(items, [subject], Path(folder) / str(side), show_progress=False).all_results()
-                (row,) = (row for row in lines_of(table) if row.metric == "threshold" and row.factor == "")
-                if row.state == MEASURED:
+                (row,) = (row for row in rows_of(table) if row.metric == "threshold" and row.factor == "")
+                if row.grade.reason == MEASURED:
                     gaps[side] = row.value
         yield gaps
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.item import Affine, AnswerKind, ReplySpec
-from snellen.scoring.answers import answer_form, read_answer, read_exactly, read_json_objects
-from snellen.scoring.answers.plain import LONGEST, flat, flattened
+from snellen.scoring.answers import answer_form, read_answer, read_exactly
+from snellen.scoring.answers.plain import LONGEST, flat, flattened, read_json_objects
 
 TABLE = yaml.load(Path(__file__).with_name("answer_cases.yaml").read_bytes(), yaml.CSafeLoader)
 

@@ -381,7 +381,7 @@ def test_a_body_under_no_link_is_not_read(visitor: Visitor) -> None:
 
 def test_many_entries_are_refused_before_each_is_checked(visitor: Visitor) -> None:
     secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
-    many: list[Any] = [{"a": [{}] * 5000}, {"a": {}}, {str(n): "x" for n in range(1001)}]
+    many: list[dict[str, Any]] = [{"a": [{}] * 5000}, {"a": {}}, {str(n): "x" for n in range(1001)}]
     for answers in many:
         response = visitor.send_json(answers_row(visitor.plan, "choice", answers=answers), secret)
         refused(response, 422)

@@ -26,26 +26,24 @@ def _always(item: Item) -> bool:
     return True
 
 
-MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = (
-    "threshold", "below the smallest level", "above the largest level", "did not understand the question",
-)  # fmt: skip
-"""States of an estimate: a number with an interval, a bound on either side, or none."""
+MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = "value", "below", "above", "question not understood"
+"""What an estimate is: a number with an interval, a bound below or above all levels, or none."""
 
 
 @dataclass(frozen=True)
 class Measurement:
     """A number estimated from all answers of a subject to a task, such as a threshold, in the metric's unit.
 
-    `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `state` is one of
-    `MEASURED`, `BELOW`, `ABOVE` (the value is then the smallest or largest level) and `NOT_UNDERSTOOD` (NaN). `note` is
-    the number in words.
+    `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `reason` is one
+    of `MEASURED`, `BELOW`, `ABOVE` (the value is then the smallest or largest level) and `NOT_UNDERSTOOD` (NaN). `note`
+    is the number in words.
     """
 
     value: float
     low: float
     high: float
     interval: str
-    state: str
+    reason: str
     note: str
 
 

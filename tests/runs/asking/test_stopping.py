@@ -19,7 +19,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.runs.asking import stopping
 from snellen.runs.asking.ask import ask

@@ -20,7 +20,7 @@ TOY, MITSUBA = RenderSettings(renderer="toy"), RenderSettings(samples_per_pixel=
 
 def spec(number: int) -> RenderSpec:
     scene = composite_scene(composite(number))
-    return RenderSpec(scene, random_camera(scene, stream(number), width_px=100, height_px=75))
+    return RenderSpec(scene, random_camera(scene, stream(number), size_px=(100, 75)))
 
 
 def test_an_image_is_what_its_recipe_renders(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def calls(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE
     """The first call of each task under a condition."""
     (point,) = parse_conditions(SUITE.axes, text)
     media = MediaFolder(tmp_path / "shown", small.media)
-    return {call.task: call for call in reversed(list(first_calls(small, SUITE, point, card, media, limit=1)))}
+    return {call.task: call for call in reversed(list(first_calls(small, SUITE, point, card, media)))}
 
 
 def words(call: Call) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, item_means, with_holm
-from snellen.analysis.grading.grades import words
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import (
     ReportArm,
     lines_of,
@@ -239,8 +239,8 @@ def _grades(run: Run) -> dict[tuple[str, str], str]:
         return {}
     rows = run.results[(run.results["protocol"] == protocol_of(run)) & (run.results["factor"] == "")]
     return {
-        (str(row.condition), str(row.task)): words(row.grade, row.state)
-        for row in lines_of(rows)
+        (str(row.condition), str(row.task)): row.grade.label
+        for row in rows_of(rows)
         if row.metric == main_metric(run, str(row.task)).name
     }
 
@@ -322,10 +322,10 @@ def _estimate_rows(former: Run, current: Run, task: str, metric: Metric) -> Iter
     is_main = metric == main_metric(former, task)
     kind, name = ("task", task) if is_main else ("estimate", f"{task}: {metric.words}")
     rows = (result_rows(run, task, metric=metric.name) for run in (former, current))
-    earlier, later = ({row.condition: row for row in lines_of(of_run)} for of_run in rows)
+    earlier, later = ({row.condition: row for row in rows_of(of_run)} for of_run in rows)
     for condition, first in earlier.items():
         second = later.get(condition)
-        if second is None or not first.state == second.state == MEASURED:
+        if second is None or not first.grade.threshold == second.grade.threshold == MEASURED:
             continue
         if is_main:
             step = math.log(second.value / first.value)

@@ -327,8 +327,7 @@ def views_of(change: RoomChange, rng: np.random.Generator, size_px: tuple[int, i
             least_visible=MIN_VISIBLE,
             elevation_deg=(35.0, 60.0),
             fill=(0.85, 0.95),
-            width_px=size_px[0],
-            height_px=size_px[1],
+            size_px=size_px,
         )
         shift_deg = float(rng.uniform(*SHIFT_DEG) * rng.choice([-1.0, 1.0]))
         cameras = camera, _moved_round(camera, shift_deg)
