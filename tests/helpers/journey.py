@@ -51,11 +51,10 @@ class Watched:
 
     inner: Subject
     record: Callable[[Prompt], object]
-    max_concurrency: int = 1
 
     @property
     def card(self) -> SubjectCard:
-        return replace(self.inner.card, max_concurrency=self.max_concurrency)
+        return replace(self.inner.card, max_concurrency=1)
 
     def declines(self, prompt: Prompt) -> str | None:
         return self.inner.declines(prompt)
@@ -107,8 +106,8 @@ def arm(
     return Arm(subject, point, repeat, schedule)
 
 
-def watched(arms: Sequence[Arm], record: Callable[[Prompt], object], max_concurrency: int = 1) -> list[Arm]:
-    return [replace(arm, subject=Watched(arm.subject, record, max_concurrency)) for arm in arms]
+def watched(arms: Sequence[Arm], record: Callable[[Prompt], object]) -> list[Arm]:
+    return [replace(arm, subject=Watched(arm.subject, record)) for arm in arms]
 
 
 def tabulate(root: Path, responses: Sequence[Response], built: ItemSet, suite: Suite) -> pd.DataFrame:
