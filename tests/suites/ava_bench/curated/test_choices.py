@@ -11,7 +11,6 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.datasets import DATASETS
-from snellen.datasets.formats.named_files import BACKGROUNDS, DEVICES
 from snellen.datasets.formats.named_files import ORIENTATIONS as SIDES
 from snellen.suites.ava_bench.curated.choice_files import FILES
 from snellen.suites.ava_bench.curated.choices import Choices, plural_of, read_choices, species_name
@@ -78,16 +77,7 @@ def test_orientation_words_cover_the_nine_and_only_top_is_from_one_dataset(choic
     assert choices.orientation("EgoOrientBench", "top") is None
 
 
-def test_cure_or_gives_two_backgrounds_and_three_devices_without_challenge(choices: Choices) -> None:
-    taken = [
-        (background, device, challenge)
-        for background in BACKGROUNDS
-        for device in DEVICES
-        for challenge in (1.0, 2.0)
-        if choices.takes("CURE-OR", {"background": background, "device": device, "challenge": challenge})
-    ]
-    assert [len({photograph[column] for photograph in taken}) for column in range(3)] == [2, 3, 1]
-    assert taken[0] == ("white", "iPhone 6s", 1.0)
+def test_only_things_of_cure_or_are_named_by_the_user(choices: Choices) -> None:
     assert choices.takes("EgoOrientBench", {})
     assert choices.oriented_thing("CURE-OR", "001") is None
     assert choices.oriented_thing("EgoOrientBench", "toy_bus") == "toy bus"
