@@ -33,20 +33,14 @@ def choices() -> Choices:
 def test_seventy_things_have_distinct_names(choices: Choices) -> None:
     chosen = [(source, label, category) for source in SOURCES for label, category in choices.categories(source).items()]
     assert Counter((source, category.domain) for source, _, category in chosen) == {
-        ("Objects365", "Open"): 20,
-        ("LVIS", "Open"): 20,
-        ("iNaturalist-2021", "Bird"): 10,
-        ("iNaturalist-2021", "Animal"): 10,
-        ("DIOR", "Remote-Sensing"): 10,
-    }
+        ("Objects365", "Open"): 20, ("LVIS", "Open"): 20, ("iNaturalist-2021", "Bird"): 10,
+        ("iNaturalist-2021", "Animal"): 10, ("DIOR", "Remote-Sensing"): 10,
+    }  # fmt: skip
     assert len({category.name for *_, category in chosen}) == 70
     assert {(source, label) for source, label, category in chosen if category.origin == "paper"} == {
-        ("Objects365", "Bicycle"),
-        ("DIOR", "airport"),
-        ("iNaturalist-2021", "Turdus migratorius"),
-        ("iNaturalist-2021", "Buteo jamaicensis"),
-        ("iNaturalist-2021", "Vulpes vulpes"),
-    }
+        ("Objects365", "Bicycle"), ("DIOR", "airport"), ("iNaturalist-2021", "Turdus migratorius"),
+        ("iNaturalist-2021", "Buteo jamaicensis"), ("iNaturalist-2021", "Vulpes vulpes"),
+    }  # fmt: skip
     assert set(choices.categories("DIOR")) <= DIOR
     assert choices.categories("LVIS")["train_(railroad_vehicle)"].name == "train"
 
