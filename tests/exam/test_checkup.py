@@ -254,12 +254,9 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
     monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.items_needed)
     rows = [
-        ("combo", 24, 30),
-        ("combo", 24, 110),
-        ("combo", 24, math.inf),
-        ("vlm2-bench", 12, 30),
+        ("combo", 24, 30), ("combo", 24, 110), ("combo", 24, math.inf), ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
-    ]
+    ]  # fmt: skip
     too_few = [ResultRow(suite=suite, n=n, items_needed=needed) for suite, n, needed in rows]
     # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2

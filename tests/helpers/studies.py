@@ -95,13 +95,9 @@ def write_study(
     text = plan.model_dump_json()
     files: dict[str, str | bytes] = {
         "index.html": '<!doctype html><html data-transport="folder"><script src="plan.js"></script></html>',
-        PLAN: text,
-        "plan.js": as_script(text),
-        "page/study.js": "'use strict';",
-        "vendor/jspsych/css/jspsych.css": "body{}",
-        "vendor/jspsych/LICENSE": "as you like",
-        IMAGE_PATH: IMAGE,
-    }
+        PLAN: text, "plan.js": as_script(text), "page/study.js": "'use strict';",
+        "vendor/jspsych/css/jspsych.css": "body{}", "vendor/jspsych/LICENSE": "as you like", IMAGE_PATH: IMAGE,
+    }  # fmt: skip
     for path, content in files.items():
         target = bundle / path
         target.parent.mkdir(parents=True, exist_ok=True)

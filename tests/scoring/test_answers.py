@@ -68,12 +68,9 @@ DECLARATIONS = [
     "The answer is {}.", "Answer: {}", "**Answer**: {}", "\\boxed{{{}}}", "<answer>{}</answer>", "Final answer: {}",
 ]  # fmt: skip
 PROSE = [
-    "",
-    "Let me look at the picture.\n",
-    "Both pictures show an object on a table.\n",
-    "A closer look helps.\n\n",
+    "", "Let me look at the picture.\n", "Both pictures show an object on a table.\n", "A closer look helps.\n\n",
     "First, I compare the shapes. I see that they differ.\n",
-]
+]  # fmt: skip
 
 
 def lettered(labels: list[str]) -> ReplySpec:

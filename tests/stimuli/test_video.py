@@ -395,15 +395,12 @@ def test_a_missing_file_or_package_is_reported_in_one_line(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("turn", "transpose"),
     [
-        ((90,), Image.Transpose.ROTATE_90),
-        ((-90,), Image.Transpose.ROTATE_270),
-        ((180,), Image.Transpose.ROTATE_180),
-        ((0, True, False), Image.Transpose.FLIP_LEFT_RIGHT),
-        ((0, False, True), Image.Transpose.FLIP_TOP_BOTTOM),
-        ((90, True, False), Image.Transpose.TRANSVERSE),
+        ((90,), Image.Transpose.ROTATE_90), ((-90,), Image.Transpose.ROTATE_270),
+        ((180,), Image.Transpose.ROTATE_180), ((0, True, False), Image.Transpose.FLIP_LEFT_RIGHT),
+        ((0, False, True), Image.Transpose.FLIP_TOP_BOTTOM), ((90, True, False), Image.Transpose.TRANSVERSE),
         ((90, False, True), Image.Transpose.TRANSPOSE),
     ],
-)
+)  # fmt: skip
 def test_frames_are_rotated_as_stated_in_the_file(
     turn: tuple[Any, ...], transpose: Image.Transpose, tmp_path: Path
 ) -> None:
@@ -469,16 +466,12 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("frames", "options", "message"),
     [
-        (stills(2, (63, 48)), {}, "even sizes"),
-        (stills(2, (64, 47)), {}, "even sizes"),
-        ([], {}, "no frames"),
-        ([*stills(1), *stills(1, (32, 32))], {}, "frame 1 has shape"),
-        ([np.zeros((48, 64, 3))], {}, "uint8"),
-        ([np.zeros((48, 64), np.uint8)], {}, "uint8"),
-        (stills(2), {"fps": 0}, "at least 1"),
+        (stills(2, (63, 48)), {}, "even sizes"), (stills(2, (64, 47)), {}, "even sizes"), ([], {}, "no frames"),
+        ([*stills(1), *stills(1, (32, 32))], {}, "frame 1 has shape"), ([np.zeros((48, 64, 3))], {}, "uint8"),
+        ([np.zeros((48, 64), np.uint8)], {}, "uint8"), (stills(2), {"fps": 0}, "at least 1"),
         (stills(2), {"gop": 0}, "at least 1"),
     ],
-)
+)  # fmt: skip
 def test_failed_writing_leaves_no_file(frames: Any, options: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=message) as caught:
         write_video(frames, tmp_path / "clip.mp4", **{"fps": 10, **options})

@@ -139,6 +139,8 @@ def test_exchanges_are_recorded_completely(tmp_path: Path, built: ItemSet) -> No
     assert replies == [full, Reply(""), Reply("\ud800\x00"), Reply("\U0001f600", "\ude00\U0001f600")]
     assert [response.text for response in responses] == [reply.text for reply in replies if reply]
     assert {e.error for e in read_exchanges(tmp_path / "run")} == {""}
+    numbers = pq.read_table(tmp_path / "run" / "exchanges.parquet")["numbers"].to_pylist()
+    assert numbers == [list(reply.numbers) for reply in replies if reply]
 
 
 def test_the_reply_spec_is_stored_with_the_response(tmp_path: Path, built: ItemSet) -> None:

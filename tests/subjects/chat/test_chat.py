@@ -309,12 +309,8 @@ def test_card_and_fingerprint() -> None:
         == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o", weights="open")
     )
     others = [
-        card(temperature="1"),
-        card(max_px="512"),
-        card(seed="1"),
-        card(top_p="0.5"),
-        card(reasoning_effort="low"),
-    ]
+        card(temperature="1"), card(max_px="512"), card(seed="1"), card(top_p="0.5"), card(reasoning_effort="low"),
+    ]  # fmt: skip
     assert len({plain, *others, card(temperature="none")}) == 7
     settings = {"temperature": "0.5", "seed": "none", "price_in": "2.5", "price_out": "10"}
     with serving("A", 0.0, **settings, reasoning="no", weights="open") as (subject, _):

@@ -17,12 +17,8 @@ from tests.helpers.refusals import assert_refused
 torch = lazy_module("torch")
 
 CONFIG = {
-    "model_type": "vit",
-    "hidden_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 1,
-    "intermediate_size": 8,
-}
+    "model_type": "vit", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8,
+}  # fmt: skip
 
 
 class Program:

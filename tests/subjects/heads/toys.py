@@ -46,14 +46,10 @@ def toy(folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", 
     """A reproducible training of a new head."""
     spec, language = find_tower(tower), language_models.load_language_model(SMALL)
     usual: dict[str, Any] = {
-        "model": composition.compose(spec, language),
-        "stage": stage,
-        "conversations": conversations(count),
+        "model": composition.compose(spec, language), "stage": stage, "conversations": conversations(count),
         "wording": Wording(language.tokenizer, language.image_id, spec.tokens, stage.template),
-        "read": lambda images: pixels(tower, images),
-        "folder": folder,
-        "fingerprint": "toy",
-    }
+        "read": lambda images: pixels(tower, images), "folder": folder, "fingerprint": "toy",
+    }  # fmt: skip
     return training.Training(**(usual | changes))
 
 

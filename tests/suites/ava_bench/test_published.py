@@ -71,6 +71,3 @@ def test_the_card_and_the_run_settings_name_existing_tasks() -> None:
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_5)
     scored = [task for entry in groups["scoring"] for task in entry["tasks"]]  # type: ignore[attr-defined]
     assert sorted(scored) == sorted(ATOMIC)
-    for entry in entries:
-        assert entry["source"]
-        assert set(entry.get("tasks", [])) <= set(ATOMIC)

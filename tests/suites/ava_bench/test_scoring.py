@@ -273,12 +273,9 @@ def test_a_count_that_cannot_be_scored_is_refused(sets_folder: Path, count: int)
 @pytest.mark.parametrize(
     ("text", "vqa", "action"),
     [
-        ("D. 4-5", "d 4 5", "d 4 5"),
-        ("A bus, - 1,000", "bus 1000", "bus 1000"),
-        ("4 -5", "4 5", "4 5"),
-        ("The ten.\n3.5", "10 3.5", "ten 3.5"),
-        ("(two)", "2", "two"),
+        ("D. 4-5", "d 4 5", "d 4 5"), ("A bus, - 1,000", "bus 1000", "bus 1000"), ("4 -5", "4 5", "4 5"),
+        ("The ten.\n3.5", "10 3.5", "ten 3.5"), ("(two)", "2", "two"),
     ],
-)
+)  # fmt: skip
 def test_replies_are_cleaned_as_by_the_scripts(text: str, vqa: str, action: str) -> None:
     assert (as_vqa(text), as_action(text)) == (vqa, action)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from typing import Any
 
 import pytest
 import yaml
@@ -85,14 +86,7 @@ def test_the_card_has_the_printed_ceilings_and_counts() -> None:
     assert {name for name in CARD.needs_real if "=" not in name} == {task for task in TASKS if task.startswith("pc")}
 
 
-def test_run_settings_have_a_source_and_name_existing_tasks() -> None:
-    entries = [
-        entry
-        for group, group_entries in load_yaml("paper.yaml").items()
-        if group != "not_said"
-        for entry in group_entries  # type: ignore[attr-defined]
-    ]
+def test_run_settings_are_those_of_the_models_of_table_1() -> None:
+    groups: Any = load_yaml("paper.yaml")
+    entries = [entry for group, group_entries in groups.items() if group != "not_said" for entry in group_entries]
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_1)
-    for entry in entries:
-        assert entry["source"]
-        assert set(entry.get("tasks", [])) <= set(COLUMNS)

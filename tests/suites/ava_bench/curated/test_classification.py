@@ -69,15 +69,12 @@ def test_names_come_from_the_pool_and_a_class_alone_in_its_pool_is_dropped() -> 
 @pytest.mark.parametrize(
     ("box", "size", "expected"),
     [
-        ((0.0, 0.0, 4.0, 3.0), (4, 3), True),
-        ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
-        ((-0.1, 0.0, 4.0, 3.0), (4, 3), False),
-        ((0.0, 2.0, 4.0, 2.0), (4, 3), False),
-        ((2.0, 0.0, 2.0, 3.0), (4, 3), False),
-        ((0.0, 0.0, float("nan"), 3.0), (4, 3), False),
+        ((0.0, 0.0, 4.0, 3.0), (4, 3), True), ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
+        ((-0.1, 0.0, 4.0, 3.0), (4, 3), False), ((0.0, 2.0, 4.0, 2.0), (4, 3), False),
+        ((2.0, 0.0, 2.0, 3.0), (4, 3), False), ((0.0, 0.0, float("nan"), 3.0), (4, 3), False),
         ((0.0, 0.0, 4.0, 3.0), None, False),
     ],
-)
+)  # fmt: skip
 def test_a_box_is_inside_its_image(
     box: tuple[float, float, float, float], size: tuple[int, int] | None, expected: bool
 ) -> None:

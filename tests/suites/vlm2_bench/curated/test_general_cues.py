@@ -27,12 +27,9 @@ from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
-    "good": "Add a red cup to the table",
-    "vague": "Make it nicer",
-    "glaring": "Replace the sky with fire",
-    "silent": "Remove the small spoon",
-    "half": "Swap the lamp for a vase",
-}
+    "good": "Add a red cup to the table", "vague": "Make it nicer", "glaring": "Replace the sky with fire",
+    "silent": "Remove the small spoon", "half": "Swap the lamp for a vase",
+}  # fmt: skip
 
 
 def make_image(path: Path, seed: int) -> None:
