@@ -81,8 +81,8 @@ class Changes:
     NaN if these do, infinite if no number does. `grade_before` and `grade_after` are the grades of a task in the two
     runs, or the states in their place; other rows have none.
 
-    `flips` has one row per item whose score flipped, columns `verdicts.FLIP_COLUMNS`. `pairs` is the number of items with a
-    score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
+    `flips` has one row per item whose score flipped, columns `verdicts.FLIP_COLUMNS`. `pairs` is the number of items
+    with a score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
     """
 
     before: Run

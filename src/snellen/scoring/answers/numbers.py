@@ -153,7 +153,7 @@ class Numbers(Grammar):
                 BOUND.search(lead)
                 or MANY.match(rest)
                 or MORE.match(rest)
-                or _is_fraction(lead, rest)
+                or bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))
                 or ALGEBRA.match(rest)
                 or (PERCENT.match(rest) and not self.integers)
             ):
@@ -263,7 +263,3 @@ def _is_part(lead: str, rest: str, integers: bool) -> bool:
     if re.search(r"[^\W\d]-$|#$", lead) or NUMBERED.search(lead):
         return True
     return bool(ORDINAL.match(rest)) and not UNIT.match(rest)
-
-
-def _is_fraction(lead: str, rest: str) -> bool:
-    return bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))

@@ -86,10 +86,6 @@ def _count_items(options: BuildOptions, base: Path | None) -> dict[str, int]:
     return counts
 
 
-def _extra_parameters(options: BuildOptions) -> dict[str, Any]:
-    return {"seed": options.seed, "hold_out": HELD_OUT}
-
-
 def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
     """The digest of every file (for Parquet: size and footer)."""
     return {
@@ -129,7 +125,7 @@ RELEASED = ReleasedRecipe(
     find_root=base_of,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    extra_parameters=_extra_parameters,
+    extra_parameters=lambda options: {"seed": options.seed, "hold_out": HELD_OUT},
     digest=_digest,
     read=_read,
 )
