@@ -255,18 +255,14 @@ def differing(old: SceneObject, new: SceneObject) -> tuple[str, ...]:
 def _draw_objects(count: int, rng: np.random.Generator) -> tuple[SceneObject, ...]:
     appearances: list[Appearance] = []
     while len(appearances) < count:
-        appearance = _random_appearance(rng)
+        variant = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
+        appearance = Appearance(SHAPES[int(rng.integers(len(SHAPES)))], variant.kind, variant.colour)
         if appearance not in appearances:
             appearances.append(appearance)
     return tuple(
         SceneObject(appearance, position, float(rng.uniform(0, 90)), float(rng.uniform(*SCALE)))
         for appearance, position in zip(appearances, _draw_positions(count, rng), strict=True)
     )
-
-
-def _random_appearance(rng: np.random.Generator) -> Appearance:
-    variant = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
-    return Appearance(SHAPES[int(rng.integers(len(SHAPES)))], variant.kind, variant.colour)
 
 
 def _draw_positions(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
