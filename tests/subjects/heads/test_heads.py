@@ -265,7 +265,7 @@ def test_invalid_heads_and_settings_are_named(head_folder: Path, tmp_path: Path,
         make_subject(f"head:{tmp_path}")
     with pytest.raises(SnellenError, match="did you mean 'batch'"):
         make_subject(f"head:{head_folder / 'head'}?batsh=3")
-    with pytest.raises(SnellenError, match="batch must be a whole number above 0"):
+    with pytest.raises(SnellenError, match="must be a whole number from 1"):
         make_subject(f"head:{head_folder / 'head'}?batch=0")
     copy = tmp_path / "copy"
     copy.mkdir()
