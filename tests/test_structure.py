@@ -49,7 +49,7 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 5605, "cli": 3090, "compute": 750, "core": 4900, "curation": 1700, "datasets": 6740,
     "exam": 3455, "interop": 2850, "presentation": 355, "reports": 3930, "runs": 3270, "scoring": 4225, "stimuli": 3630,
-    "subjects": 11545, "suites": 28255, "towers": 960, "web": 4785, "src": 90310, "tests": 69300,
+    "subjects": 11545, "suites": 28255, "towers": 960, "web": 4785, "src": 90310, "tests": 69325,
     "commands": 39, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 85000,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
 
+import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.storage import runfolder, schemas
 from snellen.exam.session import AskingOptions, check, sessions
@@ -29,6 +33,30 @@ def test_a_short_run_reads_its_card_twice(sets_folder: Path, tmp_path: Path, mon
     assert session.stamp() is None
     session.examine()
     assert names.count("run.json") <= 2
+
+
+def test_a_short_run_enters_few_files_before_its_first_answer(sets_folder: Path, tmp_path: Path) -> None:
+    """A file is entered if one of its functions is called."""
+    entered, counts = set[str](), list[int]()
+    source = str(Path(snellen.__file__).parent)
+
+    def profile(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_filename.startswith(source):
+            entered.add(frame.f_code.co_filename)
+
+    def answer(parts: list[Any]) -> str:
+        counts.append(len(entered))
+        return "A"
+
+    root = small_set("combo", sets_folder).root
+    threading.setprofile(profile)
+    sys.setprofile(profile)
+    try:
+        snellen.examine(answer, root, out=tmp_path / "run", limit=3, show_progress=False)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    assert 0 < counts[0] <= 60, sorted(entered)
 
 
 def test_what_cannot_be_asked_is_refused_before_a_set_is_built(tmp_path: Path) -> None:
