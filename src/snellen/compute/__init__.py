@@ -2,6 +2,7 @@
 
 from snellen.compute.executor import EXECUTORS, cluster, cores, executing
 from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards, one_at_a_time
+from snellen.compute.processes import sharing_processes
 from snellen.compute.progress import Progress
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "map_ahead",
     "map_shards",
     "one_at_a_time",
+    "sharing_processes",
 ]

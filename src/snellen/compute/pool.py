@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import pickle
-import signal
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, as_completed, wait
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import islice
-from multiprocessing import active_children, get_context, parent_process
 from typing import Any, Generic, TypeVar
 
 from snellen.compute.executor import cluster
+from snellen.compute.processes import (
+    SharedPool,
+    end_with_children,
+    end_with_children_at_lowest_priority,
+    ignore_interrupts,
+    process_pool,
+    shared_connection,
+    shared_pool,
+    sharing_processes,
+)
 from snellen.compute.progress import Progress
 from snellen.core.errors import SnellenError
 
@@ -63,11 +68,11 @@ def each_result(
 ) -> Generator[tuple[int, Result]]:
     """(index, `function(shard.work)`) of every shard as it ends.
 
-    With `workers` above 1, shards run in newly started processes: the function must be importable. If function or work
-    are defined in the script itself, it must be guarded by `if __name__ == "__main__"`. Within `executing("ray")` they
-    run in workers of the cluster, whose number the cluster decides; each shard takes `gpus` GPUs there. The first
-    failure ends the work: a SnellenError remains one, with the shard's name added; any other becomes ShardFailed.
-    Ctrl-C ends the workers at once.
+    With `workers` above 1, shards run in newly started processes, or in those of `shared_pool`: the function must be
+    importable. If function or work are defined in the script itself, it must be guarded by
+    `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number the cluster
+    decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains one, with the
+    shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
@@ -95,11 +100,30 @@ def _outcomes(
     elif min(workers, len(shards)) <= 1:
         for index, shard in enumerate(shards):
             yield index, partial(function, shard.work)
-    else:
-        with _pool(min(workers, len(shards)), _ignore_interrupts, _in_script(function, shards[0].work)) as pool:
+    elif (is_in_script := _in_script(function, shards[0].work)) or (shared := shared_pool()) is None:
+        with process_pool(min(workers, len(shards)), ignore_interrupts, is_in_script) as pool:
             indices = {pool.submit(function, shard.work): index for index, shard in enumerate(shards)}
             for future in as_completed(indices):
                 yield indices[future], future.result
+    else:
+        yield from _shared_outcomes(shared, function, shards, workers)
+
+
+def _shared_outcomes(
+    pool: SharedPool, function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int
+) -> Generator[tuple[int, Callable[[], Result]]]:
+    """As `_outcomes`; few shards are submitted at a time, so that simultaneous calls share the processes equally."""
+    waiting, under_way = deque(enumerate(shards)), dict[Future[bytes], int]()
+    while waiting or under_way:
+        while waiting and len(under_way) < 2 * workers:
+            index, shard = waiting.popleft()
+            under_way[pool.submit(pickle.dumps((function, shard.work)))] = index
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            yield under_way.pop(future), partial(_unpickled, future)
+
+
+def _unpickled(future: Future[bytes]) -> Any:
+    return pickle.loads(future.result())  # our own data
 
 
 @contextmanager
@@ -111,8 +135,15 @@ def map_ahead(
     With `ahead`, only so many results are computed before they are asked for. Failures are as in `map_shards`. Leaving
     the block ends the process and all its children.
     """
-    count = len(shards) if ahead is None else ahead
-    with suppress(_Unneeded), _pool(1, _end_with_children, not shards or _in_script(function, shards[0].work)) as pool:
+    if not shards:
+        yield iter(())
+        return
+    count, is_in_script = len(shards) if ahead is None else ahead, _in_script(function, shards[0].work)
+    with (
+        suppress(_Unneeded),
+        shared_connection() as connection,
+        process_pool(1, partial(end_with_children, connection), is_in_script) as pool,
+    ):
         futures = deque(pool.submit(function, shard.work) for shard in shards[:count])
         others = iter(shards[count:])
 
@@ -134,7 +165,7 @@ def one_at_a_time(function: Callable[[Work], object]) -> Iterator[Callable[[Shar
     It does not while earlier work is running. That process has the lowest priority. Leaving the block ends it with its
     children, and failures are ignored: whoever needs the result repeats the work, and meets the failure.
     """
-    with suppress(_Unneeded), _pool(1, _end_with_children_at_lowest_priority, imports_script=False) as pool:
+    with suppress(_Unneeded), process_pool(1, end_with_children_at_lowest_priority, imports_script=False) as pool:
         futures = list[Future[object]]()
 
         def begin(shard: Shard[Work]) -> bool:
@@ -167,24 +198,19 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
     if workers < 2:
         yield call
         return
-    futures: list[tuple[str, Future[object]]] = []
-    with _pool(workers - 1, _ignore_interrupts, imports_script=False) as pool:
+    futures: list[tuple[str, Future[bytes]]] = []
+    with sharing_processes(workers - 1) as pool:
 
         def submit(shard: Shard[Work]) -> None:
             pickled = _pickled(function, shard.work)
             if pickled is None or SCRIPT in pickled:
                 call(shard)
             else:
-                futures.append((shard.name, pool.submit(_call_pickled, pickled)))
+                futures.append((shard.name, pool.submit(pickled)))
 
         yield submit
         for name, future in futures:
             _result(future, name)
-
-
-def _call_pickled(pickled: bytes) -> None:
-    function, work = pickle.loads(pickled)  # our own data
-    function(work)
 
 
 def _result(future: Future[Result], name: str) -> Result:
@@ -217,71 +243,3 @@ def _pickled(function: Callable[[Work], object], work: Work) -> bytes | None:
         return pickle.dumps((function, work))
     except (pickle.PicklingError, AttributeError, TypeError):
         return None
-
-
-@contextmanager
-def _hidden_script() -> Iterator[None]:
-    """Processes that start meanwhile do not import the script, which would run it again if it is not guarded."""
-    script = sys.modules["__main__"].__dict__
-    names: dict[str, Any] = {name: script[name] for name in ("__file__", "__spec__") if name in script}
-    try:
-        script.update(dict.fromkeys(names))
-        yield
-    finally:
-        script.update(names)
-
-
-class _ScriptlessPool(ProcessPoolExecutor):
-    """A pool whose processes, which start when work is submitted, do not import the script."""
-
-    def submit(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Submit a call; the script is hidden only meanwhile, since other modules may look for its file."""
-        with _hidden_script():
-            return super().submit(function, *args, **kwargs)
-
-
-@contextmanager
-def _pool(workers: int, initializer: Callable[[], None], imports_script: bool) -> Iterator[ProcessPoolExecutor]:
-    """A pool whose processes, with running shards, are ended if its block is left by an error or Ctrl-C."""
-    kind = ProcessPoolExecutor if imports_script else _ScriptlessPool
-    pool = kind(workers, mp_context=get_context("spawn"), initializer=initializer)
-    try:
-        yield pool
-    except BaseException:
-        processes = list((pool._processes or {}).values())
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in processes:
-            process.terminate()
-        raise
-    pool.shutdown()
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent, which ends the workers. A worker whose parent died ends by itself."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    if (parent := parent_process()) is not None:
-        parent.join()
-        os._exit(1)
-
-
-def _end_with_children() -> None:
-    """As `_ignore_interrupts`, for a worker with its own pool: if ended by its parent, it ends that pool too."""
-    _ignore_interrupts()
-
-    def end(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for process in active_children():
-            process.terminate()
-        raise SystemExit(1)  # so that its pool is closed and leaves no semaphores
-
-    signal.signal(signal.SIGTERM, end)
-
-
-def _end_with_children_at_lowest_priority() -> None:
-    _end_with_children()
-    if hasattr(os, "nice"):  # of POSIX
-        os.nice(19)
