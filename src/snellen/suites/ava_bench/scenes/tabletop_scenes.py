@@ -18,7 +18,7 @@ import numpy as np
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import Material, RenderSpec, Solid, turn
-from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import Vec3
 from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import outer_points
@@ -309,8 +309,13 @@ def _inside(box: Rect, viewpoint: Viewpoint) -> bool:
 
 def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """True if a box is inside the image and apart from all others."""
+    if not _inside(box, viewpoint):
+        return False
     gap = GAP_SHARE * viewpoint.width_px
-    return _inside(box, viewpoint) and all(apart(box, other, gap) for other in boxes)
+    for other in boxes:  # noqa: SIM110  # a generator takes twice as long
+        if not apart(box, other, gap):
+            return False
+    return True
 
 
 def _may_fit(
@@ -332,9 +337,16 @@ def _may_fit(
     if not _point_may_fit(centre, boxes, viewpoint):
         return False
     cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
+    if not _box_may_fit(_box_of(_outermost(kind), centre, cosine, sine, scale, viewpoint), boxes, viewpoint):
+        return False
     rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
     pixels, _ = project(viewpoint.camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
-    x1, y1, x2, y2 = box_round(pixels)
+    return _box_may_fit(box_round(pixels), boxes, viewpoint)
+
+
+def _box_may_fit(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
+    """True if a box fits, but for the last digits."""
+    x1, y1, x2, y2 = box
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
 
 
@@ -344,13 +356,20 @@ def _outer_box(
     """A box in the image that contains that of a thing, in plain floats: around the corners of the box around it."""
     cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
     x, y, z = _centre(kind, position_m, scale)
-    corners = [
-        viewpoint.pixel(
-            x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + height_m + scale * w
-        )
-        for u, v, w in _box_corners(kind)
-    ]
-    across, along = zip(*corners, strict=True)
+    return _box_of(_box_corners(kind), (x, y, z + height_m), cosine, sine, scale, viewpoint)
+
+
+def _box_of(
+    points: Sequence[Vec3], centre_m: Vec3, cosine: float, sine: float, scale: float, viewpoint: Viewpoint
+) -> Rect:
+    """The box in the image around points of a thing that is turned by the angle of this cosine and sine."""
+    x, y, z = centre_m
+    across, along = viewpoint.pixels(
+        [
+            (x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + scale * w)
+            for u, v, w in points
+        ]
+    )
     return min(across), min(along), max(across), max(along)
 
 
@@ -369,7 +388,7 @@ def _least_scale(
 def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only if no solid that contains this point (its foot, or its middle) fits."""
     x, y = viewpoint.pixel(*point_m)
-    return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, viewpoint)
+    return _box_may_fit((x, y, x, y), boxes, viewpoint)
 
 
 @cache
@@ -377,6 +396,14 @@ def _surface(kind: str) -> Array:
     """Some points (n, 3) of the surface of a thing at scale 1 about its middle."""
     shape, factors = KINDS[kind]
     return outer_points(shape) * factors
+
+
+@cache
+def _outermost(kind: str) -> tuple[Vec3, ...]:
+    """Those of `_surface` that are farthest along each axis."""
+    points = _surface(kind)
+    numbers = np.unique([points.argmin(axis=0), points.argmax(axis=0)])
+    return tuple(tuple_of(point) for point in points[numbers])
 
 
 @cache
