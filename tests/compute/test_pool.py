@@ -8,16 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from snellen.compute import (
-    Progress,
-    Shard,
-    ShardFailed,
-    background,
-    map_ahead,
-    map_shards,
-    one_at_a_time,
-    sharing_processes,
-)
+from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards, one_at_a_time
+from snellen.compute.pool import sharing_processes
 from snellen.core.errors import SnellenError
 
 

@@ -2,7 +2,6 @@
 
 from snellen.compute.executor import EXECUTORS, cluster, cores, executing
 from snellen.compute.pool import Shard, ShardFailed, background, each_result, map_ahead, map_shards, one_at_a_time
-from snellen.compute.processes import sharing_processes
 from snellen.compute.progress import Progress
 
 __all__ = [
@@ -18,5 +17,4 @@ __all__ = [
     "map_ahead",
     "map_shards",
     "one_at_a_time",
-    "sharing_processes",
 ]

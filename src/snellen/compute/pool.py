@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
+import signal
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, as_completed, wait
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import islice
+from itertools import count, islice
+from multiprocessing import Pipe, active_children, get_context, parent_process
+from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
 from snellen.compute.executor import cluster
-from snellen.compute.processes import (
-    SharedPool,
-    end_with_children,
-    end_with_children_at_lowest_priority,
-    ignore_interrupts,
-    process_pool,
-    shared_connection,
-    shared_pool,
-    sharing_processes,
-)
 from snellen.compute.progress import Progress
 from snellen.core.errors import SnellenError
 
@@ -68,8 +64,8 @@ def each_result(
 ) -> Generator[tuple[int, Result]]:
     """(index, `function(shard.work)`) of every shard as it ends.
 
-    With `workers` above 1, shards run in newly started processes, or in those of `shared_pool`: the function must be
-    importable. If function or work are defined in the script itself, it must be guarded by
+    With `workers` above 1, shards run in newly started processes, or in those of `sharing_processes`: the function must
+    be importable. If function or work are defined in the script itself, it must be guarded by
     `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number the cluster
     decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains one, with the
     shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
@@ -100,30 +96,88 @@ def _outcomes(
     elif min(workers, len(shards)) <= 1:
         for index, shard in enumerate(shards):
             yield index, partial(function, shard.work)
-    elif (is_in_script := _in_script(function, shards[0].work)) or (shared := shared_pool()) is None:
-        with process_pool(min(workers, len(shards)), ignore_interrupts, is_in_script) as pool:
-            indices = {pool.submit(function, shard.work): index for index, shard in enumerate(shards)}
-            for future in as_completed(indices):
-                yield indices[future], future.result
+    elif (is_in_script := _in_script(function, shards[0].work)) or not (_shared_pools or _connections):
+        with _pool(min(workers, len(shards)), _ignore_interrupts, is_in_script) as pool:
+            for index, future in _ended(pool, function, [shard.work for shard in shards]):
+                yield index, future.result
     else:
-        yield from _shared_outcomes(shared, function, shards, workers)
+        calls = [pickle.dumps((function, shard.work)) for shard in shards]
+        ended = _ended_elsewhere(calls) if _connections else _ended(_shared_pools[-1], _call_pickled, calls)
+        for index, called in ended:
+            yield index, partial(_unpickled, called)
 
 
-def _shared_outcomes(
-    pool: SharedPool, function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int
-) -> Generator[tuple[int, Callable[[], Result]]]:
-    """As `_outcomes`; few shards are submitted at a time, so that simultaneous calls share the processes equally."""
-    waiting, under_way = deque(enumerate(shards)), dict[Future[bytes], int]()
+def _ended(
+    pool: ProcessPoolExecutor, function: Callable[[Work], Result], works: Sequence[Work]
+) -> Generator[tuple[int, Future[Result]]]:
+    """(index, future) of all work as it ends; little is submitted at a time, so that all users of a pool are served."""
+    waiting, under_way = deque(enumerate(works)), dict[Future[Result], int]()
     while waiting or under_way:
-        while waiting and len(under_way) < 2 * workers:
-            index, shard = waiting.popleft()
-            under_way[pool.submit(pickle.dumps((function, shard.work)))] = index
+        while waiting and len(under_way) < 2 * max(len(pool._processes or ()), 1):
+            index, work = waiting.popleft()
+            under_way[pool.submit(function, work)] = index
         for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-            yield under_way.pop(future), partial(_unpickled, future)
+            yield under_way.pop(future), future
 
 
-def _unpickled(future: Future[bytes]) -> Any:
-    return pickle.loads(future.result())  # our own data
+_shared_pools: list[ProcessPoolExecutor] = []
+_connections: list[Connection] = []
+"""The pool of `sharing_processes` in this process, or the connection to the process that has it."""
+_call_numbers = count()
+
+
+@contextmanager
+def sharing_processes(workers: int) -> Iterator[None]:
+    """Within the block, the same processes do the shards of all calls, also those of the process of `map_ahead`.
+
+    They start when they are needed, and then import and compile only once. A block within another shares its processes.
+    """
+    if _shared_pools or _connections:
+        yield
+        return
+    with _pool(workers, _ignore_interrupts, imports_script=False) as pool:
+        _shared_pools.append(pool)
+        try:
+            yield
+        finally:
+            _shared_pools.clear()
+
+
+def _ended_elsewhere(calls: Sequence[bytes]) -> Generator[tuple[int, Future[bytes]]]:
+    """As `_ended`, by the pool of the process that started this one."""
+    number, remaining = next(_call_numbers), len(calls)
+    _connections[-1].send((number, calls))
+    while remaining:
+        answered, index, result, error = _connections[-1].recv()
+        if answered == number:  # not an earlier number, of calls given up after a failure
+            future = Future[bytes]()
+            future.set_result(result) if error is None else future.set_exception(error)
+            remaining -= 1
+            yield index, future
+
+
+def _serve(connection: Connection) -> None:
+    """Answer `_ended_elsewhere` until that process, or the shared pool, ends."""
+    with suppress(EOFError, OSError, RuntimeError, CancelledError), connection:
+        while True:
+            number, calls = connection.recv()
+            for index, future in _ended(_shared_pools[-1], _call_pickled, calls):
+                error = future.exception()
+                connection.send((number, index, None if error else future.result(), error))
+
+
+@contextmanager
+def _shared_connection(is_needed: bool) -> Iterator[Connection | None]:
+    """Yield the connection by which a new process reaches the shared pool of this one, if there is one."""
+    if not (_shared_pools and is_needed):
+        yield None
+        return
+    for _ in range(_shared_pools[-1]._max_workers):  # type: ignore[attr-defined]  # not in typeshed
+        _shared_pools[-1].submit(os.getpid)  # so that all its processes start in this thread
+    ours, theirs = Pipe()
+    threading.Thread(target=_serve, args=(ours,), daemon=True).start()
+    with theirs:
+        yield theirs
 
 
 @contextmanager
@@ -135,17 +189,14 @@ def map_ahead(
     With `ahead`, only so many results are computed before they are asked for. Failures are as in `map_shards`. Leaving
     the block ends the process and all its children.
     """
-    if not shards:
-        yield iter(())
-        return
-    count, is_in_script = len(shards) if ahead is None else ahead, _in_script(function, shards[0].work)
+    most, is_in_script = len(shards) if ahead is None else ahead, not shards or _in_script(function, shards[0].work)
     with (
         suppress(_Unneeded),
-        shared_connection() as connection,
-        process_pool(1, partial(end_with_children, connection), is_in_script) as pool,
+        _shared_connection(bool(shards)) as connection,
+        _pool(1, partial(_end_with_children, connection), is_in_script) as pool,
     ):
-        futures = deque(pool.submit(function, shard.work) for shard in shards[:count])
-        others = iter(shards[count:])
+        futures = deque(pool.submit(function, shard.work) for shard in shards[:most])
+        others = iter(shards[most:])
 
         def results() -> Iterator[Result]:
             for shard in shards:
@@ -165,7 +216,7 @@ def one_at_a_time(function: Callable[[Work], object]) -> Iterator[Callable[[Shar
     It does not while earlier work is running. That process has the lowest priority. Leaving the block ends it with its
     children, and failures are ignored: whoever needs the result repeats the work, and meets the failure.
     """
-    with suppress(_Unneeded), process_pool(1, end_with_children_at_lowest_priority, imports_script=False) as pool:
+    with suppress(_Unneeded), _pool(1, _end_with_children_at_lowest_priority, imports_script=False) as pool:
         futures = list[Future[object]]()
 
         def begin(shard: Shard[Work]) -> bool:
@@ -199,18 +250,27 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
         yield call
         return
     futures: list[tuple[str, Future[bytes]]] = []
-    with sharing_processes(workers - 1) as pool:
+    with sharing_processes(workers - 1):
 
         def submit(shard: Shard[Work]) -> None:
             pickled = _pickled(function, shard.work)
-            if pickled is None or SCRIPT in pickled:
+            if pickled is None or SCRIPT in pickled or _connections:
                 call(shard)
             else:
-                futures.append((shard.name, pool.submit(pickled)))
+                futures.append((shard.name, _shared_pools[-1].submit(_call_pickled, pickled)))
 
         yield submit
         for name, future in futures:
             _result(future, name)
+
+
+def _call_pickled(call: bytes) -> bytes:
+    function, work = pickle.loads(call)  # our own data
+    return pickle.dumps(function(work))
+
+
+def _unpickled(called: Future[bytes]) -> Any:
+    return pickle.loads(called.result())  # our own data
 
 
 def _result(future: Future[Result], name: str) -> Result:
@@ -243,3 +303,74 @@ def _pickled(function: Callable[[Work], object], work: Work) -> bytes | None:
         return pickle.dumps((function, work))
     except (pickle.PicklingError, AttributeError, TypeError):
         return None
+
+
+@contextmanager
+def _hidden_script() -> Iterator[None]:
+    """Processes that start meanwhile do not import the script, which would run it again if it is not guarded."""
+    script = sys.modules["__main__"].__dict__
+    names: dict[str, Any] = {name: script[name] for name in ("__file__", "__spec__") if name in script}
+    try:
+        script.update(dict.fromkeys(names))
+        yield
+    finally:
+        script.update(names)
+
+
+class _ScriptlessPool(ProcessPoolExecutor):
+    """A pool whose processes, which start when work is submitted, do not import the script."""
+
+    def submit(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
+        """Submit a call; the script is hidden only while processes start, since other modules may look for its file."""
+        is_complete = len(self._processes or ()) == self._max_workers  # type: ignore[attr-defined]
+        with nullcontext() if is_complete else _hidden_script():
+            return super().submit(function, *args, **kwargs)
+
+
+@contextmanager
+def _pool(workers: int, initializer: Callable[[], None], imports_script: bool) -> Iterator[ProcessPoolExecutor]:
+    """A pool whose processes, with running shards, are ended if its block is left by an error or Ctrl-C."""
+    kind = ProcessPoolExecutor if imports_script else _ScriptlessPool
+    pool = kind(workers, mp_context=get_context("spawn"), initializer=initializer)
+    try:
+        yield pool
+    except BaseException:
+        processes = list((pool._processes or {}).values())
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in processes:
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+def _ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent, which ends the workers. A worker whose parent died ends by itself."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    if (parent := parent_process()) is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _end_with_children(connection: Connection | None = None) -> None:
+    """As `_ignore_interrupts`, for a worker that reaches a shared pool, or that ends its own pool if it is ended."""
+    _ignore_interrupts()
+    if connection is not None:
+        _connections.append(connection)
+
+    def end(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for process in active_children():
+            process.terminate()
+        raise SystemExit(1)  # so that its pool is closed and leaves no semaphores
+
+    signal.signal(signal.SIGTERM, end)
+
+
+def _end_with_children_at_lowest_priority() -> None:
+    _end_with_children()
+    if hasattr(os, "nice"):  # of POSIX
+        os.nice(19)

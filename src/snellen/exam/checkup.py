@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 from snellen.analysis.grading.deciding import units_to_decide
 from snellen.analysis.grading.grades import TOO_FEW, is_decided
 from snellen.analysis.tables.run_view import lines_of
-from snellen.compute import Progress, Shard, cluster, map_ahead, sharing_processes
+from snellen.compute import Progress, Shard, cluster, map_ahead
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset

@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time, sharing_processes
+from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest

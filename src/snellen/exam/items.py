@@ -6,7 +6,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from snellen.compute import cores, sharing_processes
+from snellen.compute import cores
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError

@@ -20,15 +20,12 @@ from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import Material, RenderSpec, Solid, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import Vec3
-from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import outer_points
-from snellen.stimuli.scenes.vectors import Array, apply_matrix
 from snellen.suites.ava_bench.items import EASY, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
     apart,
-    box_round,
     clear,
     dealt,
     extent,
@@ -292,7 +289,7 @@ def _draw_counted(
         least_px = MIN_SIDE * viewpoint.width_px
         if (
             _point_may_fit(_centre(kind, position, scale), boxes, viewpoint)
-            and shorter_side(_outer_box(kind, position, 0.0, angle, scale, viewpoint)) + _SLACK_PX >= least_px
+            and shorter_side(_box(kind, position, 0.0, angle, scale, viewpoint)) + _SLACK_PX >= least_px
             and _may_fit(kind, position, 0.0, angle, scale, boxes, viewpoint)
         ):
             solid = standing(name, kind, material, position, angle, scale)
@@ -309,13 +306,8 @@ def _inside(box: Rect, viewpoint: Viewpoint) -> bool:
 
 def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """True if a box is inside the image and apart from all others."""
-    if not _inside(box, viewpoint):
-        return False
     gap = GAP_SHARE * viewpoint.width_px
-    for other in boxes:  # noqa: SIM110  # a generator takes twice as long
-        if not apart(box, other, gap):
-            return False
-    return True
+    return _inside(box, viewpoint) and all(apart(box, other, gap) for other in boxes)
 
 
 def _may_fit(
@@ -333,43 +325,31 @@ def _may_fit(
     position contains the smaller one.
     """
     x, y, z = _centre(kind, position_m, scale)
-    centre = x, y, z + height_m
-    if not _point_may_fit(centre, boxes, viewpoint):
+    if not _point_may_fit((x, y, z + height_m), boxes, viewpoint):
         return False
-    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
-    if not _box_may_fit(_box_of(_outermost(kind), centre, cosine, sine, scale, viewpoint), boxes, viewpoint):
-        return False
-    rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-    pixels, _ = project(viewpoint.camera, scale * apply_matrix(rotation, _surface(kind)) + np.array(centre))
-    return _box_may_fit(box_round(pixels), boxes, viewpoint)
-
-
-def _box_may_fit(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
-    """True if a box fits, but for the last digits."""
-    x1, y1, x2, y2 = box
+    x1, y1, x2, y2 = _box(kind, position_m, height_m, turn_deg, scale, viewpoint, _surface(kind))
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
 
 
-def _outer_box(
-    kind: str, position_m: tuple[float, float], height_m: float, turn_deg: float, scale: float, viewpoint: Viewpoint
+def _box(
+    kind: str,
+    position_m: tuple[float, float],
+    height_m: float,
+    turn_deg: float,
+    scale: float,
+    viewpoint: Viewpoint,
+    points: Sequence[Vec3] = (),
 ) -> Rect:
-    """A box in the image that contains that of a thing, in plain floats: around the corners of the box around it."""
+    """The box in the image around points of a thing, by default the corners of the box around it, in plain floats."""
     cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
     x, y, z = _centre(kind, position_m, scale)
-    return _box_of(_box_corners(kind), (x, y, z + height_m), cosine, sine, scale, viewpoint)
-
-
-def _box_of(
-    points: Sequence[Vec3], centre_m: Vec3, cosine: float, sine: float, scale: float, viewpoint: Viewpoint
-) -> Rect:
-    """The box in the image around points of a thing that is turned by the angle of this cosine and sine."""
-    x, y, z = centre_m
-    across, along = viewpoint.pixels(
-        [
-            (x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + scale * w)
-            for u, v, w in points
-        ]
-    )
+    corners = [
+        viewpoint.pixel(
+            x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + height_m + scale * w
+        )
+        for u, v, w in points or _box_corners(kind)
+    ]
+    across, along = zip(*corners, strict=True)
     return min(across), min(along), max(across), max(along)
 
 
@@ -378,9 +358,9 @@ def _least_scale(
 ) -> float:
     """A scale at which a thing surely fills less than that share of the image; not much less, as a rule."""
     scale = 0.3 * math.sqrt(share) * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m)
-    outer = share_of(_outer_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera)
+    outer = share_of(_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera)
     scale *= math.sqrt(0.95 * share / outer)
-    while share_of(_outer_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera) >= share:
+    while share_of(_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera) >= share:
         scale *= 0.95
     return scale
 
@@ -388,22 +368,14 @@ def _least_scale(
 def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only if no solid that contains this point (its foot, or its middle) fits."""
     x, y = viewpoint.pixel(*point_m)
-    return _box_may_fit((x, y, x, y), boxes, viewpoint)
+    return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, viewpoint)
 
 
 @cache
-def _surface(kind: str) -> Array:
-    """Some points (n, 3) of the surface of a thing at scale 1 about its middle."""
+def _surface(kind: str) -> tuple[Vec3, ...]:
+    """Some points of the surface of a thing at scale 1 about its middle."""
     shape, factors = KINDS[kind]
-    return outer_points(shape) * factors
-
-
-@cache
-def _outermost(kind: str) -> tuple[Vec3, ...]:
-    """Those of `_surface` that are farthest along each axis."""
-    points = _surface(kind)
-    numbers = np.unique([points.argmin(axis=0), points.argmax(axis=0)])
-    return tuple(tuple_of(point) for point in points[numbers])
+    return tuple(tuple_of(point) for point in outer_points(shape) * factors)
 
 
 @cache

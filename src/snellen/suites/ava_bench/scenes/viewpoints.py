@@ -6,14 +6,12 @@ With one fixed camera the place of a thing in the image would reveal its distanc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from snellen.stimuli.scenes import Camera
-from snellen.stimuli.scenes.model import Vec3
 from snellen.suites.ava_bench.scenes.scenes import log_uniform
 
 AHEAD_M = 6.0
@@ -52,20 +50,10 @@ class Viewpoint:
 
     def pixel(self, x: float, y: float, z: float) -> tuple[float, float]:
         """The position of a point of the world in the image, as by `project`, in plain floats."""
-        columns, rows = self.pixels([(x, y, z)])
-        return columns[0], rows[0]
-
-    def pixels(self, points_m: Sequence[Vec3]) -> tuple[list[float], list[float]]:
-        """The columns and rows of points, as by `pixel`."""
         cosine, sine, focal_px = self._frame
-        middle_x, middle_y, height = self.width_px / 2, self.height_px / 2, self.height_m
-        columns, rows = list[float](), list[float]()
-        for x, y, z in points_m:
-            ahead, below = y + AHEAD_M, height - z
-            scale_px = focal_px / (ahead * cosine + below * sine)
-            columns.append(middle_x + scale_px * x)
-            rows.append(middle_y - scale_px * (ahead * sine - below * cosine))
-        return columns, rows
+        ahead, below = y + AHEAD_M, self.height_m - z
+        scale_px = focal_px / (ahead * cosine + below * sine)
+        return self.width_px / 2 + scale_px * x, self.height_px / 2 - scale_px * (ahead * sine - below * cosine)
 
     def floor_m(self, row: float) -> float:
         """The distance along the floor of the floor in a row of the image, 0 at the top to 1 at the bottom."""
