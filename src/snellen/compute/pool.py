@@ -143,10 +143,10 @@ def sharing_processes(workers: int) -> Iterator[None]:
             _shared_pools.clear()
 
 
-def _ended_elsewhere(calls: Sequence[bytes]) -> Generator[tuple[int, Future[bytes]]]:
+def _ended_elsewhere(works: Sequence[bytes]) -> Generator[tuple[int, Future[bytes]]]:
     """As `_ended`, by the pool of the process that started this one."""
-    number, remaining = next(_call_numbers), len(calls)
-    _connections[-1].send((number, calls))
+    number, remaining = next(_call_numbers), len(works)
+    _connections[-1].send((number, works))
     while remaining:
         answered, index, result, error = _connections[-1].recv()
         if answered == number:  # not an earlier number, of calls given up after a failure
