@@ -13,14 +13,14 @@ import argparse
 import math
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, with_holm
-from snellen.analysis.grading.grades import UnitFloor, grading_of, words
+from snellen.analysis.grading.grades import UnitFloor, grade_of
+from snellen.analysis.grading.rows import ResultRow
 from snellen.scoring.protocols import ACCURACY
 from snellen.scoring.uncertainty import cluster_wilson
 
@@ -29,18 +29,15 @@ CHANCES = (0.2, 0.25, 0.3)
 """Floors that are tried: one over the number of options, if there are five, four, or three to four."""
 CHANCE = 0.25
 NO_IMAGE = "<no_image>"
-KNOWN = {
+KNOWN: dict[str, Any] = {
     "subject": "",
     "task": "",
     "chance": CHANCE,
     "blind": math.nan,
     "ceiling": math.nan,
-    "boxes_in": "",
-    "not_applicable": 0,
     "no_answer_rate": 0.0,
     "cut_off_rate": 0.0,
     "failure_rate": 0.0,
-    "unable": False,
 }
 """What all rows of results have in common; nothing is known of people and of unread replies."""
 ABOVE_NONE = ("some", "most", "nearly all right")
@@ -90,15 +87,15 @@ def verdicts(path: Path) -> Iterator[Verdict]:
     for model, answers in table.iterrows():
         score, blind = (answers[names].to_numpy(float) for names in (items, [NO_IMAGE + name for name in items]))
         low, high = cluster_wilson(score, clusters)
-        row = SimpleNamespace(value=score.mean(), low=low, high=high, items=len(items), **KNOWN)
+        row = ResultRow(value=score.mean(), low=low, high=high, items=len(items), **KNOWN)
         units = pd.DataFrame({"value": score, "cluster_id": clusters})
-        arm = UnitFloor("own answers without the image", "no more than without the image", blind, *[blind.mean()] * 2)
-        gradings = (grading_of(row, ACCURACY, units), grading_of(row, ACCURACY, units, [arm]))
+        arm = UnitFloor("own answers without the image", "without the image", blind, *[blind.mean()] * 2)
+        grades = (grade_of(row, ACCURACY, units), grade_of(row, ACCURACY, units, [arm]))
         test = tests.loc[str(model)]
         yield Verdict(
             dataset, str(model), len(items), float(score.mean()), low, float(blind.mean()),
             float(test["difference"]), float(test["low"]), float(test["p_holm"]),
-            *(words(grading.grade, grading.state) for grading in gradings),
+            *(grade.label for grade in grades),
         )  # fmt: skip
 
 

@@ -16,7 +16,8 @@ import math
 import numpy as np
 from scipy.stats import binom
 
-from snellen.analysis.comparison.changes import DROPPED, ROSE, Changes, changes
+from snellen.analysis.comparison.changes import Changes, changes
+from snellen.analysis.comparison.verdicts import DROPPED, ROSE
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.scoring.permutation import ALPHA

@@ -97,7 +97,7 @@ def cpu_s() -> float:
 def views_of(name: str, scene: Scene, count: int, size: tuple[int, int]) -> list[Camera]:
     """The same random cameras in every run."""
     rng = stream("bench render", name)
-    return [random_camera(scene, rng, width_px=size[0], height_px=size[1]) for _ in range(count)]
+    return [random_camera(scene, rng, size_px=size) for _ in range(count)]
 
 
 def halves(scene: Scene, camera: Camera, samples: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -243,7 +243,7 @@ def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
     count, size = (4, (120, 90)) if quick else (24, (480, 360))
     rng = stream("bench render", "workers")
     scenes = [composite_scene(composite(int(rng.integers(9504)))) for _ in range(count)]
-    specs = [RenderSpec(s, random_camera(s, rng, width_px=size[0], height_px=size[1])) for s in scenes]
+    specs = [RenderSpec(s, random_camera(s, rng, size_px=size)) for s in scenes]
     rows = []
     for workers in (1, 2):
         with tempfile.TemporaryDirectory() as folder:

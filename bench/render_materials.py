@@ -44,7 +44,7 @@ def specs_of(objects: list[int], noise: int) -> list[RenderSpec]:
     """One view each, the same in every call."""
     scenes = [composite_scene(all_composites()[index]) for index in objects]
     rng = stream("bench render materials", "views")
-    cameras = [random_camera(scene, rng, width_px=240, height_px=180) for scene in scenes]
+    cameras = [random_camera(scene, rng, size_px=(240, 180)) for scene in scenes]
     return [RenderSpec(scene, camera, noise) for scene, camera in zip(scenes, cameras, strict=True)]
 
 

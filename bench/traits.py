@@ -23,6 +23,7 @@ import pandas as pd
 
 from snellen.analysis.blind.measure import main_metric
 from snellen.analysis.grading.grades import baseline, ceiling_of, progress
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.rankings import interval
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
@@ -87,7 +88,7 @@ def progress_of(measure: Measure, results: pd.DataFrame) -> pd.Series[float]:
     metric = main_metric(SUITES.get(measure.suite).tasks[measure.task])
     rows = results.query("task == @measure.task and factor == @measure.factor and level in @measure.levels")
     rows = rows.query("protocol == 'strict' and metric == @metric.name and state != 'declined' and value.notna()")
-    scores = [progress(row.value, baseline(row, metric), ceiling_of(row, metric)) for _, row in rows.iterrows()]
+    scores = [progress(row.value, baseline(row, metric), ceiling_of(row, metric)) for row in rows_of(rows)]
     return pd.Series(scores, rows["subject"].tolist(), float).groupby(level=0).mean()
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -29,6 +31,9 @@ settings.register_profile("thorough", deadline=None, max_examples=500, print_blo
 settings.load_profile("snellen")
 
 
+COLLECTED = pytest.StashKey[AbstractSet[object]]()
+"""The modules that are imported when all tests are collected."""
+
 gc.disable()  # until everything is imported: little of it is garbage
 
 
@@ -39,9 +44,9 @@ def pytest_report_header() -> str:
     return f"machine code: {dispatch()}"
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Freeze imported objects: later garbage collections skip them and are fewer."""
-    gc.collect()
+    session.config.stash[COLLECTED] = frozenset(sys.modules)
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
     gc.enable()
@@ -49,8 +54,9 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def snellen_home() -> Iterator[Path]:
-    """An initially empty home folder per test process, removed at the end."""
+    """An initially empty home folder per test process, removed at the end; nothing waits for the disk."""
     with tempfile.TemporaryDirectory(prefix="snellen-home-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
         patch.setenv("SNELLEN_HOME", folder)
         yield Path(folder)
 

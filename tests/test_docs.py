@@ -11,7 +11,8 @@ import pytest
 from snellen.core.item import Media
 from snellen.core.storage.itemset import SCHEMA
 from snellen.core.storage.itemset_cards import ItemSetCard
-from snellen.core.storage.runfolder import EXCHANGES, RESPONSES, SENT, ArmCard, RunCard
+from snellen.core.storage.run_tables import EXCHANGES, RESPONSES, SENT
+from snellen.core.storage.runfolder import ArmCard, RunCard
 from snellen.suites import SUITES
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +52,13 @@ def test_schema_page_names_only_existing_item_fields() -> None:
     lines = section((ROOT / "docs" / "data-schema.md").read_text("utf-8"), "items.parquet").splitlines()
     first = {name for line in lines if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
     assert first == set(SCHEMA.names)
+
+
+@pytest.mark.parametrize("name", ["data-schema.md", "reports.md"])
+def test_columns_grades_and_states_are_those_of_the_code(name: str) -> None:
+    """`python scripts/meanings.py --write` fixes it."""
+    page = runpy.run_path(str(ROOT / "scripts" / "meanings.py"))["page"]
+    assert page(name) == (ROOT / "docs" / name).read_text("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

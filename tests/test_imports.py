@@ -9,24 +9,12 @@ import sys
 
 import pytest
 
+from tests.conftest import COLLECTED
+
 HEAVY = (
-    "av",
-    "datasets",
-    "drjit",
-    "fastapi",
-    "inspect_ai",
-    "matplotlib",
-    "mitsuba",
-    "openai",
-    "pandas",
-    "pyarrow",
-    "ray",
-    "scipy",
-    "skimage",
-    "sklearn",
-    "torch",
-    "transformers",
-)
+    "av", "datasets", "drjit", "fastapi", "inspect_ai", "matplotlib", "mitsuba", "onnx", "onnxruntime", "openai",
+    "pandas", "pyarrow", "ray", "scipy", "skimage", "sklearn", "torch", "transformers",
+)  # fmt: skip
 STARTS = {
     "import": "import snellen",
     "help": "import sys; sys.argv = ['snellen', '--help']; from snellen.cli import main; main()",
@@ -58,6 +46,11 @@ atexit.register(lambda: print("loaded:", *sorted(set(sys.modules) & set({HEAVY!r
 """
     printed, _ = start(code)
     assert printed.splitlines()[-1] == "loaded:"
+
+
+def test_collecting_tests_imports_no_torch(pytestconfig: pytest.Config) -> None:
+    """It takes seconds in each process that runs tests; `tests.helpers.extras.lazy_module` imports it at first use."""
+    assert not {"torch", "transformers"} & pytestconfig.stash[COLLECTED]
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ def test_a_model_that_is_as_good_without_images_is_above_chance_only(tmp_path: P
     assert [(v.above(0.25), v.clear) for v in by_model.values()] == [(True, True), (True, False), (False, False)]
     assert [(v.grade_by_chance, v.grade_by_arm) for v in by_model.values()] == [
         ("most", "most"),
-        ("most", "no more than without the image"),
+        ("most", "no better than: without the image"),
         ("none", "none"),
     ]
 

@@ -19,7 +19,7 @@ import pytest
 from snellen.core.storage import files
 from snellen.core.storage.schemas import SCHEMA
 from snellen.suites import SUITES
-from tests.helpers.sets import small_set
+from tests.helpers.sets import SMALL_BUILD, small_set
 from tests.helpers.stub_server import StubServer
 
 Command = Callable[..., tuple[int, str, str]]
@@ -117,23 +117,7 @@ def test_the_shell_completes_commands() -> None:
 
 
 def test_build_prints_a_summary(snellen: Command, tmp_path: Path) -> None:
-    words = (
-        "build",
-        "combo/img2text",
-        "--from",
-        "generated",
-        "--n",
-        3,
-        "--renderer",
-        "toy",
-        "--size",
-        "240x180",
-        "--workers",
-        1,
-        "--out",
-        tmp_path / "x",
-        "--json",
-    )
+    words = ("build", "combo/img2text", *SMALL_BUILD, "--n", 3, "--out", tmp_path / "x", "--json")
     code, out, _ = snellen(*words)
     assert code == 0
     summary = json.loads(out)
@@ -146,21 +130,7 @@ def test_build_prints_a_summary(snellen: Command, tmp_path: Path) -> None:
 
 
 def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) -> None:
-    words = (
-        "build",
-        "vlm2-bench/oc-cnt",
-        "--from",
-        "generated",
-        "--n",
-        2,
-        "--renderer",
-        "toy",
-        "--size",
-        "240x180",
-        "--out",
-        tmp_path / "x",
-    )
-    code, out, _ = snellen(*words)
+    code, out, _ = snellen("build", "vlm2-bench/oc-cnt", *SMALL_BUILD, "--n", 2, "--out", tmp_path / "x")
     assert code == 0
     assert "notes: not covered of the paper: photographs; the tasks about people (no people are rendered)\n" in out
 

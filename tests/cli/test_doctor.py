@@ -15,14 +15,9 @@ from tests.cli.conftest import Command
 
 SECRET = "sk-proj-never-to-be-printed-0123456789"
 REQUIREMENTS = [
-    "numpy>=2.2",
-    "pandas>=3.0",
-    'mitsuba==3.9.1; extra == "render"',
-    'torch==2.13.0; extra == "models"',
-    'av>=18; extra == "all"',
-    'av>=18; extra == "video"',
-    'old-backport; python_version < "3" and extra == "video"',
-]
+    "numpy>=2.2", "pandas>=3.0", 'mitsuba==3.9.1; extra == "render"', 'torch==2.13.0; extra == "models"',
+    'av>=18; extra == "all"', 'av>=18; extra == "video"', 'old-backport; python_version < "3" and extra == "video"',
+]  # fmt: skip
 INSTALLED = {"snellen": "0.1.0", "numpy": "2.4.6", "pandas": "3.1.0rc1", "mitsuba": "3.9.0", "torch": "2.13.0+cpu"}
 
 

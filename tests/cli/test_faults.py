@@ -22,16 +22,11 @@ KEY = "CANARY-NOT-FOR-EYES"
 @pytest.mark.parametrize(
     "error",
     [
-        KeyError("x"),
-        RuntimeError(f"two\nlines \x1b[2J with {KEY}"),
-        RecursionError(),
-        MemoryError(),
-        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"),
-        OSError("no file is named"),
-        ValueError("x" * 10**5),
+        KeyError("x"), RuntimeError(f"two\nlines \x1b[2J with {KEY}"), RecursionError(), MemoryError(),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), OSError("no file is named"), ValueError("x" * 10**5),
     ],
     ids=lambda error: type(error).__name__,
-)
+)  # fmt: skip
 def test_an_unexpected_error_is_one_line_and_a_file_without_keys(
     snellen: Command, error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,18 +29,24 @@ from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.heads.towers import TOWERS
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
-from tests.helpers.extras import need
+from snellen.towers.sweep import examples_of, train_items
+from tests.helpers.extras import lazy_module, need
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
+torch = lazy_module("torch")
+training_module = lazy_module("snellen.subjects.heads.training")
+readers = lazy_module("snellen.subjects.heads.features")
+fitting = lazy_module("snellen.subjects.heads.fitting")
+tensor_files = lazy_module("snellen.subjects.heads.tensor_files")
 
-from snellen.subjects.heads import training as training_module  # noqa: E402  # imports torch
-from snellen.subjects.heads.features import TowerReader, opener  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
-from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.towers.sweep import examples_of, train_items  # noqa: E402
+pytestmark = pytest.mark.slow
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA here")]
+
+@pytest.fixture(autouse=True, scope="module")
+def cuda() -> None:
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA here")
+
 
 SMALL = "random-qwen2?layers=2&width=64"
 NAMES = [f"tiny/{name}" for name, tower in TOWERS.items() if tower.model]
@@ -85,11 +91,11 @@ def test_tokens_are_the_same_as_on_a_cpu(name: str, items: ItemSet) -> None:
     """In float32 except the tf32 of convolutions; in bfloat16 (8 bits) within 2 %."""
     media = items.media
     images_shown = [item.query[0] for item in items.task("counting")[:6]]
-    reference = TowerReader(name, opener(media)).tokens(images_shown)
-    tokens = TowerReader(name, opener(media), "cuda").tokens(images_shown)
+    reference = readers.TowerReader(name, readers.opener(media)).tokens(images_shown)
+    tokens = readers.TowerReader(name, readers.opener(media), "cuda").tokens(images_shown)
     assert (tokens.device.type, tokens.dtype, tokens.shape) == ("cuda", torch.float32, reference.shape)
     assert error(tokens, reference) < 5e-3
-    halves = TowerReader(name, opener(media), "cuda", torch.bfloat16).tokens(images_shown)
+    halves = readers.TowerReader(name, readers.opener(media), "cuda", torch.bfloat16).tokens(images_shown)
     assert halves.dtype == torch.bfloat16
     assert 0 < error(halves, reference) < 2e-2  # a convolutional tower in bfloat16 would be off by 9e-2
 
@@ -124,9 +130,11 @@ def fit(
     """A head that learns to count, on the GPU by default."""
     media = MediaFolder(out / "media", items.media)
     examples = examples_of(items, "counting", train_items(items, "counting"), media)
-    talks = [conversation_of(example) for example in examples]
+    talks = [fitting.conversation_of(example) for example in examples]
     usual: dict[str, Any] = {"stage": FIT, "task": "counting", "device": "cuda"}
-    return train_head(HeadPlan(tower, SMALL, **(usual | changes)), talks, out, opener(media), tick)
+    return fitting.train_head(
+        fitting.HeadPlan(tower, SMALL, **(usual | changes)), talks, out, readers.opener(media), tick
+    )
 
 
 def ask(written: str, items: ItemSet, media: MediaFolder) -> list[Reply]:
@@ -141,7 +149,7 @@ def ask(written: str, items: ItemSet, media: MediaFolder) -> list[Reply]:
 
 
 def weights(folder: Path) -> dict[str, Any]:
-    return read_tensors(folder / "head.safetensors")[0]
+    return dict(tensor_files.read_tensors(folder / "head.safetensors")[0])
 
 
 @pytest.mark.parametrize("stage", ["pretrain", "tune", "fit"])
@@ -197,7 +205,7 @@ def test_exhausted_memory_is_one_line_with_the_setting_to_lower(
         torch.empty(2**40, device="cuda")  # a terabyte
         return real(model, batch)
 
-    monkeypatch.setattr(training_module, "answer_loss", greedy)
+    monkeypatch.setattr("snellen.subjects.heads.training.answer_loss", greedy)
     with pytest.raises(
         SnellenError, match=r"out of memory on cuda at step 0 of \d+ with 16 .*--micro-batch 8"
     ) as caught:

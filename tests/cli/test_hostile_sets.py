@@ -145,12 +145,11 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "an unknown task": (cells(task="world-domination"), "no task"),
     "another suite": (cells(suite="vfm-bench"), "a different suite"),
-    "the same id twice": (lambda row, root: row.update(item_id=first_id(root)), "used twice"),
+    "the same id twice": (
+        lambda row, root: row.update(item_id=pq.read_table(root / "items.parquet")["item_id"][0].as_py()),
+        "used twice",
+    ),
 }
-
-
-def first_id(root: Path) -> str:
-    return str(pq.read_table(root / "items.parquet").to_pylist()[0]["item_id"])
 
 
 COMMANDS: dict[str, Callable[[Path], tuple[object, ...]]] = {

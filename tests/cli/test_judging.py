@@ -10,26 +10,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.helpers.sets import SMALL_BUILD
+
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.mark.slow
 def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "judge.json"
-    arguments = (
-        "--from",
-        "generated",
-        "--n",
-        4,
-        "--renderer",
-        "toy",
-        "--size",
-        "240x180",
-        "--workers",
-        1,
-        "--out",
-        items,
-    )
+    arguments = (*SMALL_BUILD, "--n", 4, "--out", items)
     assert snellen("build", "vlm2-bench/oc-vid", *arguments)[0] == 0
     code, out, _ = snellen("run", items, "--subject", "fake:oracle", "--out", run)
     assert (code, "unjudged" in out) == (0, True)
@@ -56,20 +45,7 @@ def test_descriptions_are_unjudged_then_judged(snellen: Command, tmp_path: Path)
 
 def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) -> None:
     items, run, script = tmp_path / "items", tmp_path / "run", tmp_path / "reader.json"
-    arguments = (
-        "--from",
-        "generated",
-        "--n",
-        1,
-        "--renderer",
-        "toy",
-        "--size",
-        "240x180",
-        "--workers",
-        1,
-        "--out",
-        items,
-    )
+    arguments = (*SMALL_BUILD, "--n", 1, "--out", items)
     assert snellen("build", "vlm2-bench/gc-mat", *arguments)[0] == 0
     assert snellen("run", items, "--subject", "fake:constant=Who could say.", "--out", run)[0] == 0
     script.write_text(json.dumps({"*": "T"}))
@@ -88,20 +64,7 @@ def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) 
 
 def test_images_are_cropped_to_the_boxes_of_a_detector_run(snellen: Command, tmp_path: Path) -> None:
     items, work = tmp_path / "items", tmp_path / "work"
-    arguments = (
-        "--from",
-        "generated",
-        "--n",
-        1,
-        "--renderer",
-        "toy",
-        "--size",
-        "240x180",
-        "--workers",
-        1,
-        "--out",
-        items,
-    )
+    arguments = (*SMALL_BUILD, "--n", 1, "--out", items)
     assert snellen("build", "vlm2-bench/oc-cpr", *arguments)[0] == 0
     assert snellen("build", "vlm2-bench/zoom", "--from", "curated", "--source", f"items={items}", "--out", work)[0] == 0
     assert snellen("run", work, "--subject", "fake:exact-boxes", "--out", tmp_path / "boxes")[0] == 0

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -16,29 +12,12 @@ import pytest
 from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import read_run_card
+from tests.helpers.processes import PATIENCE, start, wait_until
+from tests.helpers.sets import SMALL_BUILD
 from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
-PATIENCE = 300
-"""Timeout in seconds; no measurement depends on it."""
-
-
-def start(words: list[object], home: Path) -> subprocess.Popen[str]:
-    """A command in its own session."""
-    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as on a terminal
-    command = [sys.executable, "-c", begin + "from snellen.cli import main; main()", *map(str, words)]
-    environment = {**os.environ, "SNELLEN_HOME": str(home)}
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def living(session: int) -> list[str]:
@@ -67,19 +46,8 @@ def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Calls in flight at SIGINT and SIGTERM are recorded, so that none is made twice; at SIGKILL only those may be."""
     pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
     home, run, at_once, lives = tmp_path / "home", tmp_path / "run", 8, 10
-    build = [
-        "build",
-        "combo/pattern-perception",
-        "--from",
-        "generated",
-        "--n",
-        50,
-        "--renderer",
-        "toy",
-        "--size",
-        "480x360",
-    ]
-    assert start([*build, "--out", tmp_path / "items"], home).communicate(timeout=PATIENCE)
+    build = ["build", "combo/pattern-perception", *SMALL_BUILD, "--n", 50, "--out", tmp_path / "items"]
+    assert start(build, home).communicate(timeout=PATIENCE)
     with StubServer("A", delay=0.15, keep=False) as server:
         monkeypatch.setenv("STUBBED_BASE_URL", server.url)
         monkeypatch.setenv("STUBBED_API_KEY", "k")

@@ -75,22 +75,8 @@ def test_a_model_that_locates_perfectly_in_its_own_unit(
     snellen: Command, stub: Serve, tmp_path: Path, subject: str, unit: str
 ) -> None:
     built, run, out = tmp_path / "set", tmp_path / "run", tmp_path / "report"
-    assert (
-        snellen(
-            "build",
-            "ava-bench/localization",
-            "--from",
-            "generated",
-            "--n",
-            12,
-            "--renderer",
-            "toy",
-            "--allow-unmatched",
-            "--out",
-            built,
-        )[0]
-        == 0
-    )
+    words = ("--from", "generated", "--n", 12, "--renderer", "toy", "--allow-unmatched", "--out", built)
+    assert snellen("build", "ava-bench/localization", *words)[0] == 0
     server = stub(locator(unit, boxes(read_itemset(built), tmp_path / "media")))
     code, printed, _ = snellen("run", built, "--subject", subject, "--out", run)
     assert (code, f"boxes in {unit}" in printed) == (0, True), printed

@@ -17,16 +17,11 @@ from tests.helpers.sets import small_set
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("640", "write WIDTHxHEIGHT"),
-        ("640x480x3", "write WIDTHxHEIGHT"),
-        ("640 x 480", "write WIDTHxHEIGHT"),
-        ("-640x480", "write WIDTHxHEIGHT"),
-        ("64x48", "90 to 4096"),
-        ("5000x4000", "90 to 4096"),
-        ("480x640", "1 to 1.8 times the height"),
-        ("1000x500", "1 to 1.8 times the height"),
+        ("640", "write WIDTHxHEIGHT"), ("640x480x3", "write WIDTHxHEIGHT"), ("640 x 480", "write WIDTHxHEIGHT"),
+        ("-640x480", "write WIDTHxHEIGHT"), ("64x48", "90 to 4096"), ("5000x4000", "90 to 4096"),
+        ("480x640", "1 to 1.8 times the height"), ("1000x500", "1 to 1.8 times the height"),
     ],
-)
+)  # fmt: skip
 def test_a_malformed_size_is_refused(text: str, reason: str) -> None:
     with pytest.raises(SnellenError, match=reason):
         read_size("--size", text)

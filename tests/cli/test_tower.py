@@ -13,26 +13,25 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from tests.helpers.extras import need
+from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.items import build
+from snellen.reports import loading
+from snellen.reports.evaluators import compare_runs
+from snellen.reports.loading import load_run
+from snellen.subjects.encoders.probes.settings import ProbeSettings
+from snellen.subjects.heads import probed_tower
+from snellen.subjects.heads.llava_files import read_llava
+from snellen.subjects.heads.stages import STAGES
+from snellen.suites import SUITES
+from snellen.towers.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items
+from tests.helpers.extras import lazy_module, need
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
-
-from snellen.core.build_options import BuildOptions  # noqa: E402
-from snellen.core.errors import SnellenError  # noqa: E402
-from snellen.core.storage.itemset import ItemSet  # noqa: E402
-from snellen.exam.items import build  # noqa: E402
-from snellen.reports import loading  # noqa: E402
-from snellen.reports.evaluators import compare_runs  # noqa: E402
-from snellen.reports.loading import load_run  # noqa: E402
-from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
-from snellen.subjects.heads import probed_tower  # noqa: E402
-from snellen.subjects.heads.costs import Cost  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
-from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
-from snellen.subjects.heads.stages import STAGES  # noqa: E402
-from snellen.suites import SUITES  # noqa: E402
-from snellen.towers.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items  # noqa: E402
+need("torch", "models")
+costs = lazy_module("snellen.subjects.heads.costs")
+fitting = lazy_module("snellen.subjects.heads.fitting")
 
 Command = Callable[..., tuple[int, str, str]]
 SMALL = "random-qwen2?layers=1&width=32"
@@ -78,7 +77,7 @@ def test_a_sweep_ranks_towers_and_resumes(snellen: Command, items: ItemSet, tmp_
 @pytest.mark.slow
 def test_a_diverged_job_is_unstable_and_a_failed_one_states_the_reason(items: ItemSet, tmp_path: Path) -> None:
     stage = replace(STAGES["fit"], epochs=2)
-    plan = HeadPlan("", SMALL, stage)
+    plan = fitting.HeadPlan("", SMALL, stage)
     jobs = sweep_jobs(items, ["tiny/clip-l", "tiny/siglip-1"], ["counting"], plan, tmp_path)
     wild = replace(jobs[0], plan=replace(jobs[0].plan, stage=replace(stage, rate=1e30, epochs=5)))
     outcome = run_job(wild)
@@ -121,7 +120,7 @@ def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=12))
-    monkeypatch.setattr("snellen.towers.sweep.sweep_cost", lambda items, jobs: Cost(0.0, 0.0))
+    monkeypatch.setattr("snellen.towers.sweep.sweep_cost", lambda items, jobs: costs.Cost(0.0, 0.0))
     out = tmp_path / "sweep"
     names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)
     code, output, err = snellen("tower", "sweep", *names, *TRIAL, "--out", out, "--probes")

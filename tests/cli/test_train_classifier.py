@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
+from snellen.core.storage.itemset import read_itemset
+from snellen.exam.run import run
+from snellen.subjects.registry import make_subject
+from tests.helpers.extras import need
+from tests.helpers.sets import small_set
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-
-from snellen.core.storage.itemset import read_itemset  # noqa: E402
-from snellen.exam.run import run  # noqa: E402
-from snellen.subjects.registry import make_subject  # noqa: E402
-from tests.helpers.sets import small_set  # noqa: E402
+need("torch", "models")
 
 Command = Callable[..., tuple[int, str, str]]
 FEW = ("--model", "tiny/vit-b-16", "--objects", 6, "--views", 2, "--batch", 6, "--workers", 1)

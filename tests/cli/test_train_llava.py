@@ -13,21 +13,20 @@ import pytest
 from snellen.core.item import Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.runs.asking.views import learner_condition, solved_examples
+from snellen.subjects.chat.transformers_model import apply_template, encode_prompts
+from snellen.subjects.checkpoints import load_weights
+from snellen.subjects.heads.llava_files import read_llava, write_llava
 from snellen.suites import SUITES
-from tests.helpers.extras import need
+from snellen.towers.combo_training.training_items import CONDITIONS
+from snellen.towers.conversations import CARD, question_records
+from tests.helpers.extras import lazy_module, need
 from tests.helpers.sets import small_set
 from tests.subjects.chat import tiny_models
 
 need("peft", "heads")
-
-from snellen.subjects.chat.transformers_model import apply_template, encode_prompts  # noqa: E402
-from snellen.subjects.checkpoints import load_weights  # noqa: E402
-from snellen.subjects.heads.llava_files import read_llava, write_llava  # noqa: E402
-from snellen.subjects.heads.llava_tuning import KIND, llava_checkpoint, template_wording  # noqa: E402
-from snellen.towers.combo_training.training_items import CONDITIONS  # noqa: E402
-from snellen.towers.conversations import CARD, question_records  # noqa: E402
+llava_tuning = lazy_module("snellen.subjects.heads.llava_tuning")
 
 Command = Callable[..., tuple[int, str, str]]
 COUNTS = ("--captions", 4, "--questions", 8, "--workers", 1)
@@ -81,8 +80,10 @@ def test_questions_are_learned_as_they_are_asked(items: ItemSet, base: Path, tmp
     """The tokens of a record up to its reply are those of the run's prompt about the same item."""
     shutil.copytree(items.media.root, tmp_path / "images")
     suite, media = SUITES.get("combo"), MediaFolder(tmp_path / "images")
-    checkpoint = llava_checkpoint(str(base))
-    wording = template_wording(checkpoint.processor, load_weights("test", KIND, str(base), "float32")[0])
+    checkpoint = llava_tuning.llava_checkpoint(str(base))
+    wording = llava_tuning.template_wording(
+        checkpoint.processor, load_weights("test", llava_tuning.KIND, str(base), "float32")[0]
+    )
     for task, condition in CONDITIONS.items():
         test_items = [item for item in items.task(task) if item.split == "test"][:3]
         write_llava(tmp_path / "questions.json", question_records(test_items, suite, condition, media))

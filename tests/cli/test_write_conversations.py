@@ -8,27 +8,19 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
-from tests.helpers.extras import need
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.media import MediaFolder
+from snellen.subjects.heads.llava_files import Record, read_llava
+from snellen.suites import SUITES
+from snellen.suites.combo import prompts
+from snellen.towers.conversations import CAPTIONS, CARD, IMAGES, QUESTIONS, question_records, write_conversations
+from tests.helpers.extras import lazy_module, need
+from tests.helpers.sets import small_set
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
-
-from snellen.core.errors import SnellenError  # noqa: E402
-from snellen.core.storage.itemset import ItemSet  # noqa: E402
-from snellen.core.storage.media import MediaFolder  # noqa: E402
-from snellen.subjects.heads.files import read_head_card  # noqa: E402
-from snellen.subjects.heads.llava_files import Record, read_llava  # noqa: E402
-from snellen.suites import SUITES  # noqa: E402
-from snellen.suites.combo import prompts  # noqa: E402
-from snellen.towers.conversations import (  # noqa: E402
-    CAPTIONS,
-    CARD,
-    IMAGES,
-    QUESTIONS,
-    question_records,
-    write_conversations,
-)
-from tests.helpers.sets import small_set  # noqa: E402
+need("torch", "models")
+files = lazy_module("snellen.subjects.heads.files")
 
 Command = Callable[..., tuple[int, str, str]]
 HEAD = ("--tower", "tiny/siglip-1", "--language-model", "random-qwen2?layers=1&width=32")
@@ -64,7 +56,7 @@ def test_files_have_llava_s_layout_and_heads_learn_from_them(
     assert snellen("tower", "pretrain", "--data", learned / CAPTIONS, *stage, "--out", first)[0] == 0
     tuned = ("--data", learned / QUESTIONS, "--base", first, "--scope", "lora", "--out", second)
     assert snellen("tower", "tune", *stage, *tuned)[0] == 0
-    card = read_head_card(second)
+    card = files.read_head_card(second)
     assert (card.stage["scope"], card.conversations, card.base) == ("lora", 8, str(first))
 
 

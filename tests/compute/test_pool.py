@@ -1,6 +1,7 @@
 import fcntl
 import math
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -127,10 +128,7 @@ def test_work_that_is_not_needed_ends_with_its_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failure_in_the_background_names_its_shard(workers: int) -> None:
-    with (
-        pytest.raises(ShardFailed, match="shard bad failed: ValueError"),
-        background(math.sqrt, workers) as submit,
-    ):
+    with pytest.raises(ShardFailed, match="shard bad failed: ValueError"), background(math.sqrt, workers) as submit:
         submit(Shard("bad", -1.0))
 
 
@@ -171,22 +169,8 @@ def test_leaving_early_ends_nested_workers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_workers_do_not_outlive_a_killed_parent(tmp_path: Path) -> None:
-    script = tmp_path / "long.py"
-    script.write_text(
-        "import sys\nfrom pathlib import Path\nfrom tests.compute.test_pool import sleep_in_two_processes\n"
-        "if __name__ == '__main__':\n    sleep_in_two_processes(Path(sys.argv[1]))\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
-    process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment)
-    wait_for_locks(tmp_path)
-    process.kill()
-    process.wait()
-    wait_for_ends(tmp_path)
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=lambda number: number.name)
+def test_workers_do_not_outlive_their_parent(number: signal.Signals, tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(
         "import signal, sys\nfrom pathlib import Path\nfrom tests.compute.test_pool import sleep_in_two_processes\n"
@@ -197,11 +181,11 @@ def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
     process = subprocess.Popen([sys.executable, str(script), str(tmp_path)], env=environment, stderr=subprocess.PIPE)
     wait_for_locks(tmp_path)
-    process.send_signal(2)
+    process.send_signal(number)
     _, errors = process.communicate()  # surviving workers make this hang, which is the failure
     wait_for_ends(tmp_path)
     assert process.returncode != 0
-    assert b"KeyboardInterrupt" in errors
+    assert (b"KeyboardInterrupt" in errors) == (number == signal.SIGINT)
 
 
 def processes_of(count: int) -> set[int]:

@@ -47,8 +47,7 @@ def test_an_unknown_total_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (9e4, "25.0 h")],
+    ("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (90, "2 min"), (5399, "90 min"), (5400, "1.5 h"), (9e4, "25.0 h")]
 )
 def test_durations_are_given_in_one_unit(seconds: float, text: str) -> None:
     assert duration(seconds) == text

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
@@ -17,22 +14,13 @@ from snellen.compute import Shard, ShardFailed, executing, map_shards
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset_cards import read_card
 from tests.helpers.extras import need
+from tests.helpers.processes import PATIENCE, start, wait_until
 
 pytestmark = pytest.mark.slow
 need("ray", "cluster")
 
-PATIENCE = 600
-"""Timeout in seconds; no measurement depends on it."""
+BUILD = ("build", "combo", "--from", "generated", "--n", 40, "--renderer", "toy", "--workers", 2)
 SMALL = ("--language-model", "random-qwen2?layers=1&width=32", "--epochs", 1)
-
-
-def start(words: tuple[object, ...], home: Path) -> subprocess.Popen[str]:
-    """A command with its own home folder."""
-    begin = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # as on a terminal
-    command = [sys.executable, "-c", begin + "from snellen.cli import main; main()", *map(str, words)]
-    paths = os.pathsep.join(filter(None, [*sys.path, os.environ.get("PYTHONPATH", "")]))
-    environment = {**os.environ, "SNELLEN_HOME": str(home), "PYTHONPATH": paths}
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def finish(words: tuple[object, ...], home: Path) -> str:
@@ -41,13 +29,6 @@ def finish(words: tuple[object, ...], home: Path) -> str:
     _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
     return errors
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def processes(home: Path, title: str = "") -> Iterator[int]:
@@ -74,20 +55,7 @@ def kill_at_work(home: Path) -> None:
 
 
 def test_a_build_survives_killed_workers(tmp_path: Path) -> None:
-    words = (
-        "build",
-        "combo",
-        "--from",
-        "generated",
-        "--n",
-        40,
-        "--renderer",
-        "toy",
-        "--size",
-        "320x240",
-        "--workers",
-        2,
-    )
+    words = (*BUILD, "--size", "320x240")
     finish((*words, "--out", tmp_path / "here"), tmp_path / "home-here")
     home = tmp_path / "home-there"
     process = start((*words, "--out", tmp_path / "there", "--executor", "ray"), home)
@@ -102,20 +70,7 @@ def test_a_build_survives_killed_workers(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_ends_the_cluster_and_the_same_command_resumes(tmp_path: Path) -> None:
-    words = (
-        "build",
-        "combo",
-        "--from",
-        "generated",
-        "--n",
-        40,
-        "--renderer",
-        "toy",
-        "--workers",
-        2,
-        "--executor",
-        "ray",
-    )
+    words = (*BUILD, "--executor", "ray")
     process = start((*words, "--out", tmp_path / "items"), tmp_path / "home")
     wait_until(lambda: any((tmp_path / "home").rglob("renders/*/*.png")))
     process.send_signal(signal.SIGINT)

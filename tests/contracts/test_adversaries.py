@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from snellen.analysis.grading.grades import FALSE_MOST, words
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.grades import FALSE_MOST
+from snellen.analysis.grading.rows import rows_of
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
@@ -43,10 +43,10 @@ def test_hardly_any_cell_of_an_adversary_is_above_none(
 def test_the_rule_on_words_alone_has_no_grade_in_gc_trk(tmp_path: Path) -> None:
     """It is right in half of 60 pairs, as any rule that answers the two statements oppositely."""
     items = generated("vlm2-bench", tmp_path, size=5, seed=500, renderer="blank", tasks=("gc-trk",))
-    (trk,) = lines_of(gradings(items, {"word order": ADVERSARIES["word order"]}))
+    (trk,) = rows_of(gradings(items, {"word order": ADVERSARIES["word order"]}))
     assert trk.blind == 0.5
     assert trk.low < 0.5 < trk.high
-    assert words(trk.grade, trk.state) in ("none", "too few items")
+    assert trk.grade.label in ("none", "open: too few items")
 
 
 @pytest.mark.slow
@@ -59,15 +59,15 @@ def test_cheap_answers_have_states_of_their_own_on_the_page(tmp_path: Path, monk
     for arms, condition in ((subjects[:1], "boxes=drawn"), (subjects[1:], "vanilla")):
         run(items, arms, tmp_path / condition, conditions=[condition], show_progress=False)
         report = write_report([tmp_path / condition], tmp_path / f"report-{condition}")
-        cells |= {(row.subject, row.task): row for row in lines_of(report.grades())}
-    assert cells["boxes-only reader", "spatial"].state == "cannot be graded"
-    assert cells["boxes-only reader", "spatial"].note == "boxes only give 100 %; ask under boxes=none"
+        cells |= {(row.subject, row.task): row for row in rows_of(report.grades())}
+    assert cells["boxes-only reader", "spatial"].grade.label == "open: baseline leaves no room"
+    assert cells["boxes-only reader", "spatial"].grade.note == "boxes only give 100 %; ask under boxes=none"
     assert {task for name, task in cells if name == "boxes-only reader"} == {
         "spatial",
         "relative-depth",
         "absolute-depth",
     }
-    assert not [cell for cell, row in cells.items() if row.grade in ABOVE_NONE]
+    assert not [cell for cell, row in cells.items() if row.grade.word in ABOVE_NONE]
 
 
 def _scripted(items: ItemSet, name: str) -> Scripted:

@@ -14,8 +14,8 @@ import pytest
 from scipy.stats import binom
 
 from snellen.analysis.blind.measure import ATTACKS, main_metric
-from snellen.analysis.grading.grades import GRADES, words
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.grading.rows import rows_of
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import SubjectCard
@@ -76,8 +76,8 @@ def _count(suite_name: str, seed: int, folder: Path, root: Path) -> tuple[Count,
     for rows in (whole_tasks(results), subgroups(results)):
         verdicts = {
             f"{row.subject}, {row.task} {row.metric} {row.factor} {row.level}: {row.value:.3f} [{row.low:.3f}, "
-            f"{row.high:.3f}], blind {row.blind:.3f}, chance {row.chance:.3f}": words(row.grade, row.state)
-            for row in lines_of(rows[rows["value"].notna()])
+            f"{row.high:.3f}], blind {row.blind:.3f}, chance {row.chance:.3f}": row.grade.label
+            for row in rows_of(rows[rows["value"].notna()])
         }
         counts.append(Count(tuple(row for row, verdict in verdicts.items() if verdict in GRADES[1:]), len(verdicts)))
     return counts[0], counts[1]

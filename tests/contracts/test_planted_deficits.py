@@ -44,13 +44,7 @@ LARGE = 10
 """Number of items from which a level of `TOUCHED` must have a touched one."""
 ALARM = 1e-4
 """The probability below which a rate counts as different; 3 seeds x about 10 rates are tested."""
-STATEMENTS = ("gc-mat", "gc-trk", "oc-cpr")
 LETTERED = ("img2text", "text2img", "category-building", "oc-grp", "spatial", "absolute-depth")
-
-
-def _oc_order(item: Item) -> str:
-    """The contents of the images as letters by first appearance: `ABA`."""
-    return str(item.latent.get("order", ""))
 
 
 def _needs_third(item: Item) -> bool:
@@ -61,7 +55,7 @@ def _needs_third(item: Item) -> bool:
     """
     if item.task == "text2img":
         return bool(item.answer != "image-3")
-    order = _oc_order(item)
+    order = str(item.latent.get("order", ""))  # the contents of the images by first appearance: `ABA`
     if len(order) < 3:
         return False
     return item.task != "oc-cpr" or len(set(order[:2] + order[3:])) == 1

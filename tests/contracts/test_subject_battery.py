@@ -64,14 +64,8 @@ def test_fakes_pass(name: str, items: list[Item], media: MediaFolder, tmp_path: 
     replies = check_subject(make, [item.view() for item in items], media, change=change)
     if name == "oracle":
         assert [reply.text for reply in replies] == [
-            "red",
-            "blue",
-            "red",
-            "F",
-            "3",
-            "[1.0, 2.0, 3.0, 4.0]",
-            "a red thing",
-        ]
+            "red", "blue", "red", "F", "3", "[1.0, 2.0, 3.0, 4.0]", "a red thing",
+        ]  # fmt: skip
 
 
 def test_callables_pass(items: list[Item], media: MediaFolder) -> None:

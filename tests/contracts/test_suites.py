@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition, parse_conditions
@@ -63,6 +65,13 @@ def test_the_declaration_is_complete(suite: Suite) -> None:
     }
     assert {(row["task"], row["metric"]) for row in (suite.published or list)()} <= known
     assert {(ceiling.task, ceiling.metric) for ceiling in suite.card.ceilings} <= known
+
+
+def test_settings_of_the_paper_name_their_source(suite: Suite) -> None:
+    text = files(f"snellen.suites.{suite.name.replace('-', '_')}").joinpath("paper.yaml").read_text("utf-8")
+    for entry in (entry for name, group in yaml.safe_load(text).items() if name != "not_said" for entry in group):
+        assert entry["source"]
+        assert {*entry.get("tasks", ()), entry.get("task", min(suite.tasks))} <= set(suite.tasks)
 
 
 def test_the_card_begins_with_what_of_the_paper_is_missing(built: ItemSet) -> None:

@@ -22,16 +22,13 @@ def test_only_control_characters_are_escaped() -> None:
     "text",
     [
         "Incorrect API key provided: sk-proj-abcDEF123456_7890.",
-        "https://host/v1?key=AIzaSyA1234567890abcdefghijklm failed",
-        "401 for Bearer abcdef0123456789",
-        "token=abcdef0123456789&x=1",
-        "api_key: abcdef0123456789",
-        "hf_abcdefGHIJKL is not allowed",
+        "https://host/v1?key=AIzaSyA1234567890abcdefghijklm failed", "401 for Bearer abcdef0123456789",
+        "token=abcdef0123456789&x=1", "api_key: abcdef0123456789", "hf_abcdefGHIJKL is not allowed",
         "https://me:secretpassword@proxy:8080",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
         "the value CANARY-VALUE-1 was refused",
     ],
-)
+)  # fmt: skip
 def test_keys_are_redacted(text: str) -> None:
     secrets = ["sk-proj", "AIza", "abcdef0123456789", "hf_abc", "secretpassword", "eyJ", "CANARY-VALUE-1"]
     cleaned = redacted(text, {"MY_API_KEY": "CANARY-VALUE-1", "PATH_KEY": "/tmp", "X_TOKEN": "short"})
@@ -54,27 +51,13 @@ def test_a_reason_is_one_short_line() -> None:
 @pytest.mark.parametrize(
     ("cell", "written"),
     [
-        ("=1+1", "'=1+1"),
-        ("+1+cmd", "'+1+cmd"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("-", "-"),
-        ("", ""),
-        (-1.5, -1.5),
-        ("y;=1+1", "y;'=1+1"),
-        ("a\t@SUM(A1)", "a\t'@SUM(A1)"),
-        ("x|+cmd", "x|'+cmd"),
-        ("1; -2", "1; -2"),
-        ("-3.5", "-3.5"),
-        ("a=b", "a=b"),
-        ('x;"=1+1', """x;"'=1+1"""),
-        ("b;+1+cmd", "b;'+1+cmd"),
-        ("b;- 1+cmd", "b;'- 1+cmd"),
-        ("\t=1", "'\t=1"),
-        ("list:\n- a", "list:\n- a"),
-        ("a\n=1+1", "a\n'=1+1"),
+        ("=1+1", "'=1+1"), ("+1+cmd", "'+1+cmd"), ("@SUM(A1)", "'@SUM(A1)"), ("-", "-"), ("", ""), (-1.5, -1.5),
+        ("y;=1+1", "y;'=1+1"), ("a\t@SUM(A1)", "a\t'@SUM(A1)"), ("x|+cmd", "x|'+cmd"), ("1; -2", "1; -2"),
+        ("-3.5", "-3.5"), ("a=b", "a=b"), ('x;"=1+1', """x;"'=1+1"""), ("b;+1+cmd", "b;'+1+cmd"),
+        ("b;- 1+cmd", "b;'- 1+cmd"), ("\t=1", "'\t=1"), ("list:\n- a", "list:\n- a"), ("a\n=1+1", "a\n'=1+1"),
         ("\r=1", "'\n'=1"),
     ],
-)
+)  # fmt: skip
 def test_no_cell_begins_with_a_formula_whatever_separates_cells(cell: object, written: object) -> None:
     assert no_formula(cell) == written
 

@@ -32,12 +32,9 @@ def encoded(image: Image.Image, quality: int, **settings: Image.Exif) -> Image.I
 def test_only_copies_are_found() -> None:
     original = photograph("a")
     copies = [
-        encoded(original, 50),
-        original.resize((SIDE // 2, SIDE // 2)),
-        original.resize((2 * SIDE, 2 * SIDE)),
-        encoded(original.crop((2, 2, SIDE - 2, SIDE - 2)), 75),
-        original.convert("L"),
-    ]
+        encoded(original, 50), original.resize((SIDE // 2, SIDE // 2)), original.resize((2 * SIDE, 2 * SIDE)),
+        encoded(original.crop((2, 2, SIDE - 2, SIDE - 2)), 75), original.convert("L"),
+    ]  # fmt: skip
     for copy in copies:
         assert near_pairs([thumbnail(original), thumbnail(copy)]) == [(0, 1)]
     others = [photograph("b", k) for k in range(8)]

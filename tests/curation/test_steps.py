@@ -27,15 +27,9 @@ def make_items(words: list[str]) -> list[Item]:
 
 
 STEP: Step[list[str], int] = Step(
-    suite="s",
-    name="captions",
-    needs=(SOURCE,),
-    result=CAPTIONS,
-    subjects=("A", "B"),
-    condition="shots=0",
-    make_items=make_items,
-    read=lambda words, result: len(result.answers),
-)
+    suite="s", name="captions", needs=(SOURCE,), result=CAPTIONS, subjects=("A", "B"), condition="shots=0",
+    make_items=make_items, read=lambda words, result: len(result.answers),
+)  # fmt: skip
 MERGES = Stage(suite="s", name="merges", needs=(CAPTIONS,), result=CHOICES, folder="REVIEW", note="then look at them")
 FINAL = Stage(suite="s", name="", needs=(SOURCE, CAPTIONS, CHOICES), bounded=True)
 

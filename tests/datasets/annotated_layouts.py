@@ -230,12 +230,8 @@ def coco_text() -> Files:
             "legibility": "legible", "utf8_string": "Caf\u00e9"}  # fmt: skip
     image = {"id": 217925, "file_name": name, "width": 8, "height": 6, "set": "train"}
     file = {
-        "cats": {},
-        "anns": {"45346": word},
-        "imgs": {"217925": image},
-        "imgToAnns": {"217925": [45346]},
-        "info": {},
-    }
+        "cats": {}, "anns": {"45346": word}, "imgs": {"217925": image}, "imgToAnns": {"217925": [45346]}, "info": {},
+    }  # fmt: skip
     return {**image_files(f"train2014/{name}"), "cocotext.v2.json": plain(file)}
 
 

@@ -301,10 +301,7 @@ def spleen() -> Files:
     labels[2:8, 2:8, 2] = labels[3:8, 3:8, 3] = 1
     values = np.linspace(-1000, 1000, labels.size).reshape(labels.shape).astype(np.int16)
     name = "Task09_Spleen"
-    return {
-        f"{name}/imagesTr/spleen_2.nii.gz": volume(values),
-        f"{name}/labelsTr/spleen_2.nii.gz": volume(labels),
-    }
+    return {f"{name}/imagesTr/spleen_2.nii.gz": volume(values), f"{name}/labelsTr/spleen_2.nii.gz": volume(labels)}
 
 
 def camouflage(images: str, truth: str, *names: str) -> Files:

@@ -287,11 +287,7 @@ def test_classes_in_lists(tmp_path: Path) -> None:
 def test_the_middle_of_a_moment(tmp_path: Path) -> None:
     clap, box = samples_of("Moments-in-Time", tmp_path).values()
     assert clap.image == VideoFrame(tmp_path / "training/clapping/yt-1_2.mp4", 0.5)
-    assert (clap.label, box.label, box.attributes["split"]) == (
-        "clapping",
-        "boxing",
-        "val",
-    )
+    assert (clap.label, box.label, box.attributes["split"]) == ("clapping", "boxing", "val")
 
 
 def test_useless_lines_are_noted(tmp_path: Path) -> None:

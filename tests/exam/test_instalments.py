@@ -54,15 +54,9 @@ SUBJECTS = ("fake:oracle", "fake:chance")
 
 def options(out: Path, **changed: object) -> BuildOptions:
     plain = BuildOptions(
-        out,
-        n=N,
-        instalments=INSTALMENTS,
-        tasks=(TASK,),
-        renderer="blank",
-        quick=True,
-        show_progress=False,
+        out, n=N, instalments=INSTALMENTS, tasks=(TASK,), renderer="blank", quick=True, show_progress=False,
         allow_unmatched=True,
-    )
+    )  # fmt: skip
     return replace(plain, **changed)  # type: ignore[arg-type]
 
 

@@ -454,13 +454,7 @@ def test_commands_from_seal_to_verify(snellen: Command, tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("--n", 3),
-        ("--seed", 1),
-        ("--renderer", "toy"),
-        ("--from", "curated"),
-        ("--set", "distractors=random"),
-    ],
+    [("--n", 3), ("--seed", 1), ("--renderer", "toy"), ("--from", "curated"), ("--set", "distractors=random")],
     ids=str,
 )
 def test_options_that_a_seal_determines_are_refused(

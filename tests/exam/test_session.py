@@ -55,15 +55,11 @@ def test_a_table_named_by_its_folder_is_asked_about_its_own_tasks(tmp_path: Path
     """Tasks of `questions` are those of each set, which are known once it is opened."""
     rows = [
         {
-            "image": image_text(number),
-            "question": "Which?",
-            "A": "red",
-            "B": "blue",
-            "answer": "B",
+            "image": image_text(number), "question": "Which?", "A": "red", "B": "blue", "answer": "B",
             "category": "colour",
         }
         for number in range(3)
-    ]
+    ]  # fmt: skip
     root = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "set").root
     (session,) = sessions([root], ["fake:oracle"], AskingOptions(show_progress=False), [tmp_path / "run"])
     check([session])

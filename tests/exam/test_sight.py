@@ -45,13 +45,10 @@ def _question(answers: Sequence[str], **expected: Sequence[str]) -> SightQuestio
 @pytest.mark.parametrize(
     ("reply", "answers"),
     [
-        ("Upper left.", ("upper left",)),
-        ("The gap is at the top-left", ("upper left",)),
-        ("not right, but lower right", ("lower right",)),
-        ("bright", ()),
-        ("I cannot see an image", ()),
+        ("Upper left.", ("upper left",)), ("The gap is at the top-left", ("upper left",)),
+        ("not right, but lower right", ("lower right",)), ("bright", ()), ("I cannot see an image", ()),
     ],
-)
+)  # fmt: skip
 def test_the_last_answer_of_a_choice_is_read(reply: str, answers: tuple[str, ...]) -> None:
     directions = ("right", "upper left", "lower right", "left")
     assert read_answers(reply, _question(directions, fine=["right"])) == answers
@@ -207,13 +204,10 @@ def _result(subject: str, text: str = "") -> SightCard:
     unknown = {"check": "video", "verdict": "cannot tell", "text": "videos: no reply"}
     return SightCard.model_validate(
         {
-            "subject": subject,
-            "fingerprint": "f" * 12,
-            "seed": 0,
-            "date": "2026-11-27T00:00:00+00:00",
+            "subject": subject, "fingerprint": "f" * 12, "seed": 0, "date": "2026-11-27T00:00:00+00:00",
             "lines": [line, unknown],
         }
-    )
+    )  # fmt: skip
 
 
 def test_runs_get_the_latest_result(tmp_path: Path) -> None:

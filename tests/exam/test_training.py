@@ -12,9 +12,11 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.exam.checkpoints import CheckpointVerdict, undisturbed
 from snellen.suites import SUITES
+from tests.helpers.extras import lazy_module
+
+torch = lazy_module("torch")
 
 pytestmark = pytest.mark.slow
-torch = pytest.importorskip("torch", reason="needs the extra 'models'")
 
 
 def test_modes_and_random_numbers_are_unchanged() -> None:

@@ -13,14 +13,7 @@ import pytest
 from PIL import Image
 
 from examples.attention import rollout
-from examples.attention.rollout import (
-    Rollout,
-    attention_of,
-    role_shares,
-    span_shares,
-    top_tokens,
-    visual_shares,
-)
+from examples.attention.rollout import Rollout, attention_of, role_shares, span_shares, top_tokens, visual_shares
 from examples.attention.rollout_files import heat, overlay, write_attention
 from examples.attention.spans import Span, Tile
 from snellen.core.errors import SnellenError

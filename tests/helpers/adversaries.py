@@ -27,9 +27,9 @@ from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_quest
 from snellen.analysis.blind.measure import main_metric, score_frame
 from snellen.analysis.grading.cheap_sight import image_features
 from snellen.analysis.grading.floors import THUMBNAIL
-from snellen.analysis.grading.grades import GRADES, words
+from snellen.analysis.grading.grades import GRADES
 from snellen.analysis.grading.results import results
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import rows_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.seeds import stream
@@ -232,8 +232,8 @@ def cells(
         for suite in CHECKUP_ITEMS:
             reads_images = any(task.cheap_sight for task in SUITES.get(suite).tasks.values())
             items = generated(suite, folder, size=size, seed=seed, renderer=renderer if reads_images else "blank")
-            for row in lines_of(gradings(items, adversaries)):
-                yield row.subject, f"{row.task} {seed}", words(row.grade, row.state)
+            for row in rows_of(gradings(items, adversaries)):
+                yield row.subject, f"{row.task} {seed}", row.grade.label
 
 
 def main() -> None:

@@ -116,13 +116,13 @@ def _outcome(
             batch = schedule.send(new)
         except StopIteration:
             break
-    grading = decider.grading(TASK, values, {}, False)
-    assert grading is not None
+    grade = decider.grade(TASK, values, {}, False)
+    assert grade is not None
     is_decided = decider.is_decided(TASK, values, {}, False)
     turn = [order[decider.items.by_id[name].cluster_id] for name in values]
     low, high = confidence_sequence(list(values.values()), turn, (0.0, 1.0))
     return Outcome(
-        truth, len(values), is_decided, _is_wrong(grading.grade, truth), low <= share <= high, grading.grade,
+        truth, len(values), is_decided, _is_wrong(grade.word, truth), low <= share <= high, grade.word,
     )  # fmt: skip
 
 

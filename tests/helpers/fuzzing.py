@@ -31,7 +31,8 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset_cards import read_card
 from snellen.runs.sets.gate import open_items
 from tests.helpers.damage import DAMAGES
-from tests.helpers.jobs import SMALL, prepare_relative_run, prepare_results
+from tests.helpers.jobs import prepare_relative_run, prepare_results
+from tests.helpers.sets import SMALL_BUILD
 
 MAX_SECONDS, MAX_BYTES, MAX_LINE = 10.0, 10**9, 300
 """CPU seconds of a command, memory that it takes, and characters of a message."""
@@ -168,7 +169,7 @@ def run_of(file: str) -> Words:
 CHECK = ("verify", "items")
 LOAD = (("verify", "run"), ("score", "run"), ("diff", "run:fake:oracle", "run:fake:chance", "--out", "d.html"))
 STUDY = (("study", "export", "study", "--to", "jatos", "--out", "s.jzip"), ("study", "import", "study", "p01.txt"))
-BUILD = ("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "again")
+BUILD = ("build", "vlm2-bench/gc-mat", *SMALL_BUILD, "--n", 4, "--out", "again")
 FEATURES = ("run", "items", "-s", "encoder:hog", "--condition", "images=grey", "--out", "seen")
 OWN = ("build", "questions", "--from", "table", "--source", "table=table", "--out", "own")
 NEW_REPORT = ("report", "run", "--out", "new-report", "--json")

@@ -1,4 +1,4 @@
-"""How often grades are wrong or missing, by simulation through `unit_interval` and `grading_of`.
+"""How often grades are wrong or missing, by simulation through `unit_interval` and `grade_of`.
 
 Print the table of docs/measurements/grades.md: python -m tests.helpers.grade_rates
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grading.grades import UnitFloor, grading_of, words
+from snellen.analysis.grading import states
+from snellen.analysis.grading.grades import UnitFloor, grade_of
 from snellen.analysis.grading.results import unit_interval
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.scoring.protocols import ACCURACY
@@ -71,13 +72,12 @@ def grade(design: Design, units: pd.DataFrame, floors: tuple[UnitFloor, ...] = (
     """The grade, or the state in its place, of a subject with these scored units."""
     metric = ACCURACY if design.binary else SIMILARITY
     low, high, _ = unit_interval(units, metric, ("grade",))
-    row = SimpleNamespace(
+    row = ResultRow(
         subject="model", task="task", value=units["value"].mean(), low=low, high=high, chance=design.chance,
-        blind=design.blind, ceiling=design.people, unable=False, no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="",
-        not_applicable=0, items=len(units), failure_rate=0.0,
+        blind=design.blind, ceiling=design.people, no_answer_rate=0.0, cut_off_rate=0.0, items=len(units),
+        failure_rate=0.0,
     )  # fmt: skip
-    grading = grading_of(row, metric, units, floors)
-    return words(grading.grade, grading.state)
+    return grade_of(row, metric, units, floors).label
 
 
 def simulated(progress: float | None, size: int, subjects: int, seed: int = 0) -> Iterator[tuple[Design, float, str]]:
@@ -101,12 +101,13 @@ def boxes_only_readers(size: int, subjects: int) -> Iterator[str]:
             rng = stream("boxes-only readers", number, position, size)
             units = scored_units(design, 0.6, size * design.items, rng)
             scores = units["value"].to_numpy(float)
-            rule = UnitFloor("drawn boxes", "no more than boxes only give", scores, float(scores.mean()), 0.6)
+            rule = UnitFloor("drawn boxes", states.BOXES, scores, float(scores.mean()), 0.6)
             yield grade(design, units, (rule,))
 
 
 ABOVE = ("some", "most", "nearly all right", "as people")
 MOST = ABOVE[1:]
+UNDECIDED = tuple(f"{states.OPEN}: {reason}" for reason in (states.TOO_FEW, states.BOUNDARY))
 
 
 def rates(size: int, subjects: int = 400) -> dict[str, float]:
@@ -126,7 +127,7 @@ def rates(size: int, subjects: int = 400) -> dict[str, float]:
         "boxes-only reader above none": share(frames, ABOVE),
         "of most, truly under halfway": float(np.mean([truth < 0.5 for truth in called])),
         "truth .75 is most or better": share(three_quarters, MOST),
-        "too few items (uniform)": float(np.mean([text == "too few items" for _, text in uniform])),
+        "open (uniform)": float(np.mean([text in UNDECIDED for _, text in uniform])),
     }
 
 

@@ -15,7 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, ReplySpec
 from snellen.core.storage.itemset import write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.curation.steps import copy_media
 from snellen.exam.run import run
 from snellen.runs.asking.ask import ask

@@ -103,7 +103,7 @@ def main() -> None:
                 results = measured(items, task, noise, EXAMS, products)
                 mean, factor = mean_of(results)
                 means.append(mean)
-                beyond = sum(result.state != MEASURED for result in results)
+                beyond = sum(result.reason != MEASURED for result in results)
                 cells.append(f"{mean:.3g} {MEASURES[task].unit} (x{factor:.2f})" + f", {beyond} beyond" * bool(beyond))
             print(f"| {task} | {' | '.join(cells)} | {means[1] / means[0]:.2f} |", flush=True)
 

@@ -25,15 +25,10 @@ ERROR = "error: "
 def log_header(**changes: Any) -> dict[str, Any]:
     """The header of a finished log of the task `snellen/vlm2_bench_oc_cpr`."""
     spec = {
-        "created": "2026-01-01T00:00:00+00:00",
-        "task": "snellen/vlm2_bench_oc_cpr",
-        "task_id": "task-1",
-        "dataset": {},
-        "config": {},
-        "model": "stub/model",
-        "model_generate_config": {},
+        "created": "2026-01-01T00:00:00+00:00", "task": "snellen/vlm2_bench_oc_cpr", "task_id": "task-1",
+        "dataset": {}, "config": {}, "model": "stub/model", "model_generate_config": {},
         "packages": {"inspect_ai": "0.3.285"},
-    }
+    }  # fmt: skip
     plan = {"name": "plan", "steps": [{"solver": "generate", "params": {}}], "config": {"max_retries": 3}}
     return {"version": 2, "status": "success", "eval": {**spec, **changes}, "plan": plan}
 
@@ -56,14 +51,9 @@ def _sample(question: ModelQuestion, metadata: Mapping[str, Any], reply: str, ep
         for part in question.parts
     ]
     sample = {
-        "id": question.item.item_id,
-        "epoch": epoch,
-        "input": [{"id": "m1", "role": "user", "content": content}],
-        "target": question.key,
-        "metadata": metadata,
-        "events": [],
-        "attachments": {},
-    }
+        "id": question.item.item_id, "epoch": epoch, "input": [{"id": "m1", "role": "user", "content": content}],
+        "target": question.key, "metadata": metadata, "events": [], "attachments": {},
+    }  # fmt: skip
     if reply.startswith(ERROR):
         error = {"message": reply, "traceback": "", "traceback_ansi": ""}
         return {**sample, "output": {"model": "", "choices": []}, "error": error}

@@ -18,9 +18,8 @@ from snellen.runs.sets.gate import open_items
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.study import read_plan, read_study
 from tests.helpers.lives import command, live
+from tests.helpers.sets import SMALL_BUILD
 from tests.helpers.studies import entered
-
-SMALL = ("--from", "generated", "--renderer", "toy", "--size", "160x120", "--workers", 1)
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ def prepare_nothing(inputs: Path) -> None:
 
 
 def prepare_items(inputs: Path) -> None:
-    done(["build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", inputs / "items"], inputs)
+    done(["build", "vlm2-bench/gc-mat", *SMALL_BUILD, "--n", 4, "--out", inputs / "items"], inputs)
 
 
 def prepare_run(inputs: Path) -> None:
@@ -88,14 +87,13 @@ def prepare_relative_run(inputs: Path) -> None:
 
 
 def prepare_judgeable(inputs: Path) -> None:
-    done(["build", "vlm2-bench/oc-vid", *SMALL, "--n", 4, "--out", inputs / "items"], inputs)
+    done(["build", "vlm2-bench/oc-vid", *SMALL_BUILD, "--n", 4, "--out", inputs / "items"], inputs)
     done(["run", inputs / "items", "-s", "fake:oracle", "-s", "fake:chance", "--out", inputs / "run"], inputs)
     (inputs / "judge.json").write_text(json.dumps({"*": "Score: 1"}))
 
 
 def prepare_towers(inputs: Path) -> None:
-    tasks = ["build", "ava-bench/counting", *SMALL, "--n", 3, "--out", inputs / "items"]
-    done(tasks, inputs)
+    done(["build", "ava-bench/counting", *SMALL_BUILD, "--n", 3, "--out", inputs / "items"], inputs)
 
 
 def prepare_llava(inputs: Path) -> None:
@@ -191,7 +189,7 @@ JOBS = {
         Job(
             "build",
             prepare_nothing,
-            words_of("build", "vlm2-bench/gc-mat", *SMALL, "--n", 4, "--out", "OUT"),
+            words_of("build", "vlm2-bench/gc-mat", *SMALL_BUILD, "--n", 4, "--out", "OUT"),
             set_product,
         ),
         Job(

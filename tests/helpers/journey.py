@@ -1,11 +1,9 @@
-"""Small items, suites and subjects by hand, and the journey of every hard case from building to results."""
+"""Small items, suites and subjects by hand, and the results of their runs."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -19,14 +17,13 @@ from snellen.core.condition import Axis, parse_conditions
 from snellen.core.item import AnswerKind, Item, Media, Option
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
-from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.core.suite import Schedule, Suite, SuiteCard, Task, all_trials
 from snellen.presentation.methods import OneByOne
-from snellen.runs.asking.ask import ask
-from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.planning.plan import Arm
 from snellen.runs.scores.score import score
 from snellen.scoring.protocols import strict
 
@@ -54,11 +51,10 @@ class Watched:
 
     inner: Subject
     record: Callable[[Prompt], object]
-    max_concurrency: int = 1
 
     @property
     def card(self) -> SubjectCard:
-        return replace(self.inner.card, max_concurrency=self.max_concurrency)
+        return replace(self.inner.card, max_concurrency=1)
 
     def declines(self, prompt: Prompt) -> str | None:
         return self.inner.declines(prompt)
@@ -88,13 +84,9 @@ def item(item_id: str, query: Sequence[Media], answer: Any, kind: AnswerKind, **
 def task(**fields: Any) -> Task:
     """A task named `task` that shows items unchanged and asks one by one by default."""
     plain: dict[str, Any] = {
-        "id": "task",
-        "kind": "choice",
-        "axes": (),
-        "transforms": lambda item, context: (),
-        "method": lambda condition: OneByOne(),
-        "protocols": {"strict": STRICT, "published": PUBLISHED},
-    }
+        "id": "task", "kind": "choice", "axes": (), "transforms": lambda item, context: (),
+        "method": lambda condition: OneByOne(), "protocols": {"strict": STRICT, "published": PUBLISHED},
+    }  # fmt: skip
     return Task(**{**plain, **fields})
 
 
@@ -114,90 +106,14 @@ def arm(
     return Arm(subject, point, repeat, schedule)
 
 
-def watched(arms: Sequence[Arm], record: Callable[[Prompt], object], max_concurrency: int = 1) -> list[Arm]:
-    return [replace(arm, subject=Watched(arm.subject, record, max_concurrency)) for arm in arms]
+def watched(arms: Sequence[Arm], record: Callable[[Prompt], object]) -> list[Arm]:
+    return [replace(arm, subject=Watched(arm.subject, record)) for arm in arms]
 
 
-@dataclass(frozen=True)
-class Journey:
-    """The result of a case: the set, the responses of the resumed run, and the results under both protocols."""
-
-    built: ItemSet
-    responses: list[Response]
-    table: pd.DataFrame
-
-
-def journey(
-    root: Path,
-    items: Sequence[Item],
-    suite: Suite,
-    arms: Sequence[Arm],
-    *,
-    dies_at: int,
-    max_concurrency: int = 1,
-    judgements: Mapping[str, Response] | None = None,
-) -> Journey:
-    """Build, run, kill at call number `dies_at`, tear the last line, resume, score, results.
-
-    The resumed run must equal the uncut one, and ask twice only calls in flight and the torn line.
-    """
-    write_itemset(root, items, source="generated", recipe={"seed": 0})
-    built = read_itemset(root)
-    assert built.items == tuple(items)
-    whole: list[Prompt] = []
-    uncut = ask(root / "whole", Plan(built, suite, watched(arms, whole.append, max_concurrency)))
-    assert dies_at < len(whole), "the kill must come before the end"
-    killed_run(root / "run", built, suite, arms, dies_at, max_concurrency)
-    (part,) = (root / "run" / "parts").glob("*.jsonl") if list((root / "run" / "parts").iterdir()) else [None]
-    torn = part is not None and len(part.read_bytes()) > 5
-    if part is not None:
-        part.write_bytes(part.read_bytes()[:-5])
-    again: list[Prompt] = []
-    resumed = ask(root / "run", Plan(built, suite, watched(arms, again.append, max_concurrency)))
-    assert resumed == uncut == read_responses(root / "run")
-    in_flight = max_concurrency * len({arm.subject.card.fingerprint() for arm in arms})
-    assert 0 <= dies_at + len(again) - len(whole) <= in_flight + torn, (
-        "only what was in flight, and the torn line, twice"
-    )
-    silent: list[Prompt] = []
-    assert ask(root / "run", Plan(built, suite, watched(arms, silent.append))) == resumed
-    assert silent == [], "a finished run makes no calls"
-    return Journey(built, resumed, tabulate(root / "run", resumed, built, suite, judgements))
-
-
-def killed_run(
-    root: Path, built: ItemSet, suite: Suite, arms: Sequence[Arm], dies_at: int, max_concurrency: int
-) -> None:
-    """Run in another process, which the kernel kills during call number `dies_at`."""
-    child = os.fork()
-    if child == 0:
-        calls: list[Prompt] = []
-
-        def record(prompt: Prompt) -> None:
-            calls.append(prompt)
-            if len(calls) == dies_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-        try:
-            ask(root, Plan(built, suite, watched(arms, record, max_concurrency)))
-        finally:
-            os._exit(3)
-    assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
-
-
-def tabulate(
-    root: Path,
-    responses: Sequence[Response],
-    built: ItemSet,
-    suite: Suite,
-    judgements: Mapping[str, Response] | None = None,
-) -> pd.DataFrame:
+def tabulate(root: Path, responses: Sequence[Response], built: ItemSet, suite: Suite) -> pd.DataFrame:
     """The results of a run under `strict` and `published`."""
     arms = read_run_card(root).arms
-    tables = [
-        results(score(responses, built, suite, name, judgements), built, suite, arms)
-        for name in ("strict", "published")
-    ]
+    tables = [results(score(responses, built, suite, name), built, suite, arms) for name in ("strict", "published")]
     return pd.concat(tables, ignore_index=True)
 
 

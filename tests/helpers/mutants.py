@@ -33,38 +33,14 @@ MODULES: Mapping[str, tuple[str, ...]] = {"web": ("admission", "dealing", "forge
 """The modules of an area that are mutated; all, if none are named."""
 SAMPLE, CPU_SECONDS = 80, 200
 LIBRARIES = (
-    "pytest",
-    "hypothesis",
-    "pandas",
-    "pyarrow",
-    "scipy.stats",
-    "sklearn.linear_model",
-    "PIL.Image",
-    "pydantic",
-)
+    "pytest", "hypothesis", "pandas", "pyarrow", "scipy.stats", "sklearn.linear_model", "PIL.Image", "pydantic",
+)  # fmt: skip
 OPERATORS: Mapping[type, type] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.And: ast.Or,
-    ast.Or: ast.And,
-}
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.Mult, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn,
+    ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
 """The replacement of each operator."""
 
 

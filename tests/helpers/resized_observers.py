@@ -58,12 +58,9 @@ def compressed(quality: int) -> Change:
 
 
 CHANGES: Mapping[str, Change] = {
-    "none": lambda image: image,
-    "0.75": resized(0.75),
-    "0.5": resized(0.5),
-    "0.25": resized(0.25),
+    "none": lambda image: image, "0.75": resized(0.75), "0.5": resized(0.5), "0.25": resized(0.25),
     "JPEG, quality 30": compressed(30),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from snellen.core.build_options import BuildOptions
@@ -14,6 +15,8 @@ from snellen.exam.items import build, find_recipe
 from snellen.suites import SUITES
 
 SEED, TEST_ITEMS = 3, 5
+SMALL_BUILD = ("--from", "generated", "--renderer", "toy", "--size", "160x120", "--workers", 1)
+"""Words of `snellen build` for a small set."""
 
 
 def small_options(out: Path, seed: int = SEED, test_items: int = TEST_ITEMS) -> BuildOptions:
@@ -21,8 +24,9 @@ def small_options(out: Path, seed: int = SEED, test_items: int = TEST_ITEMS) -> 
     return BuildOptions(out, seed=seed, n=test_items, quick=True, renderer="toy", show_progress=False)
 
 
+@cache
 def small_set(suite: str, folder: Path, *, seed: int = SEED, test_items: int = TEST_ITEMS) -> ItemSet:
-    """A small set of the suite in `folder`; the first caller builds it, and others wait."""
+    """A small set of the suite in `folder`; the first caller builds it, and others wait. Each process reads it once."""
     name = f"{suite}-{test_items}-seed{seed}"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f"{name}.lock").open("w") as lock:

@@ -17,12 +17,11 @@ import numpy as np
 from PIL import Image
 
 import snellen
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import rows_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import digest
 from snellen.core.score import MEASURED
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.exam.run import run
 from snellen.scoring.clustered_means import Floats
@@ -52,11 +51,6 @@ def _sectors(pixels: Floats) -> list[float]:
     return [float((weights * (ink + noise)).sum() / max(weights.sum(), 1e-6) / ink.max()) for weights in towards]
 
 
-def bank_of(folder: Path, seed: int) -> ItemSet:
-    """A bank of acuity with images."""
-    return Generated().build(BuildOptions(folder, tasks=("acuity",), seed=seed, show_progress=False))
-
-
 def small(side: int) -> AbstractContextManager[Subject]:
     """The small encoder at an input side."""
     return nullcontext(snellen.encoder(ring_sectors, f"side-{side}", size=side))
@@ -77,12 +71,13 @@ def exams(encoder: Encoder, count: int) -> Iterator[dict[int, float]]:
     for seed in range(count):
         gaps = dict[int, float]()
         with tempfile.TemporaryDirectory() as folder:
-            items = bank_of(Path(folder) / "bank", seed)
+            options = BuildOptions(Path(folder) / "bank", tasks=("acuity",), seed=seed, show_progress=False)
+            items = Generated().build(options)
             for side in SIDES:
                 with encoder(side) as subject:
                     table = run(items, [subject], Path(folder) / str(side), show_progress=False).all_results()
-                (row,) = (row for row in lines_of(table) if row.metric == "threshold" and row.factor == "")
-                if row.state == MEASURED:
+                (row,) = (row for row in rows_of(table) if row.metric == "threshold" and row.factor == "")
+                if row.grade.reason == MEASURED:
                     gaps[side] = row.value
         yield gaps
 

@@ -106,12 +106,9 @@ def completion(words: Words, number: int) -> dict[str, Any]:
     """A chat completion as OpenAI documents it."""
     message = {"role": "assistant", "content": words.text, "refusal": None, **words.message}
     body: dict[str, Any] = {
-        "id": f"c{number}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": words.model,
+        "id": f"c{number}", "object": "chat.completion", "created": 0, "model": words.model,
         "choices": [{"index": 0, "finish_reason": words.finish, "logprobs": None, "message": message}],
-    }
+    }  # fmt: skip
     if words.tokens:
         read, written = words.tokens
         body["usage"] = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}

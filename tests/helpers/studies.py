@@ -34,15 +34,9 @@ IMAGE_PATH = f"media/{hashlib.sha256(IMAGE).hexdigest()[:2]}/{hashlib.sha256(IMA
 TIME = "2026-11-22T10:00:00Z"
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ANSWERS: dict[AnswerKind, Entry] = {
-    "choice": "B",
-    "true_false": "T",
-    "integer": "3",
-    "number": "2.5",
-    "box": [1, 2, 30, 40],
-    "colour": [0, 128, 255],
-    "text": "grün",
-    "description": "a red ball\non a table",
-}
+    "choice": "B", "true_false": "T", "integer": "3", "number": "2.5", "box": [1, 2, 30, 40], "colour": [0, 128, 255],
+    "text": "grün", "description": "a red ball\non a table",
+}  # fmt: skip
 """A valid answer of each kind."""
 CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
 
@@ -67,14 +61,9 @@ def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
 
 TEXTS = Texts(title="Small")
 CONSENT = Texts(
-    title="Small",
-    consent="You may stop.",
-    who="A laboratory.",
-    contact="lab@study.example",
-    approval="1/2026",
-    storage="Ten years.",
-    withdrawal="Write to us.",
-)
+    title="Small", consent="You may stop.", who="A laboratory.", contact="lab@study.example", approval="1/2026",
+    storage="Ten years.", withdrawal="Write to us.",
+)  # fmt: skip
 """Texts with a complete page of consent."""
 
 
@@ -91,11 +80,7 @@ def with_hash(plan: StudyPlan) -> StudyPlan:
 
 
 def write_study(
-    root: Path,
-    reviewers: Sequence[str] = (),
-    plan: StudyPlan | None = None,
-    texts: Texts = TEXTS,
-    **private: str,
+    root: Path, reviewers: Sequence[str] = (), plan: StudyPlan | None = None, texts: Texts = TEXTS, **private: str
 ) -> StudyPlan:
     """Write a study folder with this plan, else a small one; `private` texts of the design are not in the bundle."""
     plan = with_hash(plan or make_plan("review" if reviewers else "study", texts))
@@ -110,13 +95,9 @@ def write_study(
     text = plan.model_dump_json()
     files: dict[str, str | bytes] = {
         "index.html": '<!doctype html><html data-transport="folder"><script src="plan.js"></script></html>',
-        PLAN: text,
-        "plan.js": as_script(text),
-        "page/study.js": "'use strict';",
-        "vendor/jspsych/css/jspsych.css": "body{}",
-        "vendor/jspsych/LICENSE": "as you like",
-        IMAGE_PATH: IMAGE,
-    }
+        PLAN: text, "plan.js": as_script(text), "page/study.js": "'use strict';",
+        "vendor/jspsych/css/jspsych.css": "body{}", "vendor/jspsych/LICENSE": "as you like", IMAGE_PATH: IMAGE,
+    }  # fmt: skip
     for path, content in files.items():
         target = bundle / path
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -134,30 +115,20 @@ def rows_of_form(plan: StudyPlan, participant: str, form: int) -> list[RecordRow
     """All rows of a participant who answered every page of a form."""
     records: list[dict[str, Any]] = [
         {
-            "type": "start",
-            "participant": participant,
-            "form": form,
-            "plan_hash": plan.plan_hash,
-            "time": TIME,
-            "screen": {"width": 390, "height": 844, "ratio": 2.625},
-            "agent": "Mozilla/5.0 (ünïcode)",
+            "type": "start", "participant": participant, "form": form, "plan_hash": plan.plan_hash, "time": TIME,
+            "screen": {"width": 390, "height": 844, "ratio": 2.625}, "agent": "Mozilla/5.0 (ünïcode)",
         },
         {"type": "consent", "time": TIME},
-    ]
+    ]  # fmt: skip
     for position, page_id in enumerate(page_id for block in plan.forms[form] for page_id in block.page_ids):
         question = plan.pages[page_id].questions[0]
         records.append(
             {
-                "type": "answers",
-                "page_id": page_id,
-                "position": position,
-                "answers": {question.item_id: ANSWERS[question.kind]},
-                "reasons": {question.item_id: "because"},
-                "seconds": 1.25,
-                "loading": 0.1,
-                "time": TIME,
+                "type": "answers", "page_id": page_id, "position": position,
+                "answers": {question.item_id: ANSWERS[question.kind]}, "reasons": {question.item_id: "because"},
+                "seconds": 1.25, "loading": 0.1, "time": TIME,
             }
-        )
+        )  # fmt: skip
     records.append({"type": "end", "time": TIME})
     return [RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)]
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any
 
 import httpx
 
@@ -35,10 +35,6 @@ serve(Path(root), StudySite(**json.loads(site)), partial(print, flush=True), Vis
 """
 CROWD = {"participants": 100_000, "begins": 100_000}
 """Limits for many people from this machine."""
-
-
-Acknowledge: TypeAlias = Callable[[], None]
-"""Called after every row that the server acknowledged."""
 
 
 @dataclass

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from snellen.web.jatos import parse_line
 from snellen.web.plan import Entry, PageAnswers, RecordRow
+from snellen.web.record_lines import parse_line
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Route

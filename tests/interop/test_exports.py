@@ -129,14 +129,9 @@ def read_inspect(folder: Path) -> dict[str, Row]:
 
 
 READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
-    "csv": read_csv,
-    "jsonl": read_jsonl,
-    "hf": read_hf,
-    "evalscope": read_evalscope,
-    "inspect": read_inspect,
-    "lmms-eval": read_lmms_eval,
-    "vlmevalkit": read_vlmevalkit,
-}
+    "csv": read_csv, "jsonl": read_jsonl, "hf": read_hf, "evalscope": read_evalscope, "inspect": read_inspect,
+    "lmms-eval": read_lmms_eval, "vlmevalkit": read_vlmevalkit,
+}  # fmt: skip
 
 
 @pytest.fixture(

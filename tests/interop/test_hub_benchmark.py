@@ -14,10 +14,11 @@ from snellen.interop.exporting import export
 from snellen.interop.hub_questions import benchmark_tasks
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.suites import SUITES
+from tests.helpers.extras import need
 from tests.helpers.sets import small_set
 
 inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
-pytest.importorskip("datasets", reason="the extra 'hub' is not installed")
+need("datasets", "hub")
 
 
 def _questions(suite: str, condition: str, sets_folder: Path, folder: Path) -> dict[str, list[ModelQuestion]]:

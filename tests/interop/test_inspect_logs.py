@@ -166,10 +166,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "no task": (lambda h, s: s["metadata"]["snellen"].update(task="oc-cprr"), "has no task"),
     "no condition": (lambda h, s: s["metadata"]["snellen"].update(condition="shots=many"), "shots"),
-    "conditions": (
-        lambda h, s: s["metadata"]["snellen"].update(condition="prompt=full,prompt=short"),
-        "prompt",
-    ),
+    "conditions": (lambda h, s: s["metadata"]["snellen"].update(condition="prompt=full,prompt=short"), "prompt"),
     "other words": (
         lambda h, s: s["input"][0]["content"][-1].update(text="Say T."),
         "different wording or image positions",

@@ -84,13 +84,9 @@ def test_errors_epochs_and_reports(sets_folder: Path, tmp_path: Path) -> None:
 
     model = get_model("mockllm/model", custom_outputs=answer)
     (log,) = inspect_ai.eval(
-        TASKS["vlm2-bench/oc-cpr"](itemset=str(items.root)),
-        model=model,
-        log_dir=str(tmp_path),
-        display="none",
-        epochs=2,
-        fail_on_error=False,
-    )
+        TASKS["vlm2-bench/oc-cpr"](itemset=str(items.root)), model=model, log_dir=str(tmp_path), display="none",
+        epochs=2, fail_on_error=False,
+    )  # fmt: skip
     imported = run_of_logs([Path(log.location)], items.root, tmp_path / "run")
     failed = sum(sample.error is not None for sample in log.samples)
     assert imported.examination.failed == failed > 0

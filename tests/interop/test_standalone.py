@@ -41,24 +41,11 @@ CONDITIONS = {
     "vfm-bench": "vanilla",
 }
 REPLIES = (
-    "",
-    "I cannot tell.",
-    "B",
-    "The answer is C.",
-    "<think>A</think> (B)",
-    "T",
-    "**False**",
-    "There are three of them.",
-    '[{"sample": 1, "q1": "2"}]',
-    '{"answer": 4}',
-    "[10, 20, 110, 140]",
-    "x1=0.1, y1=0.2, x2=0.5, y2=0.6",
-    "rgb(10, 200, 30)",
-    "About 3.5 m",
-    'The text in the red bounding box reads "DEMO".',
-    '{"text": "DEMO"}',
-    "I can't read it.",
-)
+    "", "I cannot tell.", "B", "The answer is C.", "<think>A</think> (B)", "T", "**False**",
+    "There are three of them.", '[{"sample": 1, "q1": "2"}]', '{"answer": 4}', "[10, 20, 110, 140]",
+    "x1=0.1, y1=0.2, x2=0.5, y2=0.6", "rgb(10, 200, 30)", "About 3.5 m",
+    'The text in the red bounding box reads "DEMO".', '{"text": "DEMO"}', "I can't read it.",
+)  # fmt: skip
 
 
 def _questions(suite_name: str, sets_folder: Path, folder: Path) -> tuple[ModelQuestion, ...]:
@@ -137,12 +124,8 @@ def test_mean_of_units_by_hand() -> None:
 
 def test_a_failed_call_is_no_score() -> None:
     fields: dict[str, object] = {
-        "kind": "choice",
-        "keys": [["A", "a"], ["B", "b"]],
-        "frame": None,
-        "answer": "a",
-        "metric": "accuracy",
-    }
+        "kind": "choice", "keys": [["A", "a"], ["B", "b"]], "frame": None, "answer": "a", "metric": "accuracy",
+    }  # fmt: skip
     fields |= {"worst": 0.0, "higher_is_better": True, "option_scores": {"a": 1.0, "b": 0.0}, "on_sheet": False}
     doc = {"scoring": json.dumps(fields), "metric": "accuracy", "unit_size": "1", "cluster_id": "c", "item_id": "i"}
     replies = ("A", "B", "who knows", f"{FAILED} after 5 retries] 503")
@@ -180,14 +163,9 @@ def test_exported_scoring_files_are_small() -> None:
     modules = set(packed_modules("snellen.interop.standalone.lmms_eval_utils"))
     others = {name for name in modules if not name.startswith("snellen.scoring.answers")}
     assert others == {
-        "snellen.core.colour",
-        "snellen.core.box_units",
-        "snellen.core.item",
-        "snellen.core.sheet",
-        "snellen.interop.standalone.lmms_eval_utils",
-        "snellen.interop.standalone.scoring",
-        "snellen.scoring.metrics",
-    }
+        "snellen.core.colour", "snellen.core.box_units", "snellen.core.item", "snellen.core.sheet",
+        "snellen.interop.standalone.lmms_eval_utils", "snellen.interop.standalone.scoring", "snellen.scoring.metrics",
+    }  # fmt: skip
 
 
 def _module(path: Path) -> ModuleType:

@@ -172,14 +172,9 @@ def test_letters_and_texts_are_both_answers() -> None:
     view = lettered("red cube", "blue cube", "")
     assert plain(view)[-1] == "A. red cube\nB. blue cube\nC"
     answers = {
-        "B": "key1",
-        "b": "key1",
-        "The answer is (A).": "key0",
-        "blue cube": "key1",
-        "C": "key2",
-        "A or B": None,
+        "B": "key1", "b": "key1", "The answer is (A).": "key0", "blue cube": "key1", "C": "key2", "A or B": None,
         "D": None,
-    }
+    }  # fmt: skip
     assert {text: read_answer(text, view.reply) for text in answers} == answers
     for key in ("key0", "key1", "key2"):
         assert read_answer(view.reply.write(key), view.reply) == key

@@ -81,13 +81,10 @@ def test_a_montage_is_made_once_and_depends_on_all_its_content(
     monkeypatch.setattr(module, "_draw", counted)
     red, green = patch(media, RED), patch(media, GREEN)
     kinds = [
-        Montage((red, green), 2),
-        Montage((green, red), 2),
-        Montage((red, green), 1),
-        Montage((red, green), 2, ("A", "B")),
-        Montage((red, green), 2, title="T"),
+        Montage((red, green), 2), Montage((green, red), 2), Montage((red, green), 1),
+        Montage((red, green), 2, ("A", "B")), Montage((red, green), 2, title="T"),
         Montage((red, green), 2, cell_px=(4, 4)),
-    ]
+    ]  # fmt: skip
     first = [lay_out(kind, media) for kind in kinds]
     assert [lay_out(kind, MediaFolder(media.root)) for kind in kinds] == first
     assert montages == kinds

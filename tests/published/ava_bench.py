@@ -16,39 +16,18 @@ RELATIVE_DEPTH_PERCENT = 90
 """The value that every tower surpasses in relative depth (appendix C.2)."""
 
 TABLE_2 = {
-    "localization": (27_900, 6_900),
-    "counting": (10_800, 2_800),
-    "fine-grained": (7_200, 1_800),
-    "absolute-depth": (6_800, 1_800),
-    "relative-depth": (9_200, 2_400),
-    "ocr": (8_800, 2_200),
-    "orientation": (6_900, 1_600),
-    "object": (37_900, 7_000),
-    "action": (12_000, 3_000),
-    "texture": (10_600, 2_700),
-    "spatial": (9_900, 1_600),
-    "scene": (11_100, 2_800),
-    "emotion": (11_900, 5_100),
-    "colour": (11_200, 2_800),
-}
+    "localization": (27_900, 6_900), "counting": (10_800, 2_800), "fine-grained": (7_200, 1_800),
+    "absolute-depth": (6_800, 1_800), "relative-depth": (9_200, 2_400), "ocr": (8_800, 2_200),
+    "orientation": (6_900, 1_600), "object": (37_900, 7_000), "action": (12_000, 3_000), "texture": (10_600, 2_700),
+    "spatial": (9_900, 1_600), "scene": (11_100, 2_800), "emotion": (11_900, 5_100), "colour": (11_200, 2_800),
+}  # fmt: skip
 """Questions for training and testing (Table 2, in thousands there). The table prints the sums 182.2K and 44.5K."""
 TABLE_2_TOTAL = (182_200, 44_500)
 SECTION_COUNTS = {
-    "localization": 34_800,
-    "counting": 13_600,
-    "spatial": 11_500,
-    "orientation": 8_500,
-    "colour": 14_000,
-    "texture": 13_200,
-    "emotion": 17_000,
-    "absolute-depth": 9_000,
-    "relative-depth": 11_500,
-    "action": 15_000,
-    "fine-grained": 9_000,
-    "object": 44_900,
-    "scene": 13_900,
-    "ocr": 10_900,
-}
+    "localization": 34_800, "counting": 13_600, "spatial": 11_500, "orientation": 8_500, "colour": 14_000,
+    "texture": 13_200, "emotion": 17_000, "absolute-depth": 9_000, "relative-depth": 11_500, "action": 15_000,
+    "fine-grained": 9_000, "object": 44_900, "scene": 13_900, "ocr": 10_900,
+}  # fmt: skip
 """Section 3.2; that of OCR is in appendix A.2 only."""
 HEADLINE_COUNT = 218_000
 """Section 3.3; neither Table 2 (226.7K) nor the sections (226.8K) add up to it."""
@@ -149,14 +128,9 @@ def _ranks() -> Iterator[PrintedNumber]:
     ranks = recomputed_ranks()
     for n, task in enumerate(COLUMNS):
         yield from by_subject(
-            "Table 5",
-            f"Rank in {task}: by the column",
-            {name: row.ranks[n] for name, row in TABLE_5.items()},
-            {name: ranks[name][n] for name in ranks},
-            0,
-            TIES.get(task, {}),
-            tolerance=0.0,
-        )
+            "Table 5", f"Rank in {task}: by the column", {name: row.ranks[n] for name, row in TABLE_5.items()},
+            {name: ranks[name][n] for name in ranks}, 0, TIES.get(task, {}), tolerance=0.0,
+        )  # fmt: skip
     averages = {name: row.average for name, row in TABLE_5.items()}
     means = {name: sum(row.ranks) / len(row.ranks) for name, row in TABLE_5.items()}
     other = "from other ranks than those beside it, or miscounted"
@@ -248,14 +222,10 @@ def _splits() -> Iterator[PrintedNumber]:
         "object": "a sixth is; see its 37.9K",
     }
     yield from by_subject(
-        "section 3.3",
-        "Share of test questions (%)",
-        dict.fromkeys(questions, TEST_PERCENT),
-        {task: 100 * test / questions[task] for task, (_, test) in TABLE_2.items()},
-        0,
-        reasons,
+        "section 3.3", "Share of test questions (%)", dict.fromkeys(questions, TEST_PERCENT),
+        {task: 100 * test / questions[task] for task, (_, test) in TABLE_2.items()}, 0, reasons,
         tolerance=SPLIT_TOLERANCE,
-    )
+    )  # fmt: skip
     least, most = TRAINING_SIZES
     yield count_row(
         "appendix F", "Abilities trained on only 6K to 10K questions",

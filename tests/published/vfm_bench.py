@@ -68,47 +68,30 @@ class RawSource(NamedTuple):
 
 TABLE_5 = {
     "Manufacture": (
-        RawSource("VisA", 10_821, 12, 24),
-        RawSource("MVTec-AD", 5_354, 15, 88),
-        RawSource("MVTec-AD-2", 5_174, 8, 16),
-        RawSource("MVTec-LOCO", 3_644, 5, 15),
-        RawSource("MVTec-3D", 4_147, 10, 50),
-        RawSource("ITD", 5_868, 10, 20),
-        RawSource("ISP-AD", 559_049, 3, 9),
-        RawSource("GoodsAD", 6_124, 6, 21),
-        RawSource("BTAD", 2_830, 3, 6),
-        RawSource("NEU-DET", 1_800, 1, 6),
+        RawSource("VisA", 10_821, 12, 24), RawSource("MVTec-AD", 5_354, 15, 88),
+        RawSource("MVTec-AD-2", 5_174, 8, 16), RawSource("MVTec-LOCO", 3_644, 5, 15),
+        RawSource("MVTec-3D", 4_147, 10, 50), RawSource("ITD", 5_868, 10, 20), RawSource("ISP-AD", 559_049, 3, 9),
+        RawSource("GoodsAD", 6_124, 6, 21), RawSource("BTAD", 2_830, 3, 6), RawSource("NEU-DET", 1_800, 1, 6),
     ),
     "E-commerce": (
-        RawSource("MVTec-AD", 5_354, 15, 88),
-        RawSource("MVTec-AD-2", 5_174, 8, 16),
-        RawSource("WFDD", 444, 4, 11),
-        RawSource("AITEX", 247, 1, 2),
-        RawSource("Product1M", 1_182_083, 1, 458),
-        RawSource("SceneryWatermark", 22_783, 1, 2),
-        RawSource("RiceImage", 75_000, 1, 5),
-        RawSource("Fabrics", 7_885, 1, 26),
-        RawSource("Products-10K", 150_000, 10_000, 10_000),
-        RawSource("ImageExposures", 1_000, 2, 12),
-        RawSource("ClothingAttributesDataset", 1_856, 11, 42),
+        RawSource("MVTec-AD", 5_354, 15, 88), RawSource("MVTec-AD-2", 5_174, 8, 16), RawSource("WFDD", 444, 4, 11),
+        RawSource("AITEX", 247, 1, 2), RawSource("Product1M", 1_182_083, 1, 458),
+        RawSource("SceneryWatermark", 22_783, 1, 2), RawSource("RiceImage", 75_000, 1, 5),
+        RawSource("Fabrics", 7_885, 1, 26), RawSource("Products-10K", 150_000, 10_000, 10_000),
+        RawSource("ImageExposures", 1_000, 2, 12), RawSource("ClothingAttributesDataset", 1_856, 11, 42),
     ),
     "Agriculture": (
-        RawSource("Rice-Leaf-Disease", 120, 1, 3),
-        RawSource("TomatoLeaf", 11_000, 1, 10),
-        RawSource("CAMO", 1_250, 1, 1),
-        RawSource("COD10K", 10_000, 78, 1),
-        RawSource("NC4K", 4_121, 1, 1),
-        RawSource("25-Indian-Bird", 22_620, 1, 25),
-        RawSource("EPLID", 3_588, 1, 8),
-        RawSource("V2-Plant-Seedlings", 5_539, 1, 12),
-        RawSource("MeatDataset", 365, 1, 3),
+        RawSource("Rice-Leaf-Disease", 120, 1, 3), RawSource("TomatoLeaf", 11_000, 1, 10),
+        RawSource("CAMO", 1_250, 1, 1), RawSource("COD10K", 10_000, 78, 1), RawSource("NC4K", 4_121, 1, 1),
+        RawSource("25-Indian-Bird", 22_620, 1, 25), RawSource("EPLID", 3_588, 1, 8),
+        RawSource("V2-Plant-Seedlings", 5_539, 1, 12), RawSource("MeatDataset", 365, 1, 3),
     ),
     "Medical": (
         RawSource("GMAI-MMBench", 26_000, 284, 78),
         RawSource("MSD Brain", 750, 3, 3),
         RawSource("MSD Spleen", 61, 41, 1),
     ),
-}
+}  # fmt: skip
 """Table 5. MVTec-AD (printed as MVTecAD) and MVTec-AD-2 are in it twice."""
 MORE_RAW_IMAGES_THAN = 30_000
 """Section 3.2: images collected."""
@@ -139,10 +122,6 @@ def _points(formula: Callable[[Curve], float | None], curve: Curve) -> float:
     return 100 * value
 
 
-def _first_gain(curve: Curve) -> float | None:
-    return gain_at(curve, 1)
-
-
 def _changes() -> Iterator[PrintedNumber]:
     table, curves = TABLE_4, {name: row.curve for name, row in TABLE_1.items()}
     yield from by_subject(
@@ -155,7 +134,7 @@ def _changes() -> Iterator[PrintedNumber]:
     )  # fmt: skip
     yield from by_subject(
         "Table 4", "phi_vdpi (%): gain of one shot over none", {name: row.vdpi for name, row in table.items()},
-        {name: _points(_first_gain, curves[name]) for name in table},
+        {name: _points(lambda curve: gain_at(curve, 1), curves[name]) for name in table},
     )  # fmt: skip
     for name, method in (("hkfi", "enhanced query"), ("dipi", "detailed instruction")):
         changes = {subject: getattr(row, name) for subject, row in table.items() if getattr(row, name) is not None}
@@ -194,13 +173,9 @@ def _gaps() -> Iterator[PrintedNumber]:
     effectiveness, reason = HUMAN_DELTA_GAP, "the caption names GPT-4o where the text has GPT-o3"
     yield DerivedNumber("section 4.2", "GPT-o3 below people: effectiveness (points)", effectiveness, below["GPT-o3"], 1)
     yield DerivedNumber(
-        "Figure 3",
-        "GPT-4o below people: effectiveness (points)",
-        effectiveness,
-        below["GPT-4o"],
-        1,
+        "Figure 3", "GPT-4o below people: effectiveness (points)", effectiveness, below["GPT-4o"], 1,
         known_reason=reason,
-    )
+    )  # fmt: skip
     yield count_row(
         "section 4.2", "Models no more effective than GPT-o3", [gap >= below["GPT-o3"] for gap in below.values()]
     )
@@ -217,22 +192,13 @@ def _largest_gaps(below: Mapping[str, float], caption_reason: str) -> Iterator[P
         known_reason="people reach .79 and GPT-o3 .61",
     )  # fmt: skip
     yield DerivedNumber(
-        "Figure 3",
-        "GPT-4o below people: largest accuracy (points)",
-        largest,
-        below["GPT-4o"],
-        1,
+        "Figure 3", "GPT-4o below people: largest accuracy (points)", largest, below["GPT-4o"], 1,
         known_reason=caption_reason,
-    )
+    )  # fmt: skip
     yield DerivedNumber(
-        "abstract",
-        "Models below people in largest accuracy: over (points)",
-        largest,
-        min(below.values()),
-        1,
-        relation=">",
-        known_reason="Gemini-2.5-pro reaches .62",
-    )
+        "abstract", "Models below people in largest accuracy: over (points)", largest, min(below.values()), 1,
+        relation=">", known_reason="Gemini-2.5-pro reaches .62",
+    )  # fmt: skip
 
 
 def _mean(formula: Callable[[Curve], float | None], curves: Sequence[Curve]) -> float:
@@ -242,13 +208,9 @@ def _mean(formula: Callable[[Curve], float | None], curves: Sequence[Curve]) -> 
 def _random_policy() -> Iterator[PrintedNumber]:
     least = sum(row.samples / row.average for row in TABLE_7) / QUERIES
     yield DerivedNumber(
-        "Table 1",
-        "Random policy: at least one over the mean classes of Table 7",
-        RANDOM_ACCURACY,
-        least,
-        2,
+        "Table 1", "Random policy: at least one over the mean classes of Table 7", RANDOM_ACCURACY, least, 2,
         relation="<",
-    )
+    )  # fmt: skip
     yield count_row(
         "section 1",
         "Models below the random policy without examples",

@@ -124,10 +124,7 @@ def _averages() -> Iterator[PrintedNumber]:
 
 def _camera_ready() -> Iterator[PrintedNumber]:
     eight = {name: mean_of(row.scores, 8) for name, row in {**TABLE_1, **CAMERA_READY}.items()}
-    averages = {
-        **CAMERA_READY_AVERAGES,
-        **{name: row.average for name, row in CAMERA_READY.items()},
-    }
+    averages = {**CAMERA_READY_AVERAGES, **{name: row.average for name, row in CAMERA_READY.items()}}
     yield from by_subject("camera-ready", "Average: mean of the eight columns without VID", averages, eight, 2)
     grouping = COLUMNS.index("oc-grp")
     changed = [*HUMAN.scores]
@@ -155,13 +152,9 @@ def _camera_ready() -> Iterator[PrintedNumber]:
 def _chance() -> Iterator[PrintedNumber]:
     reason = "the authors let one guess decide both statements of a pair; two independent guesses get 25"
     yield from by_subject(
-        "Table 1",
-        "Chance: uniform independent guesses",
-        _scores(CHANCE),
-        computed_chance(),
-        2,
+        "Table 1", "Chance: uniform independent guesses", _scores(CHANCE), computed_chance(), 2,
         {"oc-cpr": reason, "pc-cpr": reason},
-    )
+    )  # fmt: skip
     yield from by_subject(
         "Table 5",
         "cnt: different objects in a sequence",
@@ -264,13 +257,9 @@ def _judge_and_models() -> Iterator[PrintedNumber]:
     )
     places = FINDINGS
     yield from by_subject(
-        "text",
-        "Findings announced: findings numbered",
-        places,
-        everywhere(len(FINDING_NUMERALS), places),
-        0,
+        "text", "Findings announced: findings numbered", places, everywhere(len(FINDING_NUMERALS), places), 0,
         dict.fromkeys(places, "the text numbers I to IX"),
-    )
+    )  # fmt: skip
 
 
 def _counts() -> Iterator[PrintedNumber]:
@@ -279,13 +268,9 @@ def _counts() -> Iterator[PrintedNumber]:
     yield DerivedNumber("abstract", "Questions: over", MORE_QUESTIONS_THAN, total, relation=">")
     places = SUBTASKS
     yield from by_subject(
-        "text",
-        "Subtasks: columns of Table 1",
-        places,
-        everywhere(len(COLUMNS), places),
-        0,
+        "text", "Subtasks: columns of Table 1", places, everywhere(len(COLUMNS), places), 0,
         {"introduction": "says eight, all other places nine"},
-    )
+    )  # fmt: skip
     yield from _formats(total)
     pairs = PAIRS
     twice = {task: 2 * count for task, count in pairs.items()}

@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +22,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.remote import ITEMSET, RUN, address_of, fetched, is_url, lies_there, published, record_folder, with_urls
 from snellen.reports import load_run
 from tests.cli.conftest import Command, snellen
+from tests.helpers.processes import wait_until
 from tests.helpers.sets import small_set
 from tests.helpers.stub_server import StubServer
 from tests.reports.exam import leave_out_figures
@@ -213,13 +212,6 @@ def test_a_killed_run_loses_only_what_was_in_flight(
 
 def lines(run: str) -> int:
     return sum(raw.count(b"\n") for name, raw in objects(run).items() if name.startswith("parts/"))
-
-
-def wait_until(condition: Callable[[], object]) -> None:
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end
-        threading.Event().wait(0.005)
 
 
 @pytest.mark.parametrize(

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from tests.helpers.processes import PATIENCE, start, wait_until
+from tests.helpers.sets import SMALL_BUILD
 from tests.helpers.stub_server import StubServer
 
 pytestmark = pytest.mark.slow
-PATIENCE = 300
-"""Timeout in seconds; no measurement depends on it."""
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"
-BEGIN = "import snellen.remote as remote; remote.PUT_SECONDS = 0.5; from snellen.cli import main; main()"
-BUILD = ["build", "combo/pattern-perception", "--from", "generated", "--n", 10, "--renderer", "toy"]
-BUILD += ["--size", "160x120"]
+BEGIN = "import snellen.remote as remote; remote.PUT_SECONDS = 0.5; "
+BUILD = ("build", "combo/pattern-perception", *SMALL_BUILD, "--n", 10)
 SET, RUN = "s3://bucket/sets/pattern", "s3://bucket/runs/first"
 
 
@@ -61,25 +57,12 @@ def objects(prefix: str) -> dict[str, bytes]:
     return {row.key.removeprefix(prefix): row.get()["Body"].read() for row in bucket.objects.filter(Prefix=prefix)}
 
 
-def start(*words: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", BEGIN, *map(str, words)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def give(*words: object) -> tuple[int, str, str]:
-    process = start(*words)
+    process = start(words, begin=BEGIN)
     out, errors = process.communicate(timeout=PATIENCE)
     assert SECRET not in out + errors
     assert "Traceback" not in errors
     return process.returncode, out, errors
-
-
-def wait_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def recorded() -> int:
@@ -99,8 +82,9 @@ def test_an_interrupted_run_continues_from_what_was_uploaded(
         monkeypatch.setenv("STUBBED_API_KEY", "k")
         words = ["run", SET, "--subject", "chat:openai-api/stubbed/model?max_concurrency=4"]
         words += ["--condition", "samples=1,questions=one", "--out", RUN]
-        process = start(*words)
-        wait_until(process, lambda: recorded() >= 10)
+        process = start(words, begin=BEGIN)
+        wait_until(lambda: recorded() >= 10 or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
         if stop == "kill":
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=PATIENCE)

@@ -33,7 +33,7 @@ def test_the_best_and_the_clearly_worse_are_told_apart(tmp_path: Path) -> None:
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     (choice,) = _choices(root)
     assert [subject for subject, _ in choice.best] == ["chat:good"]
-    assert choice.grade == "most"
+    assert choice.grade == "beyond guessing"
     assert [subject for subject, _ in choice.level] == ["chat:nearly"]
     assert [subject for subject, _ in choice.worse] == ["chat:poor"]
     assert choice.uncompared == ()
@@ -71,7 +71,9 @@ def test_a_score_of_items_whose_calls_did_not_fail_has_no_grade_and_is_not_the_b
     assert [subject for subject, _ in choice.best] == ["chat:good"]
     assert ("chat:failer", "100 %") in choice.uncompared
     grades = write_report([root], tmp_path / "report", suite_of=suite_of).grades().set_index("subject")
-    assert grades.loc[["chat:failer"], ["state", "note"]].values.tolist() == [["partly failed", "36 of 60"]]
+    assert grades.loc[["chat:failer"], ["state", "reason", "note"]].values.tolist() == [
+        ["failed", "in part", "36 of 60"]
+    ]
 
 
 def test_one_subject_is_no_choice(tmp_path: Path) -> None:

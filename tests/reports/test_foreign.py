@@ -73,9 +73,9 @@ def test_page_and_tables_survive(evil: Report) -> None:
     assert len(raw) < 2_000_000
     table = pd.read_csv(evil.root / "results.csv")
     assert set(table["subject"]) == set(NAMES)
-    assert (table.loc[(table["factor"].isna()) & (table["task"] == "naming"), "unable"]).all()
+    assert (table.loc[(table["factor"].isna()) & (table["task"] == "naming"), "degenerate"]).all()
     assert (table["failure_rate"] > 0).any()
-    assert "could not be read" in tags.text
+    assert "unreadable" in tags.text
     assert "<b>503</b>" in tags.text
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from snellen.analysis.grading.grades import GRADES, STATES, colour, words
-from snellen.analysis.tables.run_view import lines_of, main_arms
+from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.grading.rows import Grade, rows_of
+from snellen.analysis.grading.states import STATES
+from snellen.analysis.tables.run_view import main_arms
 from snellen.reports import Report, Run
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.rows import grade_words, metric_in, plain_rows, whole_tasks_of
+from snellen.reports.words import BEYOND, HARDLY, colour, first_text, grade_text
 from snellen.web.explorer.content import _grid_rows
 
 
@@ -15,8 +18,8 @@ def test_all_pages_and_files_have_the_same_grades_and_colours(loaded: Run, repor
     """Front page, suite page, its sentences, explorer, `--json` and front.csv; subjects under the main condition."""
     rows, tasks = whole_tasks_of(loaded), list(dict.fromkeys(whole_tasks_of(loaded)["task"]))
     expected = {
-        (row.arm, row.task): (grade_words(row, metric_in(loaded.suite, row)), colour(row.grade, row.state))
-        for row in lines_of(rows[rows["value"].notna()])
+        (row.arm, row.task): (grade_words(row, metric_in(loaded.suite, row)), colour(row.grade))
+        for row in rows_of(rows[rows["value"].notna()])
     }
     assert {shade for _, shade in expected.values()} >= {"below", "same", "above"}
 
@@ -28,7 +31,11 @@ def test_all_pages_and_files_have_the_same_grades_and_colours(loaded: Run, repor
         if (graded := line.grade("shapes", task)).text
     }
     arms = {arm.subject for arm in main_arms(loaded)}
-    assert of_front == {key: cell for key, cell in expected.items() if key[0] in arms}
+    of_first = {
+        (row.arm, row.task): (grade_words(row, metric_in(loaded.suite, row), first_text), colour(row.grade))
+        for row in rows_of(rows[rows["value"].notna()])
+    }
+    assert of_front == {key: cell for key, cell in of_first.items() if key[0] in arms}
 
     grid = main_grid(loaded)
     of_grid = {
@@ -51,19 +58,24 @@ def test_all_pages_and_files_have_the_same_grades_and_colours(loaded: Run, repor
         assert shade == expected[key][1]
         assert expected[key][0].partition(" (")[0] == word
 
-    of_json = {(row["subject"], row["task"]): words(row["grade"], row["state"]) for row in plain_rows(loaded.results)}
-    of_file = {(row.subject, row.task): words(row.grade, row.state) for row in lines_of(report.grades())}
+    of_json = {
+        (row["subject"], row["task"]): Grade(row["grade"], row["state"], row["reason"])
+        for row in plain_rows(loaded.results)
+    }
+    of_file = {(row.subject, row.task): row.grade for row in rows_of(report.grades())}
     for key, cell in of_front.items():
-        assert cell[0].startswith(of_json[key])
-        assert of_json[key] == of_file[key]
-        assert of_json[key] in (*GRADES, *STATES)
+        grade = of_json[key]
+        assert cell[0].startswith(first_text(grade))
+        assert grade.label == of_file[key].label
+        assert grade.word in GRADES if grade.word else grade.reason in STATES[grade.state]
 
 
 def test_the_word_of_a_grade_is_on_both_pages(report: Report) -> None:
     pages = {path.name: path.read_text("utf-8") for path in report.pages}
-    for row in lines_of(report.grades()):
+    for row in rows_of(report.grades()):
         if row.n == row.n and row.n:
-            assert all(words(row.grade, row.state) in page for page in pages.values())
+            assert all((first_text if name == "index.html" else grade_text)(row.grade) in pages[name] for name in pages)
+    assert not any(f"{word}</" in pages["shapes.html"] for word in (BEYOND, HARDLY)), "the finer reading"
     assert not any(" sees " in page or "does not see" in page for page in pages.values())
 
 

@@ -15,7 +15,8 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from snellen.analysis.grading.results import result_columns, results
+from snellen.analysis.grading.results import results
+from snellen.analysis.grading.rows import result_columns
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import ReportSection, has_paper_images
 from snellen.analysis.units import metric_of

@@ -106,11 +106,11 @@ def test_undecided_scores_are_counted_and_told_how_much_larger_a_set_must_be(set
     items = small_set("combo", sets_folder)
     done = snellen.examine("fake:chance", items.root, out=tmp_path / "run", show_progress=False)
     facts = {"value": 0.55, "low": 0.25, "high": 0.85, "chance": 0.25, "blind": 0.25, "floor": 0.25, "ceiling": 1.0}
-    rows = done.all_results().assign(**facts, state="graded", n=24, clusters=12)
+    rows = done.all_results().assign(**facts, grade="some", state="", reason="", n=24, clusters=12)
     assert print_table(rows, can_grow=True).note == ""
     scores = len(done.grades())
-    few = rows.assign(state="too few items")
-    counted = f"{scores} of {scores} scores are undecided: {scores} too few items"
+    few = rows.assign(grade="", state="open", reason="too few items")
+    counted = f"{scores} of {scores} scores are undecided: {scores} open: too few items"
     assert print_table(few).note == counted, "a set that cannot grow"
     # (.30 / .1125)² = 7.1
     assert print_table(few, can_grow=True).note == (
@@ -120,8 +120,10 @@ def test_undecided_scores_are_counted_and_told_how_much_larger_a_set_must_be(set
     assert print_table(few.assign(low=math.nan), can_grow=True).note == counted, "no interval tells how far it is"
     near = print_table(few.assign(value=0.43), can_grow=True).note
     assert "so near a boundary of grades that no larger set is likely to decide them" in near
-    unread = few.assign(state=["could not be read", *["too few items"] * (len(few) - 1)])
-    assert f"are undecided: {scores - 1} too few items, 1 could not be read" in print_table(unread).note
+    unread = few.assign(
+        state=["unreadable", *["open"] * (len(few) - 1)], reason=["words", *["too few items"] * (len(few) - 1)]
+    )
+    assert f"are undecided: {scores - 1} open: too few items, 1 unreadable" in print_table(unread).note
 
 
 def test_sentences_on_unread_replies_stand_above_the_table() -> None:

@@ -12,7 +12,8 @@ from snellen.analysis.grading.results import results
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Base, SubjectCard
 from snellen.presentation.methods import OneByOne, Sheet
 from snellen.runs.asking.ask import ask
@@ -116,8 +117,9 @@ def test_cut_replies_are_neither_wrong_answers_nor_unreadable(tmp_path: Path) ->
         cut = outcomes.get("cut_off", 0) / 20
         assert (row["no_answer_rate"], row["cut_off_rate"]) == (0.0, cut)
         if cut:
-            assert (row["state"], row["note"], row["unable"]) == ("cut off", "50 % of its replies", True)
-            assert row["value_read"] == pytest.approx(2 * row["value"]), "of those that were read"
+            assert (row["state"], row["reason"], row["note"]) == ("unreadable", "cut off", "50 % of its replies")
+            assert row["degenerate"]
+            assert row["value_answered"] == pytest.approx(2 * row["value"]), "of those that were read"
 
 
 def test_a_released_scorer_does_not_know_how_a_reply_ended(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.score import score, write_scores

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.item import Affine, AnswerKind, ReplySpec
-from snellen.scoring.answers import answer_form, read_answer, read_exactly, read_json_objects
-from snellen.scoring.answers.plain import LONGEST, flat, flattened
+from snellen.scoring.answers import answer_form, read_answer, read_exactly
+from snellen.scoring.answers.plain import LONGEST, flat, flattened, read_json_objects
 
-TABLE = yaml.safe_load(Path(__file__).with_name("answer_cases.yaml").read_text(encoding="utf-8"))
+TABLE = yaml.load(Path(__file__).with_name("answer_cases.yaml").read_bytes(), yaml.CSafeLoader)
 
 
 def _spec(kind: AnswerKind, keys: list[list[str]] | None = None, frame: list[float] | None = None) -> ReplySpec:
@@ -42,18 +42,8 @@ def test_case(case: dict[str, Any]) -> None:
 
 LETTERS = "ABCDEFGH"
 WORDS = [
-    "red",
-    "dark red",
-    "small base",
-    "base",
-    "Left",
-    "Left above",
-    "polar_bear",
-    "T-shirt",
-    "None",
-    "1 and 3",
-    "粉红色",
-]
+    "red", "dark red", "small base", "base", "Left", "Left above", "polar_bear", "T-shirt", "None", "1 and 3", "粉红色",
+]  # fmt: skip
 names = st.lists(
     st.one_of(st.sampled_from(WORDS), st.text(min_size=1, max_size=12)), min_size=2, max_size=8, unique_by=str.strip
 ).filter(lambda words: all(name.strip() for name in words))
@@ -65,58 +55,22 @@ fragments = st.lists(
     st.one_of(
         st.sampled_from(
             [
-                "The answer is ",
-                "Answer: ",
-                "A",
-                "B",
-                "red",
-                "Left above",
-                "not ",
-                " or ",
-                "wait, ",
-                "\\boxed{",
-                "}",
-                "<answer>",
-                "</answer>",
-                "<think>",
-                "</think>",
-                '{"answer": ',
-                '"B"',
-                "5",
-                "1.5",
-                "one ",
-                "-",
-                "[1, 2, 3, 4]",
-                "#ff0000",
-                "\n",
-                ". ",
-                " because ",
-                "A is correct",
-                "yes",
-                "True",
-                "no, ",
-                "if ",
+                "The answer is ", "Answer: ", "A", "B", "red", "Left above", "not ", " or ", "wait, ", "\\boxed{",
+                "}", "<answer>", "</answer>", "<think>", "</think>", '{"answer": ', '"B"', "5", "1.5", "one ", "-",
+                "[1, 2, 3, 4]", "#ff0000", "\n", ". ", " because ", "A is correct", "yes", "True", "no, ", "if ",
             ]
         ),
         replies,
     ),
     max_size=12,
-).map("".join)
+).map("".join)  # fmt: skip
 DECLARATIONS = [
-    "The answer is {}.",
-    "Answer: {}",
-    "**Answer**: {}",
-    "\\boxed{{{}}}",
-    "<answer>{}</answer>",
-    "Final answer: {}",
-]
+    "The answer is {}.", "Answer: {}", "**Answer**: {}", "\\boxed{{{}}}", "<answer>{}</answer>", "Final answer: {}",
+]  # fmt: skip
 PROSE = [
-    "",
-    "Let me look at the picture.\n",
-    "Both pictures show an object on a table.\n",
-    "A closer look helps.\n\n",
+    "", "Let me look at the picture.\n", "Both pictures show an object on a table.\n", "A closer look helps.\n\n",
     "First, I compare the shapes. I see that they differ.\n",
-]
+]  # fmt: skip
 
 
 def lettered(labels: list[str]) -> ReplySpec:
@@ -303,81 +257,16 @@ def test_read_exactly_is_exact() -> None:
 # Long and hostile replies
 
 UNITS = [
-    "a",
-    "B ",
-    "B\n",
-    "\n",
-    "1 ",
-    "1,",
-    "1-",
-    "[",
-    "{",
-    '{"a":',
-    "[1,",
-    "[[1,2],",
-    "(1 ",
-    "<answer>",
-    "<think>",
-    "\\boxed{",
-    "*",
-    "_a_",
-    "~~",
-    "e\u0301\u0323",
-    "\u0301\u0323",
-    "The answer is B. ",
-    "The answer is ",
-    "I say ",
-    "wait ",
-    "not A or ",
-    "so ",
-    "if ",
-    "A) red\n",
-    "one ",
-    "twenty-",
-    "\x00",
-    "\ud800",
-    "😊",
-    '"',
-    "\\text{",
-    "B is correct. ",
-    "answer to the ",
-    "cannot ",
-    "\ue000",
-    "<a b=",
-    "option ",
-    "most likely ",
-    "𝐁",
-    "x1:1,",
-    "it is ",
-    "no, ",
-    "```\n",
-    "so there are 3, ",
-    "Therefore, A fits. ",
-    "The best is ",
-    "the most likely image is\n",
-    "if it is so, ",
-    "The count is 3. ",
-    "B is closer than A. ",
-    "there are no ",
-    "No, it is not ",
-    "rgba(1,2,3,",
-    "1%,",
-    "0x",
-    "#fa0 ",
-    "2 + 3 = ",
-    "A (",
-    "\n1. a",
-    "The statement is ",
-    "neither a b ",
-    "✅ B\n",
-    'the statement "a" ',
-    "There are no a ",
-    "1 + ",
-    "A和",
-    "6.5 m ",
-    "antwort a ",
+    "a", "B ", "B\n", "\n", "1 ", "1,", "1-", "[", "{", '{"a":', "[1,", "[[1,2],", "(1 ", "<answer>", "<think>",
+    "\\boxed{", "*", "_a_", "~~", "e\u0301\u0323", "\u0301\u0323", "The answer is B. ", "The answer is ", "I say ",
+    "wait ", "not A or ", "so ", "if ", "A) red\n", "one ", "twenty-", "\x00", "\ud800", "😊", '"', "\\text{",
+    "B is correct. ", "answer to the ", "cannot ", "\ue000", "<a b=", "option ", "most likely ", "𝐁", "x1:1,",
+    "it is ", "no, ", "```\n", "so there are 3, ", "Therefore, A fits. ", "The best is ",
+    "the most likely image is\n", "if it is so, ", "The count is 3. ", "B is closer than A. ", "there are no ",
+    "No, it is not ", "rgba(1,2,3,", "1%,", "0x", "#fa0 ", "2 + 3 = ", "A (", "\n1. a", "The statement is ",
+    "neither a b ", "✅ B\n", 'the statement "a" ', "There are no a ", "1 + ", "A和", "6.5 m ", "antwort a ",
     "confidence: 9 (",
-]
+]  # fmt: skip
 
 FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}
 HOSTILE = [pytest.param(unit, marks=() if unit in FEW else pytest.mark.slow, id=repr(unit)) for unit in UNITS]
@@ -437,22 +326,12 @@ def test_the_end_of_a_long_reply_counts_if_it_declares() -> None:
     [
         ('{"a": 1}', {"a": 1}),
         ('Here it is:\n```json\n[{"id": 1, "answer": "A"}]\n```\nDone.', [{"id": 1, "answer": "A"}]),
-        ('{"a": 1} and then {"b": [1, 2]}', {"b": [1, 2]}),
-        ('[1, 2] {"a": 1', [1, 2]),
-        ('[{"id": 1}, {"id": 2', {"id": 1}),
-        ("set {a, b} \\frac{1}{2} [see]", None),
-        ("", None),
-        ("3", None),
-        ('"text"', None),
-        ('{"a": NaN}', None),
-        ("{'a': 1}", None),
-        ('{"a": "}{]["}', {"a": "}{]["}),
-        ("[" * 5000, None),
-        ('{"n": ' + "9" * 5000 + "}", None),
-        ("{}", {}),
-        ("[]", []),
+        ('{"a": 1} and then {"b": [1, 2]}', {"b": [1, 2]}), ('[1, 2] {"a": 1', [1, 2]),
+        ('[{"id": 1}, {"id": 2', {"id": 1}), ("set {a, b} \\frac{1}{2} [see]", None), ("", None), ("3", None),
+        ('"text"', None), ('{"a": NaN}', None), ("{'a': 1}", None), ('{"a": "}{]["}', {"a": "}{]["}),
+        ("[" * 5000, None), ('{"n": ' + "9" * 5000 + "}", None), ("{}", {}), ("[]", []),
     ],
-)
+)  # fmt: skip
 def test_json_is_found_between_prose(text: str, expected: Any) -> None:
     assert read_json_objects(text) == expected
 

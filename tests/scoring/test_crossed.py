@@ -78,8 +78,7 @@ def test_people_who_differ_widen_the_interval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("summary", "bounds", "kind"),
-    [("mean", None, BOOTSTRAP), ("mean", (-1, 1), BOOTSTRAP), ("median", None, WOODRUFF)],
+    ("summary", "bounds", "kind"), [("mean", None, BOOTSTRAP), ("mean", (-1, 1), BOOTSTRAP), ("median", None, WOODRUFF)]
 )
 def test_metrics_of_any_unit_have_an_interval_around_their_value(
     summary: Summary, bounds: Bounds | None, kind: str

@@ -41,16 +41,10 @@ colours = st.tuples(*[st.integers(0, 255)] * 3)
 @pytest.mark.parametrize(
     ("answer", "prediction", "value"),
     [
-        ("a", "a", 1.0),
-        ("a", "b", 0.0),
-        (2, 2.0, 1.0),
-        (2, 3, 0.0),
-        ([1, 2], (1, 2), 1.0),
-        ([1, [2]], (1, (2,)), 1.0),
-        ("a", None, 0.0),
-        ("true", "T", 0.0),
+        ("a", "a", 1.0), ("a", "b", 0.0), (2, 2.0, 1.0), (2, 3, 0.0), ([1, 2], (1, 2), 1.0),
+        ([1, [2]], (1, (2,)), 1.0), ("a", None, 0.0), ("true", "T", 0.0),
     ],
-)
+)  # fmt: skip
 def test_right(answer: object, prediction: object, value: float) -> None:
     assert exact_match(answer, prediction) == value
 
@@ -58,16 +52,12 @@ def test_right(answer: object, prediction: object, value: float) -> None:
 @pytest.mark.parametrize(
     ("answer", "prediction", "overlap", "general"),
     [
-        ((0, 0, 2, 2), (0, 0, 2, 2), 1, 1),
-        ((0, 0, 2, 2), (1, 1, 3, 3), 1 / 7, 1 / 7 - 2 / 9),
-        ((0, 0, 1, 1), (2, 0, 3, 1), 0, -1 / 3),
-        ((0, 0, 1, 1), (9, 9, 10, 10), 0, -0.98),
-        ((0, 0, 4, 4), (1, 1, 2, 2), 1 / 16, 1 / 16),
-        ((1, 1, 1, 1), (1, 1, 1, 1), 1, 1),
-        ((1, 1, 1, 1), (2, 2, 2, 2), 0, -1),
-        ((1, 1, 1, 3), (1, 1, 1, 5), 0, 0),
+        ((0, 0, 2, 2), (0, 0, 2, 2), 1, 1), ((0, 0, 2, 2), (1, 1, 3, 3), 1 / 7, 1 / 7 - 2 / 9),
+        ((0, 0, 1, 1), (2, 0, 3, 1), 0, -1 / 3), ((0, 0, 1, 1), (9, 9, 10, 10), 0, -0.98),
+        ((0, 0, 4, 4), (1, 1, 2, 2), 1 / 16, 1 / 16), ((1, 1, 1, 1), (1, 1, 1, 1), 1, 1),
+        ((1, 1, 1, 1), (2, 2, 2, 2), 0, -1), ((1, 1, 1, 3), (1, 1, 1, 5), 0, 0),
     ],
-)
+)  # fmt: skip
 def test_boxes_by_hand(answer: list[float], prediction: list[float], overlap: float, general: float) -> None:
     first, second = tuple(map(float, answer)), tuple(map(float, prediction))
     assert iou(first, second) == pytest.approx(overlap)  # type: ignore[arg-type]
@@ -222,17 +212,11 @@ def test_ciede2000_of_its_published_test_pairs(line: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "prediction", "plain", "halved"),
     [
-        ("stop", "stop", 1, 1),
-        ("STOP", "stop", 1, 1),
-        ("stop", "shop", 0.75, 0.75),
-        ("stop", "slip", 0.5, 0),
-        ("stop", "", 0, 0),
-        ("", "", 1, 1),
-        ("kitten", "sitting", 4 / 7, 4 / 7),
-        ("two  words\n", "two words", 1, 1),
+        ("stop", "stop", 1, 1), ("STOP", "stop", 1, 1), ("stop", "shop", 0.75, 0.75), ("stop", "slip", 0.5, 0),
+        ("stop", "", 0, 0), ("", "", 1, 1), ("kitten", "sitting", 4 / 7, 4 / 7), ("two  words\n", "two words", 1, 1),
         ("a", "abcd", 0.25, 0),
     ],
-)
+)  # fmt: skip
 def test_anls_by_hand(answer: str, prediction: str, plain: float, halved: float) -> None:
     assert anls(answer, prediction) == pytest.approx(plain)
     assert anls_05(answer, prediction) == pytest.approx(halved)

@@ -30,13 +30,9 @@ from snellen.scoring.answers import read_answer
 REPLIES = os.environ.get("REPLIES", "")
 REAL_REPLIES = os.environ.get("REAL_REPLIES", "")
 BOUNDS = {
-    ("choice", "unread"): 0.08,
-    ("integer", "unread"): 0.12,
-    ("choice", "misread"): 0.004,
-    ("integer", "misread"): 0.005,
-    ("no answer", "misread"): 0.01,
-    ("hard", "misread"): 0.34,
-}
+    ("choice", "unread"): 0.08, ("integer", "unread"): 0.12, ("choice", "misread"): 0.004,
+    ("integer", "misread"): 0.005, ("no answer", "misread"): 0.01, ("hard", "misread"): 0.34,
+}  # fmt: skip
 UNREAD_BY_MODEL, UNREAD, OTHERWISE = 0.015, 0.005, 0.001
 """Largest shares of complete replies that are unread, by model and over all models, and read otherwise."""
 HELD_OUT = ("Llama-3.2-90B-Vision", "llava_next_llama3")

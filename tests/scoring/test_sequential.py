@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from snellen.core.seeds import stream
 from snellen.scoring.sequential import (
     BETS,
     asking_order,
     confidence_sequence,
     greatest_wealth,
+    is_paired_beyond,
     paired_sequence,
     rounds,
 )
@@ -123,3 +125,14 @@ def test_every_beginning_of_the_order_has_the_shares_of_the_whole() -> None:
 def test_the_first_of_equal_clusters_is_asked_first() -> None:
     assert asking_order([("b", ("x",)), ("a", ("x",)), ("c", ("x",))]) == ["b", "a", "c"]
     assert asking_order([]) == []
+
+
+def test_one_wealth_tells_on_which_side_of_a_mean_a_paired_sequence_is() -> None:
+    rng = stream("sides of a paired sequence")
+    for _ in range(40):
+        a, b = rng.random(60) < 0.7, rng.random(60)
+        low, high = paired_sequence(a, b, range(60), (0, 1))
+        for mean in (*rng.uniform(-1, 1, 8), low - 1e-6, low + 1e-6, high - 1e-6, high + 1e-6, -1.5, 1.5):
+            assert is_paired_beyond(a, b, range(60), (0, 1), mean, 1) == (low > mean)
+            assert is_paired_beyond(a, b, range(60), (0, 1), mean, -1) == (high < mean)
+    assert not is_paired_beyond([], [], [], (0, 1), 0.0, 1)

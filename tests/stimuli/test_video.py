@@ -169,14 +169,10 @@ def test_frames_are_those_of_decoding_everything(name: str, clip: bytes, monkeyp
     starts, end = [start for start, _ in oracle], 1.1 * oracle[-1][0]
     rng = stream("tests.video", name)
     cases = {
-        "each": starts,
-        "between": [(a + b) / 2 for a, b in pairwise(starts)][::7],
-        "a second": rate_times(end, 1),
-        "eight": uniform_times(end, 8),
-        "anywhere": rng.uniform(-0.5, end + 1, 25).tolist(),
-        "backwards, twice": [end, end / 2, end / 2, 0.0],
-        "the last": [starts[-1]],
-    }
+        "each": starts, "between": [(a + b) / 2 for a, b in pairwise(starts)][::7], "a second": rate_times(end, 1),
+        "eight": uniform_times(end, 8), "anywhere": rng.uniform(-0.5, end + 1, 25).tolist(),
+        "backwards, twice": [end, end / 2, end / 2, 0.0], "the last": [starts[-1]],
+    }  # fmt: skip
     for case, times in cases.items():
         indices = [max((k for k, start in enumerate(starts) if start <= t + 1e-9), default=0) for t in times]
         got = frames_at(clip, times)
@@ -261,15 +257,10 @@ def test_times() -> None:
 @pytest.mark.parametrize(
     ("name", "format", "seconds"),
     [
-        ("gop 12", "mp4", 6.0),
-        ("mov", "mov", 6.0),
-        ("mkv", "mkv", 6.0),
-        ("webm", "webm", 4.0),
-        ("avi", "avi", 6.0),
-        ("starts late", "mp4", 6.0),
-        ("starts before 0", "mp4", 4.3),
+        ("gop 12", "mp4", 6.0), ("mov", "mov", 6.0), ("mkv", "mkv", 6.0), ("webm", "webm", 4.0), ("avi", "avi", 6.0),
+        ("starts late", "mp4", 6.0), ("starts before 0", "mp4", 4.3),
     ],
-)
+)  # fmt: skip
 def test_a_video_is_kept_byte_for_byte(name: str, format: str, seconds: float, tmp_path: Path) -> None:
     path = tmp_path / "clip.any"  # the name does not matter
     path.write_bytes(CLIPS[name].make())
@@ -404,15 +395,12 @@ def test_a_missing_file_or_package_is_reported_in_one_line(tmp_path: Path, monke
 @pytest.mark.parametrize(
     ("turn", "transpose"),
     [
-        ((90,), Image.Transpose.ROTATE_90),
-        ((-90,), Image.Transpose.ROTATE_270),
-        ((180,), Image.Transpose.ROTATE_180),
-        ((0, True, False), Image.Transpose.FLIP_LEFT_RIGHT),
-        ((0, False, True), Image.Transpose.FLIP_TOP_BOTTOM),
-        ((90, True, False), Image.Transpose.TRANSVERSE),
+        ((90,), Image.Transpose.ROTATE_90), ((-90,), Image.Transpose.ROTATE_270),
+        ((180,), Image.Transpose.ROTATE_180), ((0, True, False), Image.Transpose.FLIP_LEFT_RIGHT),
+        ((0, False, True), Image.Transpose.FLIP_TOP_BOTTOM), ((90, True, False), Image.Transpose.TRANSVERSE),
         ((90, False, True), Image.Transpose.TRANSPOSE),
     ],
-)
+)  # fmt: skip
 def test_frames_are_rotated_as_stated_in_the_file(
     turn: tuple[Any, ...], transpose: Image.Transpose, tmp_path: Path
 ) -> None:
@@ -478,16 +466,12 @@ def test_same_frames_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("frames", "options", "message"),
     [
-        (stills(2, (63, 48)), {}, "even sizes"),
-        (stills(2, (64, 47)), {}, "even sizes"),
-        ([], {}, "no frames"),
-        ([*stills(1), *stills(1, (32, 32))], {}, "frame 1 has shape"),
-        ([np.zeros((48, 64, 3))], {}, "uint8"),
-        ([np.zeros((48, 64), np.uint8)], {}, "uint8"),
-        (stills(2), {"fps": 0}, "at least 1"),
+        (stills(2, (63, 48)), {}, "even sizes"), (stills(2, (64, 47)), {}, "even sizes"), ([], {}, "no frames"),
+        ([*stills(1), *stills(1, (32, 32))], {}, "frame 1 has shape"), ([np.zeros((48, 64, 3))], {}, "uint8"),
+        ([np.zeros((48, 64), np.uint8)], {}, "uint8"), (stills(2), {"fps": 0}, "at least 1"),
         (stills(2), {"gop": 0}, "at least 1"),
     ],
-)
+)  # fmt: skip
 def test_failed_writing_leaves_no_file(frames: Any, options: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match=message) as caught:
         write_video(frames, tmp_path / "clip.mp4", **{"fps": 10, **options})

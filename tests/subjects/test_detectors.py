@@ -484,12 +484,12 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path) -> None:
     model.save_pretrained(lacking, state_dict=state)
     messages = {
         "faec": "no detector 'faec'; did you mean 'face'?",
-        "face?min_neighbors=0": "min_neighbors must be a whole number from 1 to 1000, not '0'",
-        "face?min_neighbors=1.5": "min_neighbors must be a whole number",
+        "face?min_neighbors=0": "min_neighbors='0': must be a whole number from 1 to 1000",
+        "face?min_neighbors=1.5": "must be a whole number",
         "face?threshold=1": "no setting 'threshold'",
         f"hf/{tmp_path / 'nothing'}": "no such model",
         f"hf/{vit}": "vit is not a supported detector; use grounding-dino",
-        f"hf/{dino}?threshold=2": "threshold must be a number from 0 to 1, not '2'",
+        f"hf/{dino}?threshold=2": "threshold='2': must be a number from 0 to 1",
         f"hf/{reader}?text_threshold=0.1": "no setting 'text_threshold'",
         f"hf/{dino}?vocabulary={tmp_path / 'none.txt'}": "not a readable vocabulary",
         f"hf/{dino}?vocabulary={tmp_path / 'dots.txt'}": "names must not contain a full stop; write 'dr who'",

@@ -52,12 +52,8 @@ def test_a_function_gets_texts_and_opened_images_in_order(tmp_path: Path) -> Non
     prompt = Prompt(("which?", blue), (), (Turn((red, "look"), "I did"),))
     assert reply_text(describe, prompt, media) == "fine"
     assert received == [
-        ((255, 0, 0), f"{red.sha256}.png"),
-        "look",
-        "I did",
-        "which?",
-        ((0, 0, 255), f"{blue.sha256}.png"),
-    ]
+        ((255, 0, 0), f"{red.sha256}.png"), "look", "I did", "which?", ((0, 0, 255), f"{blue.sha256}.png"),
+    ]  # fmt: skip
 
 
 def test_a_function_may_be_asynchronous(tmp_path: Path) -> None:

@@ -61,16 +61,9 @@ def llama(folder: Path, begins: bool, seed: int = 0) -> Path:
     fast.save_pretrained(folder)
     torch.manual_seed(seed)
     config = transformers.LlamaConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=16,
-        intermediate_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=32,
-        bos_token_id=0,
-        eos_token_id=None,
-        initializer_range=0.4,
-    )
+        vocab_size=len(vocabulary), hidden_size=16, intermediate_size=32, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=32, bos_token_id=0, eos_token_id=None, initializer_range=0.4,
+    )  # fmt: skip
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     return folder
 
@@ -209,10 +202,10 @@ def test_mistakes_are_reported_in_one_line(tmp_path: Path, monkeypatch: pytest.M
         "openai-api/nearby": "write logprob: and one of",
         "openai-api/nearby/model": "NEARBY_API_KEY is not set",
         "openai-api/nearby/model?paper_off_by_one=1": "use logprob:hf/",
-        "openai-api/nearby/model?attempts=0": "attempts must be a whole number from 1 to 100",
+        "openai-api/nearby/model?attempts=0": "attempts='0': must be a whole number from 1 to 100",
         f"hf/{tmp_path / 'nothing'}": "no such model",
-        f"hf/{folder}?dtype=float8": "dtype must be one of auto, float32",
-        f"hf/{folder}?paper_off_by_one=yes": "must be one of 0, 1, not 'yes'",
+        f"hf/{folder}?dtype=float8": "dtype='float8': did you mean",
+        f"hf/{folder}?paper_off_by_one=yes": "paper_off_by_one='yes'",
         f"hf/{folder}?temperature=0": "no setting 'temperature'",
     }
     for name, message in messages.items():

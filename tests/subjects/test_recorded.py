@@ -214,11 +214,7 @@ SHIFTED = [*RIGHT[1:], "blue"]
         ("1234", numbered(0, target=[1, 2, 3, 1]), ""),
         ("1234", numbered(0, target=["(red) it is", "Green.", ["blue"], "?"]), ""),
         ("1234", numbered(0, input=["Hint. What  is in 0?\nA", "IN 1", "Name it", ""]), ""),
-        (
-            "1234",
-            numbered(0, input=[f"What is in {n}?" for n in (1, 2, 3, 0)]),
-            "row 1: question 's in 1?', not ",
-        ),
+        ("1234", numbered(0, input=[f"What is in {n}?" for n in (1, 2, 3, 0)]), "row 1: question 's in 1?', not "),
         ("1234", numbered(0, input=["How many cats?"] * 4), "question 'How many cats?', not 'What is in 0?'"),
         ("1234", numbered(0, image=[0, 1, 2, 3]), ""),
         ("1234", numbered(0, image=[1, 2, 3, 0]), "image 'another item', not 'its own'"),

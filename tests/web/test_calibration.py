@@ -18,7 +18,8 @@ from snellen.web.admission import FormProgress, Submission, admit, row_problem
 from snellen.web.building import build_study
 from snellen.web.chromium import ARGUMENTS, find_chromium
 from snellen.web.design import BlockDesign, StudyDesign, read_design
-from snellen.web.importing import PEOPLE, Participant, import_study
+from snellen.web.importing import import_study
+from snellen.web.participants import PEOPLE, Participant
 from snellen.web.plan import Calibration, RecordRow, StudyPlan, Texts
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import plan_hash, read_plan

@@ -34,17 +34,9 @@ from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_dig
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.forgetting import forget
-from snellen.web.importing import (
-    PEOPLE,
-    Participant,
-    admit_all,
-    as_participants,
-    import_study,
-    people_table,
-    read_refused,
-    read_results_of,
-)
+from snellen.web.importing import admit_all, import_study, read_refused, read_results_of
 from snellen.web.pages import accepted_texts, as_recorded
+from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
 from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, StudyRecord, Texts
 from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
@@ -665,13 +657,8 @@ def test_no_file_of_a_bundle_has_an_answer_key(sets_folder: Path, tmp_path: Path
     assert {items.by_id[item_id].split for page in with_feedback for item_id in page.feedback or {}} == {"train"}
     assert {page.kind for page in with_feedback} == {"practice"}
     assert {path.name for path in (tmp_path / "study" / BUNDLE).iterdir()} == {
-        "index.html",
-        "plan.json",
-        "plan.js",
-        "page",
-        "vendor",
-        "media",
-    }
+        "index.html", "plan.json", "plan.js", "page", "vendor", "media",
+    }  # fmt: skip
     assert read_study(tmp_path / "study") == card
 
 

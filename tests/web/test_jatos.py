@@ -20,9 +20,10 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.web import jatos
 from snellen.web.admission import BadLine, ReadRow, Submission
-from snellen.web.importing import as_participants
-from snellen.web.jatos import line_of, parse_line, read_archive, read_folder, write_jzip
+from snellen.web.jatos import read_archive, read_folder, write_jzip
+from snellen.web.participants import as_participants
 from snellen.web.plan import RecordRow, Start, StudyPlan
+from snellen.web.record_lines import MAX_LINE, line_of, parse_line
 from snellen.web.store import read_results
 from snellen.web.study import read_plan
 from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_of_form, write_study
@@ -377,8 +378,8 @@ def test_a_long_line_or_list_is_no_row(plan: StudyPlan) -> None:
     row = rows_of_form(plan, "p", 0)[2].plain()
     row["record"]["answers"] = {"a": [{}] * 1000}
     assert parse_line(json.dumps(row)) == "The line is not a row of results."
-    row["record"]["answers"] = {"a": "x" * jatos.MAX_LINE}
-    assert parse_line(json.dumps(row)) == f"The line has more than {jatos.MAX_LINE} characters."
+    row["record"]["answers"] = {"a": "x" * MAX_LINE}
+    assert parse_line(json.dumps(row)) == f"The line has more than {MAX_LINE} characters."
 
 
 def test_only_plain_files_are_read(tmp_path: Path) -> None:

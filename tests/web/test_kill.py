@@ -16,9 +16,10 @@ import httpx
 import pandas as pd
 import pytest
 
-from snellen.web.importing import PEOPLE, RECORDS, import_study, read_results_of
-from snellen.web.jatos import line_of
+from snellen.web.importing import RECORDS, import_study, read_results_of
+from snellen.web.participants import PEOPLE
 from snellen.web.plan import RecordRow, StudyPlan
+from snellen.web.record_lines import line_of
 from snellen.web.store import read_results
 from tests.helpers.studies import rows_of_form, write_study
 from tests.helpers.study_load import outlive, server_process

@@ -232,15 +232,10 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
 # Sites
 
 GOOD: list[dict[str, str]] = [
-    {},
-    {"host": "localhost"},
-    {"host": "127.0.0.9"},
-    {"host": "::1"},
-    {"public_url": "http://localhost:9000"},
-    {"public_url": "https://study.example"},
-    {"public_url": "https://study.example:8443/eyes/"},
+    {}, {"host": "localhost"}, {"host": "127.0.0.9"}, {"host": "::1"}, {"public_url": "http://localhost:9000"},
+    {"public_url": "https://study.example"}, {"public_url": "https://study.example:8443/eyes/"},
     {"host": "0.0.0.0", "public_url": "https://study.example"},
-]
+]  # fmt: skip
 BAD: list[tuple[dict[str, str], str]] = [
     ({"host": "0.0.0.0"}, "--host 0.0.0.0: answers would travel unencrypted"),
     ({"host": "192.0.2.1"}, "--host 192.0.2.1: answers would travel unencrypted"),

@@ -159,13 +159,10 @@ def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: floa
 @pytest.mark.parametrize(
     ("spec", "answer"),
     [
-        (ReplySpec("choice", (("A", "k1"),)), "C"),
-        (ReplySpec("box"), [1.0, 2.0, 3.0]),
-        (ReplySpec("box"), "1, 2, 3, 4"),
-        (ReplySpec("text"), [1.0]),
-        (ReplySpec("colour"), "red"),
+        (ReplySpec("choice", (("A", "k1"),)), "C"), (ReplySpec("box"), [1.0, 2.0, 3.0]),
+        (ReplySpec("box"), "1, 2, 3, 4"), (ReplySpec("text"), [1.0]), (ReplySpec("colour"), "red"),
     ],
-)
+)  # fmt: skip
 def test_answers_that_no_page_offers_are_refused(spec: ReplySpec, answer: Any) -> None:
     with pytest.raises(SnellenError, match="is not an answer offered by its page"):
         written(view_of(spec), answer)

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from snellen.core.build_options import BuildOptions
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.exam.examination import Examination
 from snellen.reports.loading import load_run
 from snellen.runs.scores.score import read_scores
@@ -19,8 +19,8 @@ from snellen.suites.thresholds.report.sections import sections
 from snellen.web.building import build_study
 from snellen.web.chromium import MISSING, find_chromium
 from snellen.web.design import BlockDesign, StudyDesign
-from snellen.web.importing import PEOPLE
 from snellen.web.lock import web_parts
+from snellen.web.participants import PEOPLE
 from snellen.web.plan import Texts
 from snellen.web.simulation import SUBJECT_RUNS, simulate
 from tests.helpers.replies import assert_same_replies

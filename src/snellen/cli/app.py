@@ -6,13 +6,14 @@ There is no `from __future__ import annotations`, since Typer would evaluate eac
 import sys
 from dataclasses import replace
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
 
+from snellen.cli.checkup import checkup
 from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.derived import named_paths, with_options
+from snellen.cli.judging import judge
 from snellen.cli.options import (
     Executor,
     FormerDecide,
@@ -26,12 +27,12 @@ from snellen.cli.options import (
     cores,
     is_until_decided,
 )
-from snellen.cli.output import console, print_json
+from snellen.cli.output import print_json
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
-from snellen.runs.planning.options import MAX_ITEMS, CheckupOptions, RunOptions
+from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
     help="An eye exam for vision-language models, vision encoders and people.",
@@ -66,52 +67,7 @@ def overview(
         print(context.get_help())
 
 
-@app.command()
-@with_options(CheckupOptions)
-def checkup(
-    options: CheckupOptions,
-    subject: Subjects = [],  # noqa: B006  # typer copies it
-    workers: Workers = None,
-    executor: Executor = "local",
-) -> None:
-    """Run all suites on the packaged subjects and yours, and write one report."""
-    from snellen.cli.asking import announce, explain, finish, name_services
-
-    name_services(subject)
-    from snellen.cli.finished import able_instead, summary
-    from snellen.compute import executing
-    from snellen.exam.checkup import checkup as do
-    from snellen.reports import answer_table, print_table
-    from snellen.web.explorer import explorer_writer
-
-    explorer, reason = explorer_writer()
-    with executing(executor, [options.out], workers):
-        result = do(subject, replace(options, workers=cores(workers)), announce=announce, explorer=explorer)
-    screen = console()
-    for text in (text for examination in result.examinations for text in examination.unread()):
-        screen.print(text, soft_wrap=True, markup=False, style="bold")
-    for _, rows in result.report.results.groupby("suite", sort=False):  # computed for the report
-        screen.print(print_table(rows))
-    screen.print(answer_table(result.report.answers()))
-    screen.print(f"Report: {result.report.page.resolve()}", soft_wrap=True)
-    if reason:
-        print(reason)
-    print(f"{result.seconds:.0f} seconds")
-    remedy = f"; snellen checkup --more decides about {result.expected} more in 3 minutes" if result.expected else ""
-    print(f"{result.decided} of {result.scores} scores are decided{remedy}")
-    for note in result.notes:
-        print(f"Note: {note} (snellen build … --size WxH)")
-    summaries = [summary(examination) for examination in result.examinations]
-    for run_summary in summaries:
-        explain(run_summary, with_declines=False)
-    if declining := {subject: None for run_summary in summaries for subject in run_summary.declines}:
-        print(f"Some questions were declined by {', '.join(declining)}. The reasons are on the pages.")
-    for examination, run_summary in zip(result.examinations, summaries, strict=True):
-        if able := able_instead(run_summary.declines):
-            words = " ".join(f"--subject {quote(name)}" for name in able)
-            answers = quote(str(options.out / f"attentive-{examination.suite.name}"))
-            print(f"Next: snellen run {quote(str(examination.items.root))} {words} --out {answers}")
-    finish(summaries)
+app.command()(checkup)
 
 
 @app.command("list")
@@ -285,35 +241,7 @@ def score(
     print(f"{address_of(score_path(folder, protocol))}: {len(scores)} rows")
 
 
-@app.command()
-def judge(
-    run: Annotated[str, typer.Argument(help="Run with descriptions to judge (folder or URL).")],
-    by: Annotated[
-        str | None,
-        typer.Option(help="Judge: a subject, e.g. chat:openai/gpt-4o, or people's decisions (decisions.csv)."),
-    ] = None,
-    unread: Annotated[
-        bool,
-        typer.Option("--unread", help="Let the judge read replies that the parser could not: protocol judged-reading."),
-    ] = False,
-    sample: Annotated[
-        Path | None,
-        typer.Option(help="Write judged texts for people: FILE.csv to check verdicts, or a folder for a review."),
-    ] = None,
-    each: Annotated[int, typer.Option(min=1, help="Texts per judge and subject in the sample.")] = 20,
-    agreement: Annotated[
-        Path | None, typer.Option(help="People's decisions about a sample: report their agreement with the judge.")
-    ] = None,
-    seed: Seed = 0,
-    protocol: Annotated[str, typer.Option(help="Protocol whose judge is asked, e.g. manual (ComBo).")] = "strict",
-    as_json: Json = False,
-) -> None:
-    """Judge descriptions with a subject and score them again, or compare a judge with people."""
-    from snellen.cli.judging import judge as do
-    from snellen.remote import record_folder
-
-    with record_folder(run) as folder:
-        do(folder, by, unread, sample, each, agreement, seed, protocol, as_json)
+app.command()(judge)
 
 
 @app.command()
@@ -377,14 +305,10 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Export an item set for another tool (prompts, images and keys), or the results of a run for an archive."""
-    from snellen.cli.interop import RESULT_FORMATS, results
     from snellen.cli.interop import export as do
     from snellen.remote import fetched
 
-    if to in RESULT_FORMATS:
-        return results(fetched(address), to, out, dataset, as_json)
-    do(fetched(address), to, out, condition, as_json)
-    return None
+    do(fetched(address), to, out, condition, dataset, as_json)
 
 
 @app.command()

@@ -82,7 +82,7 @@ def train_llava(
     """Train a published LLaVA by LoRA on untested objects (ComBo, appendix E). The result is chat:hf/OUT."""
     from dataclasses import replace
 
-    from snellen.cli.tower import train_stage
+    from snellen.cli.head_training import train_stage
     from snellen.exam.items import find_items
     from snellen.subjects.heads.fitting import HeadPlan
     from snellen.subjects.heads.llava_tuning import llava_checkpoint

@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
-from snellen.analysis.comparison.changes import (
-    DROPPED,
-    MOVED,
-    ROSE,
-    TOO_FEW,
-    Changes,
-    changes,
-    plain,
-    plain_changes,
-    row_name,
-)
+from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes, row_name
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
 from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
 from snellen.analysis.tables.cells import DASH, number
 from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
 from snellen.analysis.tables.section import Run
@@ -31,6 +23,9 @@ from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
 from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
 from snellen.reports.words import probability
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
@@ -89,15 +84,22 @@ def print_drops(
         raise typer.Exit(INCOMPLETE_CODE)
 
 
-def _print_drops(decided: Drops, points: float) -> None:
+def _table(*heads: str) -> Table:
+    """A table of names, and of numbers under these heads, which rich cuts if it must."""
     from rich import box
-    from rich.markup import escape
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     table.add_column("", overflow="fold", min_width=12)
-    for head in ("before", "after", "change", "n"):
+    for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
+    return table
+
+
+def _print_drops(decided: Drops, points: float) -> None:
+    from rich.markup import escape
+
+    table = _table("before", "after", "change", "n")
     table.add_column("")
     for row in decided.rows:
         metric = main_metric(decided.before, row.task)
@@ -127,19 +129,14 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
     """Print the changes between two sets of one recipe, and exit as a guard does."""
     from dataclasses import asdict
 
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
     rows = unpaired_changes(first_run, second_run)
     dropped = [arm_name(row.task, row.condition) for row in rows if row.verdict == DROPPED]
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
     else:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-        table.add_column("", overflow="fold", min_width=12)
-        for head in ("before", "after", "change", "95 %\ninterval", "p", "detects"):
-            table.add_column(head, justify="right", no_wrap=True)
+        table = _table("before", "after", "change", "95 %\ninterval", "p", "detects")
         for row in rows:
             metric = main_metric(first_run, row.task)
             scores = number(row.before, metric, row.n_before), number(row.after, metric, row.n_after)
@@ -168,14 +165,9 @@ def signed(change: float, metric: Metric) -> str:
 
 
 def _print(compared: Changes, out: Path, is_guard: bool) -> None:
-    from rich import box
     from rich.markup import escape
-    from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("", overflow="fold", min_width=12)
-    for head in ("before", "after", "change", "95 %\ninterval", "p", "n", "detects"):  # rich cuts those, if it must
-        table.add_column(head, justify="right", no_wrap=True)
+    table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
     colours = {DROPPED: "red", ROSE: "green", MOVED: "yellow"}
     for line in change_lines(compared):
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""

@@ -13,9 +13,13 @@ RESULT_FORMATS = ("every-eval-ever", "hf-results")
 """Formats of `snellen export RUN`."""
 
 
-def export(itemset: Path, format_name: str, out: Path, condition: str, as_json: bool) -> None:
-    """Write the export, and print what it holds and leaves out."""
-    account = write(itemset, format_name, out, condition)
+def export(folder: Path, format_name: str, out: Path, condition: str, dataset: str, as_json: bool) -> None:
+    """Write an item set under a condition, or the results of a run, and print what was written and left out."""
+    if format_name in RESULT_FORMATS:
+        paths = [str(path) for path in export_results(folder, format_name, out, dataset)]
+        print_json({"out": str(out), "files": paths}) if as_json else print("\n".join(paths))
+        return
+    account = write(folder, format_name, out, condition)
     if as_json:
         print_json({"out": str(out), **asdict(account)})
         return
@@ -23,12 +27,3 @@ def export(itemset: Path, format_name: str, out: Path, condition: str, as_json: 
     print(f"{out}: {exported} questions of {len(account.exported)} tasks as {format_name}, {account.condition}")
     for reason, count in account.left_out.items():
         print(f"  left out: {count} {reason}")
-
-
-def results(run: Path, format_name: str, out: Path, dataset: str, as_json: bool) -> None:
-    """Write the results of a run, and print the files."""
-    paths = [str(path) for path in export_results(run, format_name, out, dataset)]
-    if as_json:
-        print_json({"out": str(out), "files": paths})
-    else:
-        print("\n".join(paths))

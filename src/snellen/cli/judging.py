@@ -1,66 +1,66 @@
 """`snellen judge`: verdicts by a subject, samples for people, and their agreement."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import read_responses
-from snellen.exam.judge import judge as do
-from snellen.runs.scores.judgements import (
-    judgement_items,
-    people_as_judge,
-    read_agreement,
-    read_verdicts,
-    write_sample,
-    write_sample_items,
-)
-from snellen.runs.sets.gate import open_run_items
+from snellen.cli.options import Json, Seed
 
 
 def judge(
-    run: Path,
-    by: str | None,
-    unread: bool,
-    sample: Path | None,
-    each: int,
-    agreement: Path | None,
-    seed: int,
-    protocol: str,
-    as_json: bool,
+    run: Annotated[str, typer.Argument(help="Run with descriptions to judge (folder or URL).")],
+    by: Annotated[
+        str | None,
+        typer.Option(help="Judge: a subject, e.g. chat:openai/gpt-4o, or people's decisions (decisions.csv)."),
+    ] = None,
+    unread: Annotated[
+        bool,
+        typer.Option("--unread", help="Let the judge read replies that the parser could not: protocol judged-reading."),
+    ] = False,
+    sample: Annotated[
+        Path | None,
+        typer.Option(help="Write judged texts for people: FILE.csv to check verdicts, or a folder for a review."),
+    ] = None,
+    each: Annotated[int, typer.Option(min=1, help="Texts per judge and subject in the sample.")] = 20,
+    agreement: Annotated[
+        Path | None, typer.Option(help="People's decisions about a sample: report their agreement with the judge.")
+    ] = None,
+    seed: Seed = 0,
+    protocol: Annotated[str, typer.Option(help="Protocol whose judge is asked, e.g. manual (ComBo).")] = "strict",
+    as_json: Json = False,
 ) -> None:
-    """Judge, sample or compare, and print the outcome. Exit code 1 if calls of the judge failed."""
+    """Judge descriptions with a subject and score them again, or compare a judge with people."""
+    from snellen.core.errors import SnellenError
+    from snellen.core.storage.run_tables import read_responses
+    from snellen.exam.judge import judge as do
+    from snellen.remote import record_folder
+    from snellen.runs.scores import judgements
+    from snellen.runs.sets.gate import open_run_items
+
     if by is None and sample is None and agreement is None:
         raise SnellenError("snellen judge: name the judge with --by SUBJECT, or give --sample FILE or --agreement FILE")
     if unread and (by is None or sample is not None or agreement is not None):
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
-    if by is not None:
-        judge_of = people_as_judge(Path(by)) if Path(by).exists() else by
-        verdict_counts = do(run, judge_of, unread=unread, protocol=protocol, show_progress=not as_json)
-        outcome |= asdict(verdict_counts)
-    _, items, suite = open_run_items(run)
-    judged_items = judgement_items(read_responses(run), items, suite, protocol)
-    verdicts = read_verdicts(run, judged_items)
-    if sample is not None:
-        if sample.suffix == ".csv":
-            count = write_sample(sample, judged_items, verdicts, each, seed)
-        else:
-            count = write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
-        outcome |= {"sample": str(sample), "sampled": count}
-    if agreement is not None:
-        outcome["agreement"] = [
-            asdict(rate) for rate in read_agreement(agreement, judged_items, verdicts, suite, protocol)
-        ]
-    if as_json:
-        print(json.dumps(outcome))
-    else:
-        for name, value in outcome.items():
-            print(f"{name}: {value}")
-    if outcome.get("failed"):
-        raise typer.Exit(1)
+    with record_folder(run) as folder:
+        if by is not None:
+            judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
+            outcome |= asdict(do(folder, judge_of, unread=unread, protocol=protocol, show_progress=not as_json))
+        _, items, suite = open_run_items(folder)
+        judged_items = judgements.judgement_items(read_responses(folder), items, suite, protocol)
+        verdicts = judgements.read_verdicts(folder, judged_items)
+        if sample is not None and sample.suffix == ".csv":
+            count = judgements.write_sample(sample, judged_items, verdicts, each, seed)
+            outcome |= {"sample": str(sample), "sampled": count}
+        elif sample is not None:
+            count = judgements.write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
+            outcome |= {"sample": str(sample), "sampled": count}
+        if agreement is not None:
+            rates = judgements.read_agreement(agreement, judged_items, verdicts, suite, protocol)
+            outcome["agreement"] = [asdict(rate) for rate in rates]
+        print(json.dumps(outcome) if as_json else "\n".join(f"{name}: {value}" for name, value in outcome.items()))
+        if outcome.get("failed"):
+            raise typer.Exit(1)

@@ -10,7 +10,8 @@ Seed = Annotated[int, typer.Option(help="Random seed.")]
 Full = Annotated[bool, typer.Option("--full", help="Use the paper's size.")]
 Renderer = Annotated[str, typer.Option(help="mitsuba, or toy (flat shading, for quick tests).")]
 Quality = Annotated[str, typer.Option(help="Rendering quality of mitsuba: fast, good or reference.")]
-Device = Annotated[str, typer.Option(help="Device: cpu, cuda, cuda:1 …")]
+DEVICES = "Device: cpu, cuda, cuda:1 …"
+Device = Annotated[str, typer.Option(help=DEVICES)]
 Subjects = Annotated[
     list[str], typer.Option("--subject", "-s", help="Subject to examine, e.g. chat:openai/gpt-4o. Repeatable.")
 ]

@@ -1,7 +1,6 @@
 """`snellen sources`: known real datasets, and their copies on this machine."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -108,16 +107,12 @@ def _print_inventory(card: "DatasetCard", inventory: "Inventory") -> None:
         counts = f"{inventory.samples} scenes{questions}"
     print(f"{card.name}: {inventory.state}; {counts}")
     for object, labels in inventory.labels.items():
-        _print_labels(object or "things", labels)
+        named = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:MAX_LABELS])
+        more = f", and {len(labels) - MAX_LABELS} more classes" if len(labels) > MAX_LABELS else ""
+        print(f"    {object or 'things'}: {named}{more}")
     for note in inventory.notes:
         rest = note.count - len(note.locations)
         more = f", and {rest} more" if rest else ""
         print(f"    {note.kind}: {note.message} ({note.count}): {'; '.join(note.locations)}{more}")
     if inventory.state == "broken":
         print(f"    expected in {inventory.root}: {card.layout}; from {card.origin}")
-
-
-def _print_labels(object: str, labels: Mapping[str, int]) -> None:
-    counts = ", ".join(f"{label} {count}" for label, count in list(labels.items())[:MAX_LABELS])
-    more = f", and {len(labels) - MAX_LABELS} more classes" if len(labels) > MAX_LABELS else ""
-    print(f"    {object}: {counts}{more}")

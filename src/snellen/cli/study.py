@@ -155,7 +155,8 @@ def import_(
     Rows that the study's pages cannot have written are refused, and their person is left out: see refused.csv. The
     exit code is then 1, unless --skip or --skip-bad accept it.
     """
-    from snellen.web.importing import PEOPLE, REFUSED, import_study, people_by_form, read_refused, read_results_of
+    from snellen.web.importing import REFUSED, import_study, read_refused, read_results_of
+    from snellen.web.participants import PEOPLE, people_by_form
     from snellen.web.reviewing import agreement_lines, key_checks
     from snellen.web.study import read_study
 

@@ -1,13 +1,13 @@
 """`snellen tower`: training heads on vision towers stage by stage, and comparing towers."""
 
-import os
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from snellen.cli.derived import with_options
+from snellen.cli.head_training import STAGE_1, HeadOptions, full_name, head_plan, print_card, print_memory, train_stage
 from snellen.cli.options import Device, Executor, TrainingItems
 from snellen.cli.output import console as new_console
 
@@ -15,38 +15,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from snellen.exam.examination import Examination
-    from snellen.subjects.heads.files import TrainingCard
-    from snellen.subjects.heads.fitting import HeadPlan
     from snellen.towers.sweep import Sweep, Tiers
 
 app = typer.Typer(help="Compare vision encoders as towers of a small language model.", no_args_is_help=True)
 
 TowerName = Annotated[str, typer.Option("--tower", help="Tower, as in `snellen tower list`, or hf/PATH_OR_ID.")]
-Language = Annotated[
-    str, typer.Option("--language-model", help="Language model: folder, hub ID, or random-qwen2 for tests.")
-]
 Out = Annotated[Path, typer.Option(help="Folder of the head. Repeating the command resumes there.")]
-BaseFolder = Annotated[Path | None, typer.Option("--base", help="Folder of the previous stage.")]
-Rate = Annotated[float | None, typer.Option(help="Learning rate. Default: the published one.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Epochs. Default: as published.")]
-Scope = Annotated[str, typer.Option(help="Part to train: lora, or language-model (all weights; for random-qwen2).")]
-MicroBatch = Annotated[int, typer.Option(min=1, help="Conversations per computation step; affects only rounding.")]
-
-Compile = Annotated[bool, typer.Option("--compile", help="Compile for a GPU: a slower start, then faster steps.")]
-Recompute = Annotated[
-    bool,
-    typer.Option("--recompute", help="Recompute activations in the backward pass instead of storing them."),
-]
-Offload = Annotated[
-    bool, typer.Option("--offload", help="Keep weights and optimizer in main memory: for large models, much slower.")
-]
 PlanOnly = Annotated[bool, typer.Option("--plan", help="Only print how much memory the training takes.")]
 Json = Annotated[list[Path], typer.Option("--data", help="JSON file in LLaVA's layout; may be repeated.")]
 Images = Annotated[Path, typer.Option(help="Folder that image paths are relative to.")]
 SkipMissing = Annotated[bool, typer.Option("--skip-missing", help="Skip conversations without their image.")]
-Compat = Annotated[bool, typer.Option("--paper-compat", help="Follow the authors' scripts, not the paper.")]
-
-QWEN = "Qwen/Qwen2-0.5B"
 
 
 @app.command("list")
@@ -101,46 +79,29 @@ def convert_weights(
 
 
 @app.command()
+@with_options(HeadOptions, *STAGE_1)
 def pretrain(
     json_files: Json,
     images: Images,
     tower: TowerName,
     out: Out,
-    language_model: Language = QWEN,
-    rate: Rate = None,
-    epochs: Epochs = None,
-    micro_batch: MicroBatch = 16,
-    device: Device = "cpu",
-    compiled: Compile = False,
+    options: HeadOptions,
     skip_missing: SkipMissing = False,
-    compat: Compat = False,
 ) -> None:
     """Stage 1: train the connector on captions (LLaVA-558K)."""
-    plan = _plan("pretrain", _named(tower, compat), language_model, None, rate, epochs, micro_batch, device, compiled)
-    train_stage(plan, json_files, images, out, skip_missing)
+    train_stage(head_plan("pretrain", tower, options), json_files, images, out, skip_missing)
 
 
 @app.command()
+@with_options(HeadOptions)
 def tune(
     json_files: Json,
     images: Images,
     out: Out,
+    options: HeadOptions,
     tower: Annotated[str, typer.Option(help="Tower, as for pretrain; none for a published LLaVA.")] = "",
-    base_folder: Annotated[
-        Path | None, typer.Option("--base", help="Folder of stage 1, or a published LLaVA: folder or hub ID.")
-    ] = None,
-    language_model: Language = QWEN,
-    scope: Scope = "language-model",
-    rate: Rate = None,
-    epochs: Epochs = None,
-    micro_batch: MicroBatch = 16,
-    device: Device = "cpu",
-    compiled: Compile = False,
-    recompute: Recompute = False,
-    offload: Offload = False,
     plan_only: PlanOnly = False,
     skip_missing: SkipMissing = False,
-    compat: Compat = False,
 ) -> None:
     """Stage 2: train connector and language model on instructions (mix665k).
 
@@ -150,39 +111,28 @@ def tune(
     from snellen.core.errors import SnellenError
     from snellen.subjects.heads.files import is_head
 
-    if not tower and (base_folder is None or is_head(base_folder) or language_model != QWEN):
-        raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
-    language_model = language_model if tower else ""
-    plan = _plan(
-        "tune", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
-    )
-    if not tower and (recompute or offload or plan_only):
-        raise SnellenError("--recompute, --offload and --plan are for heads, which have a --tower")
-    plan = replace(plan, recompute=recompute, offload=offload)
+    if not tower:
+        if options.base is None or is_head(options.base) or options.language_model != HeadOptions.language_model:
+            raise SnellenError("give a --tower; only a published LLaVA as --base has a tower and a language model")
+        if options.recompute or options.offload or plan_only:
+            raise SnellenError("--recompute, --offload and --plan are for heads, which have a --tower")
+        options = replace(options, language_model="")
+    plan = head_plan("tune", tower, options)
     if plan_only:
-        _print_memory(plan)
+        print_memory(plan)
         return
     train_stage(plan, json_files, images, out, skip_missing)
 
 
 @app.command()
+@with_options(HeadOptions)
 def fit(
     ability: Annotated[str, typer.Argument(help="Task of the item set, e.g. counting.")],
     items: TrainingItems,
     tower: TowerName,
     out: Out,
-    base_folder: BaseFolder = None,
-    language_model: Language = QWEN,
-    scope: Scope = "lora",
-    rate: Rate = None,
-    epochs: Epochs = None,
-    micro_batch: MicroBatch = 16,
-    device: Device = "cpu",
-    compiled: Compile = False,
-    recompute: Recompute = False,
-    offload: Offload = False,
+    options: HeadOptions,
     plan_only: PlanOnly = False,
-    compat: Compat = False,
 ) -> None:
     """Stage 3: train connector and LoRA on one ability. The result is the subject head:OUT."""
     from snellen.compute import Progress
@@ -191,38 +141,25 @@ def fit(
     from snellen.towers.sweep import fit_ability, train_items
 
     item_set = find_items(items)
-    epochs = epochs or EPOCHS.get(ability)
-    plan = _plan(
-        "fit", _named(tower, compat), language_model, base_folder, rate, epochs, micro_batch, device, compiled, scope
-    )
-    plan = replace(plan, recompute=recompute, offload=offload)
+    plan = head_plan("fit", tower, replace(options, epochs=options.epochs or EPOCHS.get(ability)))
     if plan_only:
-        _print_memory(plan)
+        print_memory(plan)
         return
     with Progress("training", unit="steps") as progress:
         progress.expect(plan.stage.steps(len(train_items(item_set, ability))))
         card = fit_ability(item_set, ability, plan, out, progress.advance)
-    _print_card(card, out)
+    print_card(card, out)
     print(f"Ask it: snellen run {items} --subject head:{out}")
 
 
 @app.command()
+@with_options(HeadOptions, "base", "scope", *STAGE_1)
 def sweep(
     towers: Annotated[str, typer.Option(help="Comma-separated names.")],
     abilities: Annotated[str, typer.Option(help="Comma-separated tasks of the item set.")],
     items: TrainingItems,
     out: Annotated[Path, typer.Option(help="Folder for heads, run and ranks. Repeating the command resumes there.")],
-    base_folder: Annotated[
-        Path | None,
-        typer.Option("--base", help="Folder with each tower's previous stage in a folder named after the tower."),
-    ] = None,
-    language_model: Language = QWEN,
-    scope: Scope = "lora",
-    rate: Rate = None,
-    epochs: Epochs = None,
-    micro_batch: MicroBatch = 16,
-    device: Device = "cpu",
-    compiled: Compile = False,
+    options: HeadOptions,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Heads trained in parallel. Default: 1, or one per core of a cluster.")
     ] = None,
@@ -230,7 +167,6 @@ def sweep(
     plan_only: Annotated[bool, typer.Option("--plan", help="Only estimate the cost.")] = False,
     probes: Annotated[bool, typer.Option("--probes", help="Also run attentive probes, and compare both.")] = False,
     table_3: Annotated[bool, typer.Option("--table-3", help="Run every setting of the paper's Table 3.")] = False,
-    compat: Compat = False,
 ) -> None:
     """Train one head per tower and ability, evaluate all of them, and rank the towers."""
     from snellen.compute import Progress, executing
@@ -246,15 +182,15 @@ def sweep(
         train_all,
     )
 
-    item_set, names = find_items(items), [_named(name, compat) for name in _split(towers)]
-    plan = _plan("fit", "", language_model, None, rate, epochs, micro_batch, device, compiled, scope)
+    item_set, names = find_items(items), [full_name(name, options.compat) for name in _split(towers)]
+    plan = head_plan("fit", "", replace(options, base=None))
     by_setting = {}
     if table_3:
-        by_setting = settings_jobs(item_set, names, _split(abilities), plan, out, base_folder)
+        by_setting = settings_jobs(item_set, names, _split(abilities), plan, out, options.base)
         jobs = list({job.out: job for part in by_setting.values() for job in part}.values())
     else:
-        jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, base_folder)
-    cost, speed = sweep_cost(item_set, jobs), measured_speed(device)
+        jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, options.base)
+    cost, speed = sweep_cost(item_set, jobs), measured_speed(options.device)
     print(
         f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
         f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product on this machine; {cost.disk / 1e9:.3g} GB of disk"
@@ -319,84 +255,8 @@ def probe(
         print(out)
 
 
-def _print_memory(plan: "HeadPlan") -> None:
-    from snellen.subjects.heads.costs import training_memory
-
-    memory = training_memory(plan)
-    main = f", and {memory.main / 1e9:.3g} GB of main memory" if memory.main else ""
-    print(f"about {memory.device / 1e9:.3g} GB on {plan.device}{main}, with {plan.micro_batch} conversations at a time")
-
-
 def _split(written: str) -> list[str]:
     return [name.strip() for name in written.split(",") if name.strip()]
-
-
-def _named(tower: str, compat: bool) -> str:
-    from snellen.subjects.heads.towers import PAPER_COMPAT
-
-    return f"{tower}-compat" if compat and tower in PAPER_COMPAT else tower
-
-
-def _plan(
-    stage_name: str,
-    tower: str,
-    language_model: str,
-    base_folder: Path | None,
-    rate: float | None,
-    epochs: int | None,
-    micro_batch: int,
-    device: str,
-    compiled: bool,
-    scope: str = "",
-) -> "HeadPlan":
-    from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
-    from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.sharding import rank
-    from snellen.subjects.heads.stages import STAGES
-    from snellen.subjects.heads.stages import Scope as ScopeName
-
-    if rank():  # of several processes the first prints
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115
-    stage = STAGES[stage_name]
-    if scope and scope not in get_args(ScopeName):
-        raise SnellenError(f"--scope {scope!r}; {near(scope, get_args(ScopeName))}")
-    chosen = cast(ScopeName, scope or stage.scope)
-    stage = replace(stage, scope=chosen, rate=rate or stage.rate, epochs=epochs or stage.epochs)
-    return HeadPlan(
-        tower, language_model, stage, base_folder, device=device, micro_batch=micro_batch, compiled=compiled
-    )
-
-
-def train_stage(plan: "HeadPlan", paths: list[Path], images: Path, out: Path, skip_missing: bool = False) -> None:
-    """Train a head, or a published LLaVA, on files in LLaVA's layout, and print the result."""
-    from snellen.compute import Progress
-    from snellen.subjects.heads.features import opener
-    from snellen.subjects.heads.fitting import train_head
-    from snellen.subjects.heads.llava_files import read_llava
-    from snellen.subjects.heads.llava_tuning import tune_llava
-
-    files = [read_llava(path, images, skip_missing=skip_missing) for path in paths]
-    if missing := sum(file.missing for file in files):
-        print(f"skipped, since their images are missing: {missing}")
-    conversations = [conversation for file in files for conversation in file.conversations]
-    with Progress("training", unit="steps") as progress:
-        progress.expect(plan.stage.steps(len(conversations)))
-        card = (train_head if plan.tower else tune_llava)(plan, conversations, out, opener(None), progress.advance)
-    _print_card(card, out)
-    if not plan.tower:
-        subjects = (f"--subject 'chat:hf/{model}?pad=square'" for model in (plan.base, out))
-        print(f"Ask both: snellen run ITEMS {' '.join(subjects)}")
-
-
-def _print_card(card: "TrainingCard", out: Path) -> None:
-    print(
-        f"{card.steps} steps on {card.conversations} conversations: "
-        f"loss {card.first_loss:.3f} to {card.last_loss:.3f}; "
-        f"{card.samples_per_second:.3g} samples/s, {card.device_hours:.3g} hours on {card.device}, "
-        f"features {card.features}"
-    )
-    print(out / card.file)
 
 
 def _print_sweep(result: "Sweep", out: Path) -> None:

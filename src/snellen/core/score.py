@@ -18,34 +18,24 @@ Outcome = Literal["answered", "no_answer", "cut_off", "failed", "not_applicable"
 OUTCOMES: tuple[Outcome, ...] = ("answered", "no_answer", "cut_off", "failed", "not_applicable")
 
 
-def _unknown(item: Item) -> float:
-    return math.nan
-
-
-def _always(item: Item) -> bool:
-    return True
-
-
-MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = (
-    "threshold", "below the smallest level", "above the largest level", "did not understand the question",
-)  # fmt: skip
-"""States of an estimate: a number with an interval, a bound on either side, or none."""
+MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD = "value", "below", "above", "question not understood"
+"""What an estimate is: a number with an interval, a bound below or above all levels, or none."""
 
 
 @dataclass(frozen=True)
 class Measurement:
     """A number estimated from all answers of a subject to a task, such as a threshold, in the metric's unit.
 
-    `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `state` is one of
-    `MEASURED`, `BELOW`, `ABOVE` (the value is then the smallest or largest level) and `NOT_UNDERSTOOD` (NaN). `note` is
-    the number in words.
+    `low` and `high` are the ends of its interval, of the kind `interval`; NaN where there is none. `reason` is one
+    of `MEASURED`, `BELOW`, `ABOVE` (the value is then the smallest or largest level) and `NOT_UNDERSTOOD` (NaN). `note`
+    is the number in words.
     """
 
     value: float
     low: float
     high: float
     interval: str
-    state: str
+    reason: str
     note: str
 
 
@@ -69,13 +59,13 @@ class Metric:
     score: Callable[[Item, Any], float]
     worst: float = 0.0
     higher_is_better: bool = True
-    chance: Callable[[Item], float] = _unknown
+    chance: Callable[[Item], float] = lambda item: math.nan
     summary: Literal["mean", "median", "root mean square"] = "mean"
     share: bool = True
     decimals: int = 3
     binary: bool = False
     bounds: tuple[float, float] | None = (0.0, 1.0)
-    is_defined: Callable[[Item], bool] = _always
+    is_defined: Callable[[Item], bool] = lambda item: True
     title: str = ""
     remark: str = ""
     estimate: Callable[[Sequence[Item], Sequence[float]], Measurement] | None = None

@@ -15,7 +15,8 @@ from snellen.core.item import Item
 from snellen.core.response import Response, Role
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import is_run, kind_by_name, read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import is_run, kind_by_name, read_run_card
 from snellen.curation.panel import Panel, Vote
 from snellen.curation.review import read_review, reviewed_items
 from snellen.remote import fetched

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from snellen.analysis.comparison.changes import DROPPED, ROSE, changes
+from snellen.analysis.comparison.changes import changes
+from snellen.analysis.comparison.verdicts import DROPPED, ROSE
 from snellen.analysis.grading.coverage import gaps
 from snellen.analysis.grading.grades import GRADES
 from snellen.analysis.tables.section import Run

@@ -15,11 +15,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.grading.deciding import units_to_decide
-from snellen.analysis.grading.grades import TOO_FEW, is_decided
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
 from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
+from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_blind, read_card
@@ -40,8 +40,6 @@ from snellen.stimuli.video.timeline import pyav
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from snellen.reports import Report
     from snellen.reports.writing import Companion
 
@@ -106,6 +104,7 @@ def checkup(
 ) -> Checkup:
     """Render missing sets, examine the packaged subjects and `subjects`, and write the report.
 
+    Packaged subjects of an extra that is not installed are left out, and a line on stderr says what installs it.
     All results are in `options.out`: `items/SUITE`, `run/SUITE`, `report`. `fresh` renders new sets from a new seed.
     Sets of other options or versions, and their runs, are moved to `out/earlier/N`, and a line on stderr says so. With
     more than one worker, the next sets are built while one is asked. What reaches a remote subject is checked first,
@@ -120,7 +119,14 @@ def checkup(
     _set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
     if unwanted:
         pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
-    examined, preflight = make_subjects(list(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]))), Preflight()
+    examined, preflight = list[str | Subject](), Preflight()
+    for name in dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]):
+        try:
+            examined += make_subjects([name])
+        except SnellenError as error:  # a missing extra
+            if name in subjects:
+                raise
+            sys.stderr.write(f"snellen: left out: {error}\n")
     if unwanted:
         preflight.check(examined)
     for subject in examined:
@@ -200,15 +206,15 @@ def _reported(
     roots = [examination.root for examination in in_order]
     report = write_report(roots, options.out / "report", explorer=explorer, workers=options.workers)
     rows = whole_tasks(report.results)
-    rows = rows[rows["value"].notna() & (rows["role"] != "simulated")]
+    scored = list(rows_of(rows[rows["value"].notna() & (rows["role"] != "simulated")]))
     return Checkup(
         in_order,
         report,
         time.monotonic() - start,
         batteries[0].options.size_notes(),
-        sum(map(is_decided, rows["state"])),
-        len(rows),
-        _expected(rows[rows["state"] == TOO_FEW], batteries, examinations, pace),
+        sum(row.grade.is_decided for row in scored),
+        len(scored),
+        _expected([row for row in scored if row.grade.needs_items], batteries, examinations, pace),
     )
 
 
@@ -282,7 +288,7 @@ def _next_instalments(
 
 
 def _expected(
-    too_few: pd.DataFrame, batteries: Sequence[_Battery], examinations: Mapping[str, Examination], pace: float
+    too_few: Sequence[ResultRow], batteries: Sequence[_Battery], examinations: Mapping[str, Examination], pace: float
 ) -> int:
     """About the number of these scores that `more` would decide, by the units that they need (`units_to_decide`).
 
@@ -292,10 +298,10 @@ def _expected(
 
     instalments_needed: dict[str, list[float]] = {}
     seconds = {battery.suite: pace * _instalment_seconds(battery.options) for battery in batteries}
-    for name, rows in too_few.groupby("suite"):
-        examination = examinations[str(name)]
-        growths = [units_to_decide(row, metric_in(examination.suite, row)) / row.n for row in lines_of(rows)]
-        instalments_needed[str(name)] = [_instalments_needed(growth, examination.items.card) for growth in growths]
+    for row in too_few:
+        examination = examinations[row.suite]
+        growth = units_to_decide(row, metric_in(examination.suite, row)) / row.n
+        instalments_needed.setdefault(row.suite, []).append(_instalments_needed(growth, examination.items.card))
     left, decided = float(MORE_SECONDS), 0
     while choice := _next_instalments(instalments_needed, seconds, left):
         name, count = choice

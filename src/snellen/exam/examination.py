@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from snellen.analysis.grading.coverage import gaps
 from snellen.core.response import Response, Status
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import RunCard, is_run, own_responses, read_run_card
+from snellen.core.storage.run_tables import own_responses
+from snellen.core.storage.runfolder import RunCard, is_run, read_run_card
 from snellen.core.suite import Suite
 from snellen.remote import address_of, fetched, published
 from snellen.runs.asking.failures import summarize_failures

@@ -9,7 +9,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset, write_itemset
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
 from snellen.exam.examination import Examination

@@ -184,15 +184,16 @@ class Session:
         refuse_unpriced(self.examined, options.budget)
         tables = read_tables(options.inputs, self.items) if options.inputs else {}
         plan = replace(self._plan(self.items, arms), annotations=tables)
-        remote = estimates(plan, root)
-        if faults := limit_faults(remote):
+        is_remote = any(subject.card.is_remote for subject in self.examined)
+        remote = estimates(plan, root) if is_remote else []
+        if remote and (faults := limit_faults(remote)):
             if not options.keep_going:
                 raise SnellenError(f"{faults}; nothing was asked, and --keep-going asks all the same")
             _print_line(faults)
         if options.announce is not None:
             options.announce(remote)
         preflight = options.preflight or Preflight(options.keep_going)
-        if asks_remote(plan, root, remote):
+        if remote and asks_remote(plan, root, remote):
             preflight.check(self.examined)
         fingerprints = [subject.card.fingerprint() for subject in self.examined]
         copy_sight(root, fingerprints)

@@ -27,7 +27,8 @@ from snellen.core.storage.item_rows import decided_rows, read_image_recipes, row
 from snellen.core.storage.itemset import ItemSet, counts_of, items_files
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
-from snellen.core.storage.runfolder import RunCard, read_responses
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import RunCard
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions

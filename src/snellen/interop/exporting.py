@@ -64,19 +64,15 @@ def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") 
         raise SnellenError(f"--condition {condition!r} is {1 + len(others)} conditions; an export has only one")
     with tempfile.TemporaryDirectory(prefix="snellen-export-") as folder:
         selection = select_questions(items, suite, point, Path(folder)).without(export_format.fault)
-        account = _account(selection, export_format)
+        left_out = Counter[str]()
+        for (_, reason), count in selection.left_out.items():
+            left_out[reason] += count
+        account = ExportAccount(format_name, str(selection.condition), selection.counts(), dict(left_out))
         if not selection.questions:
             raise SnellenError(f"{root}: nothing can be exported as {format_name} under {point}: {_reasons(account)}")
         export_format.write(selection, out)
         files.write_text(out / "README.md", _readme(selection, export_format, account))
     return account
-
-
-def _account(selection: Selection, export_format: ExportFormat) -> ExportAccount:
-    left_out = Counter[str]()
-    for (_, reason), count in selection.left_out.items():
-        left_out[reason] += count
-    return ExportAccount(export_format.name, str(selection.condition), selection.counts(), dict(left_out))
 
 
 def _reasons(account: ExportAccount) -> str:

@@ -98,9 +98,6 @@ def _schema(texts: Sequence[str]) -> pa.Schema:
 # run. It reads one image per question, as a data URI, and scores by its own scorers
 
 
-_COLUMNS = ("item_id", "prompt", "image", "key")
-
-
 def benchmark_tasks(selection: Selection) -> dict[str, list[ModelQuestion]]:
     """The questions of the tasks that Inspect can run from `eval.yaml`, by task."""
     by_task: dict[str, list[ModelQuestion]] = {}
@@ -135,7 +132,7 @@ def write_benchmark(selection: Selection, out: Path) -> None:
     if not tasks:
         return
     for task, questions in tasks.items():
-        rows = [dict(zip(_COLUMNS, _cells(question, selection), strict=True)) for question in questions]
+        rows = [_benchmark_row(question, selection) for question in questions]
         files.write_table(out / table_path(task), pa.Table.from_pylist(rows))
     card = selection.suite.card
     benchmark = {
@@ -147,12 +144,13 @@ def write_benchmark(selection: Selection, out: Path) -> None:
     files.write_text(out / "eval.yaml", yaml.safe_dump(benchmark, sort_keys=False, allow_unicode=True, width=110))
 
 
-def _cells(question: ModelQuestion, selection: Selection) -> tuple[str, str, str, str]:
+def _benchmark_row(question: ModelQuestion, selection: Selection) -> dict[str, str]:
     image = ""
     for media in question.images:
         kind = {"jpg": "jpeg"}.get(media.format, media.format)
         image = data_url(f"image/{kind}", selection.media.read(media))
-    return question.item.item_id, question.text_after_images(), image, question.key
+    prompt = question.text_after_images()
+    return {"item_id": question.item.item_id, "prompt": prompt, "image": image, "key": question.key}
 
 
 def _task(task: str, questions: Sequence[ModelQuestion]) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser, Content, ContentImage, ContentText
-from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
-from inspect_ai.solver import TaskState, generate
+from inspect_ai.solver import generate
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
@@ -21,7 +20,7 @@ from snellen.exam.items import find_items
 from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.interop.scoring_fields import units
-from snellen.interop.standalone.inspect_questions import unit_mean
+from snellen.interop.standalone.inspect_questions import strict_scorer
 from snellen.suites import SUITES, suite_of
 
 
@@ -45,8 +44,8 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
         )
     unit_of = units(questions)
     samples = [_sample(question, selection, unit_of) for question in questions]
-    by_id = {question.item.item_id: question for question in questions}
-    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=strict_scorer(by_id))
+    scorer = strict_scorer({question.item.item_id: question.score for question in questions}, "protocol_scorer")
+    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=scorer)
 
 
 def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> Sample:
@@ -56,21 +55,6 @@ def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str,
     ]
     metadata = sample_metadata(question, selection, unit_of)
     return Sample([ChatMessageUser(content=content)], target=question.key, id=question.item.item_id, metadata=metadata)
-
-
-def strict_scorer(by_id: Mapping[str, ModelQuestion]) -> Scorer:
-    """The main metric of the protocol `strict`, by our parser; `outcome` is `answered` or `no_answer`."""
-
-    @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
-    def protocol_scorer() -> Scorer:  # arguments of a scorer are written to every log and every sample
-        async def score(state: TaskState, target: Target) -> Score:
-            reply = state.output.completion
-            outcome, value = by_id[str(state.sample_id)].score(reply)
-            return Score(value=value, answer=reply, metadata={"outcome": outcome})
-
-        return score
-
-    return protocol_scorer()
 
 
 def _register(suite_task: str) -> Callable[..., Task]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.storage import files
-from snellen.interop.formats import ExportFormat, export_name, task_names
+from snellen.interop.formats import ExportFormat, export_name, fields, task_names
 from snellen.interop.hub_questions import images, write_rows
 from snellen.interop.packing import write_standalone
 from snellen.interop.questions import ModelQuestion, Selection
@@ -42,21 +42,13 @@ def write_task_folder(selection: Selection, out: Path) -> None:
 
 
 def _row(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
-    item = question.item
-    unit, size = unit_of[item.item_id]
+    unit, size = unit_of[question.item.item_id]
     parts = [
         {"type": "text", "text": part} if isinstance(part, str) else {"type": "image", "sha256": part.sha256}
         for part in question.parts
     ]
     return {
-        "item_id": item.item_id,
-        "task": item.task,
-        "group_id": item.group_id,
-        "cluster_id": item.cluster_id,
-        "option_names": list(question.option_names),
-        "options": list(question.option_texts) if question.option_names else [],
-        "key": question.key,
-        "metric": question.metric,
+        **fields(question),
         "prompt": question.text_after_images(),
         "parts": json.dumps(parts),
         "scoring": json.dumps(scoring_fields(question)),

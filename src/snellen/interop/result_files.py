@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.run_view import lines_of, main_metric
 from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
@@ -26,15 +27,16 @@ from snellen.core.score import Metric
 from snellen.core.storage import files
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import RunDigest, read_digest
-from snellen.core.storage.runfolder import ArmCard, read_sent, sent_parts
+from snellen.core.storage.run_tables import read_sent, sent_parts
+from snellen.core.storage.runfolder import ArmCard
 from snellen.interop.formats import plain_name
 from snellen.reports.loading import load_run
 
 SCHEMA_VERSION = "0.3.0"
 PROTOCOL, MAX_SHOWN = "strict", 400
 _DETAILS = (
-    "n", "clusters", "chance", "blind", "ceiling", "floor", "floor_name", "grade", "state", "decided_by",
-    "no_answer_rate", "cut_off_rate", "failure_rate", "not_applicable", "detectable",
+    "n", "clusters", "chance", "blind", "ceiling", "floor", "floor_name", "grade", "state", "reason", "decided_by",
+    "no_answer_rate", "cut_off_rate", "failure_rate", "not_applicable", "minimum_detectable_effect",
 )  # fmt: skip
 """Columns of results that the schema has no field for."""
 
@@ -55,10 +57,10 @@ def export_results(root: Path, format_name: str, out: Path, dataset: str = "") -
     return [path for subject in subjects for path in _write_every_eval(run, subject, out)]
 
 
-def _rows(run: Run, subject: str) -> Iterator[Any]:
+def _rows(run: Run, subject: str) -> Iterator[ResultRow]:
     rows = run.results
     is_whole = (rows["factor"] == "") & (rows["protocol"] == PROTOCOL) & (rows["subject"] == subject)
-    return (row for row in lines_of(rows[is_whole]) if not math.isnan(row.value))
+    return (row for row in rows_of(rows[is_whole]) if not math.isnan(row.value))
 
 
 def _time(run: Run) -> str:
@@ -153,7 +155,7 @@ def _result(run: Run, row: Any, arms: list[ArmCard]) -> dict[str, Any]:
         },
         "score_details": {
             "score": float(row.value),
-            "details": _texts({"condition": row.condition} | {name: _plain(getattr(row, name)) for name in _DETAILS}),
+            "details": _texts({"condition": row.condition} | {name: _plain(row.cells()[name]) for name in _DETAILS}),
             "uncertainty": {"num_samples": int(row.n)},
         },
     }
@@ -275,14 +277,14 @@ def _write_hub(run: Run, subject: str, out: Path, dataset: str) -> Iterator[Path
         yield path
 
 
-def _notes(run: Run, row: Any, metric: Metric) -> str:
+def _notes(run: Run, row: ResultRow, metric: Metric) -> str:
     scale, unit = (100, " %") if metric.share else (1, "")
     references = {"chance": float(row.chance), "blind": float(row.blind)}
     facts = [
         f"{metric.words}, {PROTOCOL}, condition {row.condition}, n {int(row.n)}",
         "" if math.isnan(row.low) else f"95 % CI {scale * row.low:.4g} to {scale * row.high:.4g}{unit}",
         *(f"{name} {scale * value:.4g}{unit}" for name, value in references.items() if not math.isnan(value)),
-        f"grade {row.grade}" if row.grade else str(row.state),
+        f"grade {row.grade.word}" if row.grade.word else row.grade.label,
         f"rows hash {run.items.card.rows_hash}, snellen {run.card.versions.get('snellen', '')}",
     ]
     return "; ".join(filter(None, facts))[:MAX_SHOWN]

@@ -10,7 +10,6 @@ from snellen.core.prompt import Prompt
 from snellen.core.sheet import read_sheet
 from snellen.core.suite import Dialogue
 from snellen.presentation.presenters import Present, PresentMany, plain
-from snellen.scoring.answers import read_json_objects
 
 
 def one_view_each(views: Sequence[View]) -> list[tuple[View, ...]]:
@@ -62,6 +61,8 @@ class Sheet:
     def run(self, views: tuple[View, ...]) -> Dialogue:
         """One call; a reply without JSON answers nothing, unless the sheet has only one cell."""
         (reply,) = yield (Prompt(self.present(views), views),)
+        from snellen.scoring.answers.plain import read_json_objects
+
         answers = read_sheet(views, read_json_objects(reply.text))
         if len(views) == 1 and answers[views[0].item_id] is None:
             return {views[0].item_id: reply.text}  # a sheet of one cell may be answered without JSON

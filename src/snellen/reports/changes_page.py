@@ -23,7 +23,7 @@ from snellen.core.response import Response
 from snellen.core.score import Metric
 from snellen.core.storage import files
 from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, run_replies
-from snellen.reports.words import amount, foreign, probability, span
+from snellen.reports.words import amount, foreign, label_text, probability, span
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -85,7 +85,8 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),
-        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes, row.grade_before, row.grade_after,
+        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
+        label_text(row.grade_before), label_text(row.grade_after),
     )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grading.grades import LEFT_OUT_STATES, words
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import arm_name, lines_of
 from snellen.core.score import Metric
 from snellen.reports.front_page import AbilityName, ExamPart, by_need, main_rows
 from snellen.reports.rows import metric_in
-from snellen.reports.words import marked_amount
+from snellen.reports.words import first_text, marked_amount
 
 CHOICE = "choice"
 """File name of the table."""
@@ -92,10 +92,10 @@ def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
     for task, of_task in rows.groupby("task", sort=False):
         if len(of_task) < 2:
             continue
-        metric = metric_in(part.run.suite, next(lines_of(of_task)))
-        is_chosen = of_task["state"].isin(LEFT_OUT_STATES)  # the score is of items that the subject chose
-        of_task = of_task[~is_chosen].sort_values("value", ascending=not metric.higher_is_better, kind="stable")
-        ranked, others = list(lines_of(of_task)), list(lines_of(rows[rows["task"] == task][is_chosen]))
+        metric = metric_in(part.run.suite, next(rows_of(of_task)))
+        in_order = of_task.sort_values("value", ascending=not metric.higher_is_better, kind="stable")
+        ranked = [row for row in rows_of(in_order) if not row.grade.is_of_part]
+        others = [row for row in rows_of(of_task) if row.grade.is_of_part]
         if not ranked:
             continue
         best = arm_name(ranked[0].subject, ranked[0].condition)
@@ -109,7 +109,7 @@ def _of_part(part: ExamPart) -> Iterator[AbilityChoice]:
                 group = "uncompared" if test is None else "worse" if _is_worse(test, best, metric) else "level"
             groups[group].append((str(row.subject), marked_amount(row.value, metric, row.n)))
         yield AbilityChoice(
-            part.title, str(task), part.ability(str(task)), grade=words(ranked[0].grade, ranked[0].state),
+            part.title, str(task), part.ability(str(task)), grade=first_text(ranked[0].grade),
             **{name: tuple(group) for name, group in groups.items()},
         )  # fmt: skip
 

@@ -14,7 +14,8 @@ from snellen.analysis.tables.run_view import arm_name
 from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import SENT, ArmCard, cost_by_subject, money, price_of, read_calls, sent_parts
+from snellen.core.storage.run_tables import SENT, read_calls, sent_parts
+from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of
 from snellen.remote import address_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign

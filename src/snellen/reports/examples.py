@@ -21,7 +21,7 @@ from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder, data_url
-from snellen.core.storage.runfolder import reply_texts
+from snellen.core.storage.run_tables import reply_texts
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 from snellen.stimuli.video.reading import frame_at_share
@@ -177,7 +177,7 @@ def examples(run: Run, thumbs: Thumbs, each: int, limit: int) -> list[tuple[str,
 
 @once_a_run
 def run_replies(run: Run) -> Mapping[str, str]:
-    """The reply to each item of a run, by response id (`core.storage.runfolder.reply_texts`)."""
+    """The reply to each item of a run, by response id (`core.storage.run_tables.reply_texts`)."""
     return reply_texts(run.roots, run.responses)
 
 

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grading.grades import colour
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.reports.rows import arm_order, level_order, metric_in, subgroups_of, whole_tasks_of
-from snellen.reports.words import amount, foreign
+from snellen.reports.words import amount, colour, foreign
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,8 +101,8 @@ def strip(run: Run) -> Figure:
     margin = 0.4 + 0.07 * max((len(line) for label in labels for line in label.split("\n")), default=0)
     figure = Figure(figsize=(max(6.4, margin + 0.72 * len(tasks)), 1.7 + 0.5 * len(arms)), layout="constrained")
     axes = figure.subplots()
-    for row in lines_of(rows):
-        position, state = (tasks.index(row.task), arms.index(row.arm)), colour(row.grade, row.state)
+    for row in rows_of(rows):
+        position, state = (tasks.index(row.task), arms.index(row.arm)), colour(row.grade)
         face = "white" if state == "same" else COLOURS[state]
         axes.add_patch(_square(position, face, SAME if state == "same" else face))
         text = amount(row.value, metric_in(run.suite, row))
@@ -180,8 +180,8 @@ def _dots(axes: Axes, title: str, rows: pd.DataFrame, run: Run) -> None:
     scored = rows[rows["metric"].notna()]
     if scored.empty:
         return
-    metric = metric_in(run.suite, next(lines_of(scored)))
-    states = [colour(row.grade, row.state) for row in lines_of(responded)]
+    metric = metric_in(run.suite, next(rows_of(scored)))
+    states = [colour(row.grade) for row in rows_of(responded)]
     colours = [COLOURS[state] for state in states]
     positions = responded.index.to_numpy(float)
     for column, line_colour, dashes in (

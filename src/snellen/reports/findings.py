@@ -12,6 +12,7 @@ import pandas as pd
 
 from snellen.analysis.grading.deciding import turns
 from snellen.analysis.grading.results import unit_interval
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, lines_of
 from snellen.analysis.tables.section import Run, protocol_of
 from snellen.analysis.tables.unread import unread_sentences
@@ -48,7 +49,7 @@ def checks(run: Run) -> list[Check]:
     every_check = []
     fakes = [name for name in rows.loc[rows["role"] == "simulated", "arm"].unique() if " " not in name]
     for arm in sorted(fakes, key=lambda name: (name != "fake:oracle", name != "fake:chance", name)):
-        arm_rows = list(lines_of(rows[(rows["arm"] == arm) & rows["value"].notna()]))
+        arm_rows = list(rows_of(rows[(rows["arm"] == arm) & rows["value"].notna()]))
         with_chance = [row for row in arm_rows if not math.isnan(row.chance)]
         if arm == "fake:oracle":
             every_check.append(
@@ -59,8 +60,8 @@ def checks(run: Run) -> list[Check]:
         elif arm.partition("=")[0] == "fake:blind-to":
             factor = arm.partition("=")[2]
             needs = parts[(parts["arm"] == arm) & (parts["factor"] == "requires")]
-            blind = list(lines_of(needs[needs["level"] == factor]))
-            rest = list(lines_of(needs[needs["level"] == f"not {factor}"]))
+            blind = list(rows_of(needs[needs["level"] == factor]))
+            rest = list(rows_of(needs[needs["level"] == f"not {factor}"]))
             every_check.append(
                 _check(
                     run, f"Blind to {factor}: at chance where {factor} is required", blind, _is_at_chance(run, blind)
@@ -70,18 +71,18 @@ def checks(run: Run) -> list[Check]:
     return [check for check in every_check if check.places]
 
 
-def _perfect(row: Any) -> bool:
+def _perfect(row: ResultRow) -> bool:
     return bool(row.value == 1.0)
 
 
-def _is_at_chance(run: Run, rows: Sequence[Any]) -> Callable[[Any], bool]:
+def _is_at_chance(run: Run, arm_rows: Sequence[ResultRow]) -> Callable[[ResultRow], bool]:
     """A joint test of these rows: each has an interval of level 1 - `FALSE_ALARM` / number of rows around its score.
 
     True also if no interval is estimable, as for one item: nothing contradicts it.
     """
-    level = 1 - FALSE_ALARM / max(1, len(rows))
+    level = 1 - FALSE_ALARM / max(1, len(arm_rows))
 
-    def holds(row: Any) -> bool:
+    def holds(row: ResultRow) -> bool:
         task, scores = run.suite.tasks[row.task], run.scores[row.protocol]
         keys = ("subject", "condition", "task", "metric", "judge")
         of_row = np.logical_and.reduce([scores[name] == getattr(row, name) for name in keys])
@@ -100,9 +101,9 @@ def _is_at_chance(run: Run, rows: Sequence[Any]) -> Callable[[Any], bool]:
     return holds
 
 
-def _check(run: Run, text: str, rows: list[Any], holds: Callable[[Any], bool]) -> Check:
+def _check(run: Run, text: str, arm_rows: Sequence[ResultRow], holds: Callable[[ResultRow], bool]) -> Check:
     """Check the scored rows of metrics that are shares, for which 1 is perfect."""
-    pairs = [(row, metric) for row in rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
+    pairs = [(row, metric) for row in arm_rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
     failed = tuple(
         f"{row.task}: {amount(row.value, metric)} {span(row.low, row.high, metric)}"
         for row, metric in pairs
@@ -155,7 +156,7 @@ def published(run: Run) -> Iterator[PrintedComparison]:
                 if (near["level"] == "").any()
                 else tuple(dict.fromkeys(near["level"]))
             )
-            metric = metric_in(run.suite, next(lines_of(our_rows)))
+            metric = metric_in(run.suite, next(rows_of(our_rows)))
             our_part = our_rows[our_rows["factor"].isin(["", factor])]
             yield _printed(str(task), metric, protocol, factor, levels, near, our_part)
 

@@ -5,26 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar, get_args
 
 import pandas as pd
 
 from snellen.analysis.comparison.deficits import ScoredAnswer, answers_by_arm, find_deficits
+from snellen.analysis.grading import states
 from snellen.analysis.grading.coverage import Gap, partial_note, stopping_note
-from snellen.analysis.grading.grades import STATES, Colour, baseline, ceiling_of, colour, progress, words
+from snellen.analysis.grading.grades import baseline, ceiling_of, progress
 from snellen.analysis.grading.results import printed_ceilings
+from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.analysis.studies.people import is_person, study_subject
-from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, lines_of, main_arms
+from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms
 from snellen.analysis.tables.section import Run
-from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.core.storage.sight import sight_of
 from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
 from snellen.reports.examples import Thumbnail
 from snellen.reports.grid import SIDE_BY_SIDE
-from snellen.reports.rows import grade_words, metric_in, unjudged, whole_tasks_of
+from snellen.reports.rows import grade_words, metric_in, whole_tasks_of
 from snellen.reports.wide_tables import even_parts
-from snellen.reports.words import amount, marked_amount, span, value_words
+from snellen.reports.words import (
+    BEYOND,
+    HARDLY,
+    Colour,
+    amount,
+    colour,
+    first_text,
+    grade_text,
+    marked_amount,
+    span,
+    value_words,
+)  # fmt: skip
 
 MANY = 6
 """With more subjects than this, a table of small squares is shown before the strips."""
@@ -79,12 +91,12 @@ class ExamPart:
         return "; ".join(f"{', '.join(scores)} ({source})" for source, scores in by_source.items())
 
 
-GROUPS: Mapping[str, Colour] = {
-    "none": "below", "some": "part", "most or better": "above", "no grade": "same", "not asked": "none",
-}  # fmt: skip
-"""The columns of the front page, with the colour that their grades and states have on every page."""
+NO_GRADE = "no grade"
+GROUPS = (HARDLY, BEYOND, states.OPEN, NO_GRADE, states.NOT_ASKED)
+"""The columns of the front page. Those without a grade are thresholds, and scores that tell of something else."""
 COLUMNS = (
-    "subject", "suite", "task", "grade", "state", "n", "low", "high", "floor", "floor_name", "decided_by", "note",
+    "subject", "suite", "task", "grade", "state", "reason", "n", "low", "high", "floor", "floor_name", "decided_by",
+    "note",
 )  # fmt: skip
 """The columns of `tables/front.csv`."""
 
@@ -102,46 +114,57 @@ class EstimateText(NamedTuple):
 
 @dataclass(frozen=True)
 class GradedAbility:
-    """The grade of one ability (a task) of a subject, or the state in its place; `note` explains it.
+    """The grade of one ability (a task) of a subject, with the row of results that it is from.
 
-    `about` is that of `ExamPart.ability`. `text` is the grade with its note and its floor. `progress`, `low` and `high`
-    are the score and its interval, scaled from the blind baseline (0) to the ceiling (1). A threshold has no such scale
-    but an `estimate`.
+    `about` is that of `ExamPart.ability`. `text` is what the page says of the grade, with its note and its floor.
+    `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
+    A threshold has no such scale but an `estimate`.
     """
 
     suite: str
     ability: str
-    grade: str = ""
-    state: str = "not asked"
     progress: float = math.nan
     low: float = math.nan
     high: float = math.nan
-    note: str = ""
     text: str = ""
-    row: Any = field(default=None, repr=False, compare=False)
+    row: ResultRow = field(default_factory=ResultRow, repr=False, compare=False)
     about: AbilityName = UNNAMED
     estimate: EstimateText | None = None
 
     @property
-    def words(self) -> str:
+    def grade(self) -> Grade:
         """The grade, or the state in its place."""
-        return words(self.grade, self.state)
+        return self.row.grade
+
+    @property
+    def words(self) -> str:
+        """What the front page says of the grade, or the state in its place."""
+        return first_text(self.grade)
+
+    @property
+    def note(self) -> str:
+        """What explains the grade."""
+        return self.grade.note
 
     @property
     def colour(self) -> Colour:
-        """The colour that this grade or state has on every page."""
-        return colour(self.grade, self.state)
+        """The colour that this grade or state has on every page; that of *not asked* without a score."""
+        return "none" if self.grade.reason == states.ALL else colour(self.grade)
 
     @property
     def group(self) -> str:
         """The column of the front page, one of `GROUPS`."""
-        return next(group for group, group_colour in GROUPS.items() if group_colour == self.colour)
+        if self.grade.word:
+            return self.words
+        is_open = self.grade.state == states.OPEN
+        return states.NOT_ASKED if self.colour == "none" else states.OPEN if is_open else NO_GRADE
 
     @property
     def reason(self) -> str:
         """What the column of the front page does not say."""
-        said = "" if self.words in GROUPS else self.words
-        return ", ".join(text for text in (said, self.note) if text)
+        is_open = self.group == states.OPEN
+        text = self.grade.reason if is_open else "" if self.words in GROUPS else grade_text(self.grade)
+        return ", ".join(filter(None, (text, self.note)))
 
 
 @dataclass(frozen=True)
@@ -188,12 +211,13 @@ class SubjectLine:
         """The abilities without a score, one text for each reason."""
         by_note: dict[str, list[str]] = {}
         for square in self.abilities("not asked"):
-            by_note.setdefault(square.note or "not asked", []).append(square.about.name)
+            by_note.setdefault(square.reason or states.NOT_ASKED, []).append(square.about.name)
         return [f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items()]
 
     def names(self, group: str) -> str:
         """The abilities of this column as a list with reasons; only their number if all of many are in it."""
-        chosen = sorted(self.abilities(group), key=lambda square: STATES.index(square.state))
+        order = ["", *states.STATES]
+        chosen = sorted(self.abilities(group), key=lambda square: order.index(square.grade.state))
         by_reason: dict[str, list[str]] = {}
         for square in chosen:
             by_reason.setdefault(square.reason, []).append(square.ability)
@@ -251,10 +275,8 @@ class Front:
         rows = []
         for line in self.lines:
             for square in line.grades:
-                facts = [getattr(square.row, name, math.nan) for name in ("n", "low", "high", "floor")]
-                names = [getattr(square.row, name, "") for name in ("floor_name", "decided_by")]
-                place = line.subject, square.suite, square.ability, square.grade, square.state
-                rows.append([*place, *facts, *names, square.note])
+                cells = square.row.cells()
+                rows.append([line.subject, square.suite, square.ability, *(cells[name] for name in COLUMNS[3:])])
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -276,7 +298,7 @@ def front(parts: Sequence[ExamPart]) -> Front:
     grades: dict[str, list[GradedAbility]] = {}
     answers: dict[str, list[ScoredAnswer]] = {}
     for part in parts:
-        for row in lines_of(main_rows(part)):
+        for row in rows_of(main_rows(part)):
             grades.setdefault(str(row.subject), []).append(_graded_ability(row, part))
         arms = _main_arms(part)
         for arm, of_arm in answers_by_arm(part.run).items():
@@ -293,21 +315,18 @@ def front(parts: Sequence[ExamPart]) -> Front:
     return Front(tuple(lines), abilities, tuple(elsewhere))
 
 
-def _graded_ability(row: Any, part: ExamPart) -> GradedAbility:
-    place, metric = (part.title, str(row.task)), metric_in(part.run.suite, row)
+def _graded_ability(row: ResultRow, part: ExamPart) -> GradedAbility:
+    place, metric = (part.title, row.task), metric_in(part.run.suite, row)
     if math.isnan(row.value) and not row.n:
-        waits = unjudged(row, part.run.suite)
-        note = "declined" if row.not_applicable else "waits for a judge" if waits else "calls failed"
-        return GradedAbility(*place, note=note, row=row, about=part.ability(str(row.task)))
+        return GradedAbility(*place, row=row, about=part.ability(row.task))
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    texts = (row.note, grade_words(row, metric))
     estimate = None
-    if row.state in (MEASURED, BELOW, ABOVE):
+    if row.grade.state == states.THRESHOLD and row.grade.is_decided:
         estimate = EstimateText(value_words(row, metric), metric.unit, span(row.low, row.high, metric))
-    about = part.ability(str(row.task))
-    return GradedAbility(*place, row.grade, row.state, middle, low, high, *texts, row, about, estimate)
+    about = part.ability(row.task)
+    return GradedAbility(*place, middle, low, high, grade_words(row, metric, first_text), row, about, estimate)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:
@@ -339,7 +358,7 @@ def _line(
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
     arms = [arm for run in runs.values() for arm in run.card.arms if arm.subject == subject]
     note = " ".join(filter(None, (note, stopping_note([square.row for square in grades], arms))))
-    failures = [g for g in grades if g.row.failure_rate > 0 and not unjudged(g.row, runs[g.suite].suite)]
+    failures = [g for g in grades if g.row.failure_rate > 0 and g.grade.reason != states.UNJUDGED]
     if failures:
         shares = ", ".join(
             f"{100 * square.row.failure_rate:.3g} % of “{square.about.name or square.ability}”" for square in failures

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grading.grades import Colour, colour
+from snellen.analysis.grading import states
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.studies.people import ceiling_source, number_of_people, rows_without, studies_of, study_subject
 from snellen.analysis.tables.cells import in_place_of_interval
-from snellen.analysis.tables.run_view import arm_name, divides, lines_of, simulated_subjects
+from snellen.analysis.tables.run_view import arm_name, divides, simulated_subjects
 from snellen.analysis.tables.section import Run, once_a_run
 from snellen.core.score import Metric
 from snellen.reports.rows import (
@@ -21,11 +21,21 @@ from snellen.reports.rows import (
     level_order,
     metric_in,
     subgroups_of,
-    unjudged,
     whole_tasks_of,
 )
 from snellen.reports.wide_tables import even_parts, transpose
-from snellen.reports.words import DASH, amount, foreign, rate, span, unread_notes, value_words
+from snellen.reports.words import (
+    DASH,
+    Colour,
+    amount,
+    colour,
+    foreign,
+    grade_text,
+    rate,
+    span,
+    unread_notes,
+    value_words,
+)
 
 SIDE_BY_SIDE = 6
 """Columns of numbers with bars that fit on a page of 1,200 pixels or a sheet of paper."""
@@ -186,19 +196,19 @@ def _grid(
     tables: Iterable[tuple[str, pd.DataFrame]],
     arm_names: list[str],
     run: Run,
-    mark: Callable[[Any], str],
+    mark: Callable[[ResultRow], str],
     notes: _Footnotes,
     row_name: str = "task",
 ) -> Grid:
     columns, cells = [], list[Mapping[str, Cell]]()
     for name, part in tables:
-        metric = metric_in(run.suite, next(lines_of(part)))
+        metric = metric_in(run.suite, next(rows_of(part)))
         column = _column(name, part, metric, run)
         if row_name == "task" and name in run.suite.card.tasks:
             column = replace(column, name=run.suite.card.tasks[name].name)
         columns.append(column)
         draw = _scale(part, metric)
-        cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in lines_of(part)})
+        cells.append({row.arm: _cell(row, run, column, draw, mark(row)) for row in rows_of(part)})
     names = {arm_name(arm.subject, arm.condition): arm for arm in run.card.arms}
     lines, studies = list[Line](), studies_of(run.card.arms)
     for arm in arm_names:
@@ -220,7 +230,7 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
-    people = next(filter(None, (ceiling_source(run, row) for row in lines_of(responded))), "") if ceiling else ""
+    people = next(filter(None, (ceiling_source(run, row) for row in rows_of(responded))), "") if ceiling else ""
     return Column(title, metric.words, n, chance, blind, ceiling, not metric.higher_is_better, people)
 
 
@@ -230,7 +240,7 @@ def _common(values: pd.Series[float], metric: Metric) -> str:
     return texts.pop() if len(texts) == 1 else ""
 
 
-def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
+def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[ResultRow], Bar | None]:
     """Function from a row to its bar, on a common scale: 0 to 1 for shares, else the range of all numbers shown."""
     numbers = part[["value", "low", "high", "chance", "blind", "ceiling"]].to_numpy(float).ravel()
     numbers = numbers[~pd.isna(numbers)]
@@ -241,7 +251,7 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     def share_of_scale(value: float) -> float | None:
         return None if math.isnan(value) else round(100 * (value - first) / width, 2)
 
-    def bar(row: Any) -> Bar | None:
+    def bar(row: ResultRow) -> Bar | None:
         position = share_of_scale(row.value)
         if position is None:
             return None
@@ -258,7 +268,7 @@ def _scale(part: pd.DataFrame, metric: Metric) -> Callable[[Any], Bar | None]:
     return bar
 
 
-def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None], mark: str) -> Cell:
+def _cell(row: ResultRow, run: Run, column: Column, draw: Callable[[ResultRow], Bar | None], mark: str) -> Cell:
     metric = metric_in(run.suite, row)
     notes = unread_notes(row, metric)
     if row.failure_rate > 0:
@@ -266,21 +276,23 @@ def _cell(row: Any, run: Run, column: Column, draw: Callable[[Any], Bar | None],
     if row.not_applicable and row.n:
         notes.append(f"{row.not_applicable} declined")
     if math.isnan(row.value):
-        why = ("declined",) if row.not_applicable else ("unjudged",) if unjudged(row, run.suite) else tuple(notes)
-        return Cell(DASH, grade=row.state if row.n else "", notes=why, marks=mark)
+        state = grade_text(row.grade)
+        why = (state,) if state in (states.DECLINED, states.UNJUDGED) else tuple(notes)
+        return Cell(DASH, grade=state if row.n else "", notes=why, marks=mark)
     chance = "" if column.chance or math.isnan(row.chance) else amount(row.chance, metric)
     hover = (
         f"{row.value:.4f}, {row.interval or 'no interval'} {row.low:.4f} to {row.high:.4f}, "
-        f"{row.n} scored units in {row.clusters} clusters, which can detect a difference of {row.detectable:.4f}"
+        f"{row.n} scored units in {row.clusters} clusters, which can detect a difference of "
+        f"{row.minimum_detectable_effect:.4f}"
     )
     text = value_words(row, metric)
     around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
     remarks = () if row.factor else tuple(_remarks(run).get(_cell_key(row), ()))
-    shade, grade = colour(row.grade, row.state), grade_words(row, metric)
+    shade, grade = colour(row.grade), grade_words(row, metric)
     return Cell(text, around, chance, shade, grade, draw(row), tuple(notes), remarks, hover, mark)
 
 
-def _cell_key(row: Any) -> tuple[str, ...]:
+def _cell_key(row: ResultRow) -> tuple[str, ...]:
     return row.subject, row.task, row.condition, row.split, row.protocol, row.judge
 
 
@@ -288,7 +300,7 @@ def _cell_key(row: Any) -> tuple[str, ...]:
 def _remarks(run: Run) -> Mapping[tuple[str, ...], list[str]]:
     """The remarks on whole tasks by `_cell_key`; none for a metric without scored units."""
     remarks: dict[tuple[str, ...], list[str]] = {}
-    for row in lines_of(run.results[(run.results["factor"] == "") & (run.results["n"] > 0)]):
+    for row in rows_of(run.results[(run.results["factor"] == "") & (run.results["n"] > 0)]):
         metric = metric_in(run.suite, row)
         if metric.remark:
             text = metric.remark.format(value=value_words(row, metric), n=row.n)

@@ -10,12 +10,14 @@ from typing import TypeAlias
 import pandas as pd
 
 from snellen.analysis.grading.floors import Floors
-from snellen.analysis.grading.results import columns_with, results, with_python_strings
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.grading.rows import columns_with
 from snellen.analysis.tables.section import Run
 from snellen.compute import Shard, map_shards
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import own_responses, read_run_card, same_items
+from snellen.core.storage.run_tables import own_responses
+from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.suite import Suite
 from snellen.remote import fetched
 from snellen.runs.scores.judgements import scores_of

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from snellen.analysis.grading.grades import FALSE_MOST
+from snellen.analysis.grading.meanings import GRADE_MEANINGS, STATE_MEANINGS
+from snellen.analysis.grading.rows import Grade
 from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
 from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
 from snellen.reports.wide_tables import parts_of
-from snellen.reports.words import brief, foreign, rate
+from snellen.reports.words import brief, foreign, grade_text, rate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,6 +40,8 @@ def render_front(front: Front, choices: Sequence[AbilityChoice], citation: Citat
         pages=pages,
         explorer=explorer,
         false_most=false_most,
+        grade_meanings=GRADE_MEANINGS,
+        state_meanings={grade_text(Grade("", *key)): meaning for key, meaning in STATE_MEANINGS.items()},
     )
 
 

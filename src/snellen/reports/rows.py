@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.grading.grades import BLIND, words
+from snellen.analysis.grading import states
+from snellen.analysis.grading.grades import BLIND
+from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.analysis.studies.people import rows_without, study_subject
 from snellen.analysis.tables.run_view import arm_name
 from snellen.analysis.tables.section import Run, once_a_run
@@ -16,11 +18,11 @@ from snellen.analysis.units import metric_of
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
-from snellen.reports.words import amount
+from snellen.reports.words import amount, grade_text
 
 GRADED = (
     "subject", "task", "condition", "judge", "metric", "n", "value", "low", "high", "chance", "blind", "grade", "state",
-    "floor", "floor_name", "note",
+    "reason", "floor", "floor_name", "note",
 )  # fmt: skip
 """Columns of the rows that `run --json` prints."""
 ARM_AND_PLACE = ("subject", "condition", "task", "judge", "factor", "level")
@@ -109,15 +111,10 @@ def metric_in(suite: Suite, row: Any) -> Metric:
     return metric_of(suite.tasks[row.task].protocols[row.protocol], row.metric)
 
 
-def unjudged(row: Any, suite: Suite) -> bool:
-    """True if a row of results waits for a judge."""
-    protocol = suite.tasks[row.task].protocols[row.protocol]
-    return protocol.judge is not None and row.judge == "" and not row.not_applicable
-
-
-def grade_words(row: Any, metric: Metric) -> str:
+def grade_words(row: ResultRow, metric: Metric, write: Callable[[Grade], str] = grade_text) -> str:
     """The grade of a row of results, or the state in its place, with its note, and its floor if that is not blind."""
-    is_greater = row.floor_name not in ("", BLIND) and row.state != "cannot be graded"
-    floor = f"floor {amount(row.floor, metric)}: {row.floor_name}" if is_greater else ""
-    notes = "; ".join(text for text in (row.note, floor) if text)
-    return words(row.grade, row.state) + (f" ({notes})" if notes else "")
+    grade = row.grade
+    is_greater = grade.floor_name not in ("", BLIND) and grade.reason != states.NO_ROOM
+    floor = f"floor {amount(grade.floor, metric)}: {grade.floor_name}" if is_greater else ""
+    notes = "; ".join(text for text in (grade.note, floor) if text)
+    return write(grade) + (f" ({notes})" if notes else "")

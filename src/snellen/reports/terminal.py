@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from statistics import median
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from snellen.analysis.grading import states
 from snellen.analysis.grading.deciding import units_to_decide
-from snellen.analysis.grading.grades import TOO_FEW, is_decided, words
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.cells import in_place_of_interval
-from snellen.analysis.tables.run_view import lines_of
 from snellen.core.score import Metric
 from snellen.reports.loading import SuiteOf, registered
-from snellen.reports.rows import arm_order, metric_in, unjudged, whole_tasks
+from snellen.reports.rows import arm_order, metric_in, whole_tasks
 from snellen.reports.task_tables import TaskTables
-from snellen.reports.words import DASH, amount, rate, span, unread_notes, value_words
+from snellen.reports.words import BEYOND, DASH, HARDLY, amount, grade_text, rate, span, unread_notes, value_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -45,7 +46,7 @@ def print_table(
     columns = []
     for suite, task in dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)):
         part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
-        metric = metric_in(suite_of(suite), next(lines_of(part)))
+        metric = metric_in(suite_of(suite), next(rows_of(part)))
         best = metric.bounds and metric.bounds[metric.higher_is_better]
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
         chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
@@ -55,7 +56,7 @@ def print_table(
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""
         counts = sorted(set(part["n"][part["value"].notna()]))
         head += f"\n[dim]n {counts[0]}[/]" if len(counts) == 1 else ""
-        cells = {row.arm: _cell(row, metric, (len(counts) > 1, len(chances) > 1), suite_of) for row in lines_of(part)}
+        cells = {row.arm: _cell(row, metric, (len(counts) > 1, len(chances) > 1)) for row in rows_of(part)}
         columns.append((head, tuple(cells.get(arm, "") for arm in arms)))
     lower = "↓: lower is better" if any("↓" in head for head, _ in columns) else ""
     note = ". ".join(filter(None, (lower, _undecided_note(rows, suite_of, can_grow=can_grow))))
@@ -67,23 +68,23 @@ def _undecided_note(rows: pd.DataFrame, suite_of: SuiteOf, *, can_grow: bool) ->
 
     Empty if no score has too few items.
     """
-    few = rows[rows["state"] == TOO_FEW]
-    if few.empty:
+    scored = list(rows_of(rows[rows["value"].notna()]))
+    few = [row for row in scored if row.grade.needs_items]
+    if not few:
         return ""
-    scored = rows[rows["value"].notna()]
-    states = Counter(state for state in scored["state"] if not is_decided(state))
-    listed = ", ".join(f"{count} {state}" for state, count in states.most_common())
-    note = f"{states.total()} of {len(scored)} scores are undecided: {listed}"
-    few = few[few["low"].notna()]
-    if not can_grow or few.empty:
+    counts = Counter(grade_text(row.grade) for row in scored if not row.grade.is_decided)
+    listed = ", ".join(f"{count} {state}" for state, count in counts.most_common())
+    note = f"{counts.total()} of {len(scored)} scores are undecided: {listed}"
+    few = [row for row in few if not math.isnan(row.low)]
+    if not can_grow or not few:
         return note
-    times = sorted(units_to_decide(row, metric_in(suite_of(row.suite), row)) / row.n for row in lines_of(few))
+    times = sorted(units_to_decide(row, metric_in(suite_of(row.suite), row)) / row.n for row in few)
     middle = times[(len(times) - 1) // 2]
     if middle > MOST_TIMES:
         return f"{note}. Most of these are so near a boundary of grades that no larger set is likely to decide them"
     return (
         f"{note}. With too few items, half would be decided by about {max(middle, 1.1):.2g} times as many clusters "
-        f"(now {few['clusters'].median():.0f}): build the set with a --n that is as many times larger"
+        f"(now {median(row.clusters for row in few):.0f}): build the set with a --n that is as many times larger"
     )
 
 
@@ -98,23 +99,21 @@ def answer_table(rows: pd.DataFrame) -> Table:
     for row in rows.to_dict("records"):
         table.add_row("", "")
         table.add_row("", f"[bold]{escape(row['subject'])}[/]  {escape(row['what decides'])}".rstrip())
-        for grade in ("none", "some", "most or better"):
-            if row[grade]:
-                table.add_row(f"[dim]{grade}[/]", escape(row[grade]))
+        for group in (HARDLY, BEYOND):
+            if row[group]:
+                table.add_row(f"[dim]{group}[/]", escape(row[group]))
     table.add_row("", "")
-    table.add_row("", "[dim]Abilities without a grade (too few items, declined, …) are on the page.[/]")
+    table.add_row("", "[dim]Abilities without a grade (open, declined, …) are on the page.[/]")
     return table
 
 
-def _cell(row: Any, metric: Metric, with_n_and_chance: tuple[bool, bool], suite_of: SuiteOf) -> str:
+def _cell(row: ResultRow, metric: Metric, with_n_and_chance: tuple[bool, bool]) -> str:
     from rich.markup import escape
 
-    if math.isnan(row.value) and unjudged(row, suite_of(row.suite)):
-        return "[dim]unjudged[/]"
-    if math.isnan(row.value) and row.n:
-        return f"[dim]{row.state}[/]"
+    state = grade_text(row.grade)
     if math.isnan(row.value):
-        return "[dim]declined[/]" if row.not_applicable else "[red]failed[/]" if row.failure_rate > 0 else DASH
+        failed = state == states.FAILED
+        return f"[red]{state}[/]" if failed else DASH if state == states.NOT_ASKED else f"[dim]{state}[/]"
     instead = in_place_of_interval(row, metric.bounds)
     around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
     around = around if not instead else "" if instead.startswith("wide") else instead
@@ -122,8 +121,7 @@ def _cell(row: Any, metric: Metric, with_n_and_chance: tuple[bool, bool], suite_
     with_n, with_chance = with_n_and_chance
     notes = [f"n {row.n}"] if with_n else []
     notes += [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
-    state = words(row.grade, row.state)
-    notes = [f"{state}: {row.note}" if state == f"boxes in {row.boxes_in}" else state, *notes]
+    notes = [f"{state}: {row.grade.note}" if row.grade.reason == states.UNIT else state, *notes]
     notes += unread_notes(row, metric)
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []
     return text + (f"\n[dim]{', '.join(notes)}[/]" if notes else "")

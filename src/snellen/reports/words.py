@@ -5,13 +5,34 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from snellen.analysis.grading import states
+from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.analysis.tables.plots import without_middle
 from snellen.core.item import Item
-from snellen.core.score import ABOVE, BELOW, Metric
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Metric
 
+Colour: TypeAlias = Literal["below", "same", "part", "above", "none"]
 DASH = "–"
+BEYOND, HARDLY = "beyond guessing", "hardly beyond guessing"
+"""What a first page says of a grade: *some* or better, and *none*."""
+TEXTS = {
+    (states.NO_BETTER, states.THUMBNAIL): "no better than a thumbnail",
+    (states.THRESHOLD, MEASURED): "threshold",
+    (states.THRESHOLD, BELOW): "below the smallest level",
+    (states.THRESHOLD, ABOVE): "above the largest level",
+    (states.THRESHOLD, NOT_UNDERSTOOD): NOT_UNDERSTOOD,
+    (states.UNREADABLE, states.WORDS): states.UNREADABLE,
+    (states.UNREADABLE, states.UNIT): "boxes in another unit",
+    (states.DECLINED, states.ALL): states.DECLINED,
+    (states.DECLINED, states.IN_PART): "partly declined",
+    (states.FAILED, states.ALL): states.FAILED,
+    (states.FAILED, states.IN_PART): "partly failed",
+    (states.NOT_ASKED, states.UNJUDGED): states.UNJUDGED,
+    (states.NOT_ASKED, states.NEVER): states.NOT_ASKED,
+}
+"""Texts of states with their reasons, if they are not `state: reason`."""
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
@@ -39,9 +60,33 @@ def marked_amount(value: float, metric: Metric, n: int = 0) -> str:
     return amount(value, metric, n) + ("" if metric.higher_is_better else " ↓")
 
 
-def value_words(row: Any, metric: Metric) -> str:
+def grade_text(grade: Grade) -> str:
+    """A grade, or the state in its place with its reason."""
+    return label_text(grade.label)
+
+
+def label_text(label: str) -> str:
+    """The text of a `Grade.label`."""
+    state, _, reason = label.partition(": ")
+    text = f"{state} {reason}" if state == states.NO_BETTER else label
+    return TEXTS.get((state, reason), text)
+
+
+def first_text(grade: Grade) -> str:
+    """What a first page says of a grade, or the state in its place."""
+    return grade_text(grade) if not grade.word else HARDLY if grade.word == "none" else BEYOND
+
+
+def colour(grade: Grade) -> Colour:
+    """The colour of a cell on every page, as a class of the style sheets."""
+    if not grade.word:
+        return "none" if grade.state == states.NOT_ASKED else "same"
+    return "below" if grade.word == "none" else "part" if grade.word == "some" else "above"
+
+
+def value_words(row: ResultRow, metric: Metric) -> str:
     """The value of a row of results as text; an estimate beyond the levels as a bound."""
-    sign = {BELOW: "< ", ABOVE: "> "}.get(row.state, "")
+    sign = {BELOW: "< ", ABOVE: "> "}.get(row.grade.reason, "")
     return sign + amount(row.value, metric, row.n)
 
 
@@ -70,12 +115,12 @@ def rate(share: float) -> str:
     return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
-def unread_notes(row: Any, metric: Metric) -> list[str]:
+def unread_notes(row: ResultRow, metric: Metric) -> list[str]:
     """The rates of replies that were unreadable and cut off, with the score of the others; empty if all were read."""
     rates = (("no answer", row.no_answer_rate), ("cut off", row.cut_off_rate))
     notes = [f"{name} {rate(share)}" for name, share in rates if share > 0]
-    if notes and not math.isnan(row.value_read):
-        notes.append(f"of what was read {amount(row.value_read, metric, row.n)}")
+    if notes and not math.isnan(row.value_answered):
+        notes.append(f"of what was read {amount(row.value_answered, metric, row.n)}")
     return notes
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 
 from snellen.analysis.comparison.groups import group_contrasts, groupings
 from snellen.analysis.grading.coverage import Gap, gaps, partial_note, stopping_note
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.rank_table import rank_table
-from snellen.analysis.tables.run_view import lines_of, main_arms
+from snellen.analysis.tables.run_view import main_arms
 from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
@@ -69,7 +70,7 @@ class Report:
     def grades(self) -> pd.DataFrame:
         """The grades: one row per subject and task (`front_page.COLUMNS`)."""
         table = pd.read_csv(self.root / "tables" / f"{FRONT}.csv")
-        return table.fillna(dict.fromkeys(("grade", "state", "floor_name", "decided_by", "note"), ""))
+        return table.fillna(dict.fromkeys(("grade", "state", "reason", "floor_name", "decided_by", "note"), ""))
 
     def __repr__(self) -> str:
         return f"<Report {self.page}: {len(self.results)} rows of results>"
@@ -120,12 +121,11 @@ def write_report(
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
-    Runs on one item set share their tables; each further item set or suite has its own page. An existing report of the
-    same runs by the same code with the same options is kept unchanged.
+    Runs on one item set share their tables; each further item set or suite has its own page.
 
     Args:
         runs: Folders of runs.
-        out: Folder of the report.
+        out: Folder of the report. A report of the same runs with the same options and code is kept unchanged.
         compare_published: Whether to show the paper's printed numbers next to ours.
         full: Whether to show more examples and to draw every factor.
         inputs: Runs and files by name, for sections of a suite.
@@ -134,8 +134,7 @@ def write_report(
         workers: Number of processes that compute results and draw figures, to the same bytes.
 
     Raises:
-        SnellenError: For runs of different versions of a suite, for inputs that no suite here takes, and if a run, its
-            scores or its items cannot be read.
+        SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
 
     """
     page, stamp = out / "index.html", ""
@@ -219,7 +218,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
     for number, comparison in enumerate(printed, 1):
         write_frame(tables, f"{name}-published-{number}", comparison.frame())
     thumbs = Thumbs(run, output.root)
-    notes = partial_note(_gaps(exam)), stopping_note(lines_of(whole_tasks_of(run)), run.card.arms)
+    notes = partial_note(_gaps(exam)), stopping_note(rows_of(whole_tasks_of(run)), run.card.arms)
     note = " ".join(filter(None, notes))
     sections = list(run.suite.sections(run)) if run.suite.sections else []
     page_figures = list(_figures(exam, name, output, [(task, factor) for task, factor, _ in factors]))

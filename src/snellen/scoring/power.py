@@ -15,6 +15,8 @@ ALPHA = 0.05
 """The power and the two-sided level of all numbers here."""
 WIDEST_HALF = 0.25
 """Greatest informative half width, as a share of the metric's range; wider intervals are shown as `wide interval`."""
+NORMAL_END = 1.959964
+"""The end of the central 95 % of a normal distribution, in standard deviations."""
 MOST_UNITS = 100_000
 """Greatest number of units that is estimated: more of them only show that the difference is near 0."""
 

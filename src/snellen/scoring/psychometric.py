@@ -136,10 +136,7 @@ def sensitivity_grid(levels: Sequence[float], frequencies: Sequence[float], alte
 def posterior(functions: FunctionGrid, answers: Answers) -> Floats:
     """The posterior of the functions of a grid after these answers."""
     right, wrong = functions.logs
-    return _normalised(np.log(functions.prior) + answers.right @ right + (answers.counts - answers.right) @ wrong)
-
-
-def _normalised(logs: Floats) -> Floats:
+    logs = np.log(functions.prior) + answers.right @ right + (answers.counts - answers.right) @ wrong
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum(), np.float64)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -104,14 +104,39 @@ def paired_sequence(
     `bounds` are those of a. b is known before anything is asked (a floor), so no bet can lose more than the greatest
     mean of b in a round allows.
     """
+    differences, differences_bounds = _differences(a, b, turns, bounds)
+    return confidence_sequence(differences, turns, differences_bounds, level)
+
+
+def is_paired_beyond(
+    a: npt.ArrayLike,
+    b: npt.ArrayLike,
+    turns: npt.ArrayLike,
+    bounds: tuple[float, float],
+    mean: float,
+    side: Literal[-1, 1],
+    level: float = 0.95,
+) -> bool:
+    """True if the paired sequence is above this mean (`side` 1), or below it (-1): one wealth tells, no end is sought.
+
+    The sequence is found to within `STEPS` halvings of its range, this to the last digit.
+    """
+    differences, (least, most) = _differences(a, b, turns, bounds)
+    game = rounds(side * differences, turns)
+    lowest, claim = (least, mean) if side == 1 else (-most, -mean)
+    return claim < lowest or (claim > lowest and greatest_wealth(game, claim, lowest) >= math.log(2 / (1 - level)))
+
+
+def _differences(
+    a: npt.ArrayLike, b: npt.ArrayLike, turns: npt.ArrayLike, bounds: tuple[float, float]
+) -> tuple[Floats, tuple[float, float]]:
+    """a - b with its bounds."""
     first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
     known = rounds(np.where(np.isnan(first), math.nan, second), turns)
     if not len(known.sums):
-        return bounds[0] - bounds[1], bounds[1] - bounds[0]
+        return first - second, (bounds[0] - bounds[1], bounds[1] - bounds[0])
     means = known.sums / known.sizes
-    return confidence_sequence(
-        first - second, turns, (bounds[0] - float(means.max()), bounds[1] - float(means.min())), level
-    )
+    return first - second, (bounds[0] - float(means.max()), bounds[1] - float(means.min()))
 
 
 def asking_order(clusters: Sequence[tuple[str, Sequence[str]]]) -> list[str]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import shutil
-import statistics
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -35,15 +34,16 @@ from snellen.reports.loading import load_run
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.suites import SUITES, suite_of
-from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, joined_digests, person_digests
+from snellen.web.admission import BadLine, Refused, Submission, admit, form_pages, person_digests
 from snellen.web.authenticity import AuthenticityRule, authenticity
-from snellen.web.jatos import MAX_RECORD_BYTES, line_of, read_archive, read_folder
+from snellen.web.jatos import MAX_RECORD_BYTES, read_archive, read_folder
 from snellen.web.pages import SEED, written
-from snellen.web.plan import Calibration, Consent, End, Entry, PageAnswers, RecordRow, Start, Stop, StudyPlan
+from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
+from snellen.web.plan import Entry, PageAnswers, RecordRow, StudyPlan
+from snellen.web.record_lines import line_of
 from snellen.web.store import read_results
 from snellen.web.study import (
     LOCK,
-    PROLIFIC,
     RESULTS,
     PageSource,
     StudyCard,
@@ -53,50 +53,11 @@ from snellen.web.study import (
     read_study,
 )
 
-ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
-PEOPLE, REFUSED, RECORDS, AUTHENTICITY = "people.csv", "refused.csv", "records", "authenticity"
+REFUSED, RECORDS, AUTHENTICITY = "refused.csv", "records", "authenticity"
 SKIPPED = "Left out by --skip."
 RESULT_NAME = re.compile(r"study_result_\d+")
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Participant:
-    """One person's rows, with the alias for tables; `name` is the name given by the transport."""
-
-    alias: str
-    name: str
-    rows: tuple[RecordRow, ...]
-
-    @cached_property
-    def start(self) -> Start:
-        """Their first start. Raises SnellenError if there is none among the rows."""
-        for row in self.rows:
-            if isinstance(row.record, Start):
-                return row.record
-        raise SnellenError(f"{self.name}: no record of a start; rows of this participant are missing")
-
-    @cached_property
-    def pages(self) -> Mapping[str, PageAnswers]:
-        """Answered pages by id; of several answers to a page the first counts."""
-        pages: dict[str, PageAnswers] = {}
-        for row in self.rows:
-            if isinstance(row.record, PageAnswers):
-                pages.setdefault(row.record.page_id, row.record)
-        return pages
-
-    @property
-    def calibration(self) -> Calibration | None:
-        """Their last calibration; None without a card, or if they returned to another screen or distance (by 10 %)."""
-        records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
-        sizes = [(record.px_per_cm or 0.0) * record.distance_cm for record in records]
-        return records[-1] if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0 else None
-
-    @property
-    def end(self) -> End | None:
-        """Their last record, if they finished."""
-        return next((row.record for row in self.rows if isinstance(row.record, End)), None)
 
 
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
@@ -144,41 +105,6 @@ def admit_all(
     if absent := next((name for name in skip if name not in skipped), None):
         raise SnellenError(f"--skip {absent}: no person and no file of this name is among the results")
     return people, refused
-
-
-def as_participants(
-    people_rows: Iterable[tuple[str, Sequence[RecordRow]]], earlier: Iterable[Participant] = ()
-) -> list[Participant]:
-    """Participants of a study by the time of their start, together with those imported `earlier`.
-
-    Rows with the same first start are of one person. Those without a plain word of their own as name are named p01, p02
-    and so on.
-    """
-    known = {participant.alias: participant for participant in earlier}
-    alias_of = {participant.start.model_dump_json(): alias for alias, participant in known.items()}
-    number = 1
-    for name, rows in people_rows:
-        participant = Participant(name, name, tuple(rows))
-        start = participant.start.model_dump_json()
-        if start in alias_of:
-            known[alias_of[start]] = _joined(known[alias_of[start]], rows)
-            continue
-        alias = name if ALIAS.fullmatch(name) else ""
-        while not alias or alias in known:
-            alias, number = f"p{number:02d}", number + 1
-        if name in known:
-            log.warning("%s: somebody else of this name is there already; this person is %s", name, alias)
-        known[alias], alias_of[start] = replace(participant, alias=alias), alias
-    return sorted(known.values(), key=lambda person: (person.start.time.timestamp(), person.alias))
-
-
-def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Participant:
-    """The participant with further rows. Of two rows with one number the first counts, and the conflict is named."""
-    by_number = {row.sequence: row for row in participant.rows}
-    for row in record_rows:
-        if by_number.setdefault(row.sequence, row) != row:
-            log.warning("%s: row %d differs from the one imported before, which stays", participant.alias, row.sequence)
-    return Participant(participant.alias, participant.name, tuple(by_number[number] for number in sorted(by_number)))
 
 
 def imported(out: Path) -> Iterator[Participant]:
@@ -243,16 +169,13 @@ def import_locked(
         for name in (PEOPLE, REFUSED, *(f"{RECORDS}/{participant.alias}.jsonl" for participant in removed)):
             (out / name).unlink(missing_ok=True)
         return []
-    if not participants and refused:
-        out.mkdir(parents=True, exist_ok=True)
-        out.chmod(0o700)
-        write_refused(out, refused)
-        raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
-    if not participants:
+    if not participants and not refused:
         raise SnellenError(f"{root}: no one has started yet")
     out.mkdir(parents=True, exist_ok=True)
     out.chmod(0o700)
     write_refused(out, refused)
+    if not participants:
+        raise SnellenError(f"{root}: nobody's results were accepted; {refused[0]}")
     for participant in participants:
         lines = "".join(line_of(row) for row in participant.rows)
         write_private(out / RECORDS / f"{participant.alias}.jsonl", lines)
@@ -314,20 +237,13 @@ def _arms(
             len(sources[page_id].item_ids) for page_id in form_pages(plan, participant.start.form) if page_id in sources
         )
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
-        attributes |= _calibrated(participant)
+        attributes |= participant.calibrated_attributes
         subject_card = SubjectCard(name, settings, attributes=attributes, role="person")
         for written_condition, pages in pages_by_condition.items():
             (condition,) = parse_conditions(axes, written_condition)
             person = Person(subject_card, pages)
             schedule: Schedule = person.schedule
             yield Arm(person, condition, schedule=schedule)
-
-
-def _calibrated(participant: Participant) -> dict[str, str]:
-    """`px_per_cm` and `distance_cm` of a participant as texts; empty if they are unknown."""
-    if (calibration := participant.calibration) is None:
-        return {}
-    return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
 
 
 def _import_runs(
@@ -355,76 +271,3 @@ def _import_runs(
             rescore(folder, items, suite, "strict")
             examinations.append(Examination(folder, suite, items, responses))
     return examinations
-
-
-# Who took part
-
-
-def people_table(
-    plan: StudyPlan, card: StudyCard, participants: Sequence[Participant], left_out: Mapping[str, int] | None = None
-) -> pd.DataFrame:
-    """One row per person: times, progress, speed and attention checks. It excludes no one.
-
-    `left_out` counts refused rows by the digests of their person. `same_id_as` names the others
-    with the same panel id: anybody may begin earlier by their clock.
-    """
-    rows, aliases_of = [], dict[str, list[str]]()
-    for participant in participants:
-        aliases_of.setdefault(participant.start.parameters.get(PROLIFIC, ""), []).append(participant.alias)
-    for participant in participants:
-        kinds = {page_id: plan.pages[page_id].kind for page_id in form_pages(plan, participant.start.form)}
-        questions, checks = (
-            [page_id for page_id, kind in kinds.items() if kind == wanted] for wanted in ("question", "attention")
-        )
-        reached = [participant.pages[page_id] for page_id in questions if page_id in participant.pages]
-        answered = [page for page in reached if any(answer is not None for answer in page.answers.values())]
-        seconds = [page.seconds for page in reached]
-        codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
-        outcomes = [_passed(card, participant, page_id) for page_id in checks]
-        panel_id = participant.start.parameters.get(PROLIFIC, "")
-        same_id = [alias for alias in aliases_of[panel_id] if alias != participant.alias] if panel_id else []
-        sizes = {"px_per_cm": "", "distance_cm": ""} | _calibrated(participant) if plan.calibration else {}
-        rows.append(
-            {
-                "participant": participant.alias,
-                "subject": f"human:{card.name}/{participant.alias}",
-                "name": participant.name,
-                "code": " ".join(filter(None, dict.fromkeys(codes))),
-                "form": participant.start.form,
-                "started": participant.start.time.isoformat(),
-                "ended": participant.end.time.isoformat() if participant.end else "",
-                "stopped": any(isinstance(row.record, Stop) for row in participant.rows),
-                "consent": any(isinstance(row.record, Consent) for row in participant.rows),
-                "questions": len(questions),
-                "answered": len(answered),
-                "time_was_up": len(reached) - len(answered),
-                "not_reached": len(questions) - len(reached),
-                "rows_left_out": (left_out or {}).get(joined_digests(participant.rows), 0),
-                "same_id_as": " ".join(same_id),
-                "median_seconds": round(statistics.median(seconds), 3) if seconds else None,
-                "practice_failed": sum(not page.passed for page in participant.pages.values()),
-                "checks": len(checks),
-                "checks_passed": outcomes.count(True),
-                "checks_failed": outcomes.count(False),
-                "checks_not_reached": outcomes.count(None),
-                **sizes,
-                **{
-                    f"parameter_{key}": text
-                    for key, text in sorted(participant.start.parameters.items())
-                    if key in card.parameters
-                },
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool | None:
-    """The outcome of an attention check; None if the person did not get there."""
-    page = participant.pages.get(page_id)
-    return None if page is None else page.answers == card.pages[page_id].answers
-
-
-def people_by_form(root: Path, out: Path) -> list[int]:
-    """The number of imported people with each form of a study."""
-    forms = pd.read_csv(out / PEOPLE)["form"]
-    return [int((forms == form).sum()) for form in range(len(read_plan(root).forms))]

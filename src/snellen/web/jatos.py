@@ -24,8 +24,6 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
@@ -33,6 +31,7 @@ from snellen.core.storage.user_files import read_text
 from snellen.web.admission import BadLine, Submission, start_digest
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
+from snellen.web.record_lines import CHECKSUM, MAX_LINE, parse_line
 from snellen.web.study import BUNDLE, INDEX, bundle_files, read_plan, read_study
 
 JAS_VERSION = "3"
@@ -51,13 +50,11 @@ MAX_RECORD_BYTES = 4 * MAX_FILE_BYTES
 """Limit for a person's rows as they are written again, with fields that the file had left out."""
 MAX_TOTAL_BYTES = 4 * 2**30
 MAX_METADATA_BYTES = 8 * 2**20
-MAX_LINE = 2**20
-"""Characters of a row."""
 MAX_ROWS = 100_000
 """Lines of a study result, or of a text export."""
 MAX_BAD_LINES = 100
 """Unreadable lines of a file, or missing results of an archive, after which no more are named."""
-
+LINE = re.compile(r"[^\n]+")
 _IN_ZIP64 = 0xFFFF
 """Stands for a number that another record has."""
 _MAX_END_BYTES = 22 + 0xFFFF
@@ -113,9 +110,7 @@ def study_properties(plan: StudyPlan, folder: str, completion_url: str = "") -> 
         "uuid": _uuid(plan, "batch"),
         "title": "Default",
         "active": True,
-        "maxActiveMembers": None,
-        "maxTotalMembers": None,
-        "maxTotalWorkers": None,
+        **dict.fromkeys(("maxActiveMembers", "maxTotalMembers", "maxTotalWorkers")),
         "allowedWorkerTypes": list(WORKERS),
         "comments": None,
         "jsonData": None,
@@ -277,13 +272,7 @@ def _listed(archive: zipfile.ZipFile) -> set[int]:
             for study_result in study["studyResults"]
             if any(result["data"]["size"] for result in study_result["componentResults"])
         }
-    except (
-        ValueError,
-        TypeError,
-        KeyError,
-        OverflowError,
-        RecursionError,
-    ):  # of another version: nothing can be compared
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):  # of another version
         log.warning("%s: metadata.json lists no results that can be compared", archive.filename)
         return set()
 
@@ -390,30 +379,3 @@ def _is_torn(line: str) -> bool:
 
 def _is_start(entry: RecordRow | str) -> bool:
     return isinstance(entry, RecordRow) and isinstance(entry.record, Start)
-
-
-LINE = re.compile(r"[^\n]+")
-CHECKSUM = re.compile(r',"sum":"([0-9a-f]{8})"\}$')
-"""The end of a line: the CRC-32 of the line without it, as UTF-8."""
-
-
-def line_of(record_row: RecordRow) -> str:
-    """A row as a line with its checksum, as the page writes it."""
-    text = record_row.model_dump_json()
-    return f'{text[:-1]},"sum":"{zlib.crc32(text.encode()):08x}"}}\n'
-
-
-def parse_line(line: str, needs_checksum: bool = False, max_length: int = MAX_LINE) -> RecordRow | str:
-    """The row of a line, or the reason that it is none."""
-    if len(line) > max_length:
-        return f"The line has more than {max_length} characters."
-    checksum = CHECKSUM.search(line)
-    text = f"{line[: checksum.start()]}}}" if checksum else line
-    if checksum and zlib.crc32(text.encode("utf-8", "surrogatepass")) != int(checksum[1], 16):
-        return "The line was changed: its checksum is that of other content."
-    if needs_checksum and not checksum:
-        return "The line has no checksum, but others have."
-    try:
-        return RecordRow.model_validate_json(text)
-    except ValidationError:
-        return "The line is not a row of results."

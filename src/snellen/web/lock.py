@@ -75,20 +75,17 @@ def read_lock(lock: Path = LOCK) -> tuple[WebPackage, ...]:
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError) as error:
         raise SnellenError(f"{lock}: not a readable lock file ({error}); see src/snellen/web/web.lock") from None
     for package in packages:
-        _check_package(package, lock)
+        name = package.name
+        if bool(package.licence_file) == bool(package.licence_text):
+            raise SnellenError(f"{lock}: {name} needs licence_file or licence_text, exactly one of them")
+        if not package.integrity.startswith("sha512-"):
+            raise SnellenError(
+                f"{lock}: {name} needs its sha512 integrity, as `npm view {name} dist.integrity` prints it"
+            )
+        for path in (*package.targets, *package.paths):
+            if "\\" in path or ":" in path or not path or {"..", "."} & set(path.split("/")) or path.startswith("/"):
+                raise SnellenError(f"{lock}: the path {path!r} of {name} leaves its folder; name one inside it")
     return packages
-
-
-def _check_package(package: WebPackage, lock: Path) -> None:
-    if bool(package.licence_file) == bool(package.licence_text):
-        raise SnellenError(f"{lock}: {package.name} needs licence_file or licence_text, exactly one of them")
-    if not package.integrity.startswith("sha512-"):
-        raise SnellenError(
-            f"{lock}: {package.name} needs its sha512 integrity, as `npm view {package.name} dist.integrity` prints it"
-        )
-    for path in (*package.targets, *package.paths):
-        if "\\" in path or ":" in path or not path or {"..", "."} & set(path.split("/")) or path.startswith("/"):
-            raise SnellenError(f"{lock}: the path {path!r} of {package.name} leaves its folder; name one inside it")
 
 
 def npm_command() -> list[str]:

@@ -173,15 +173,21 @@ def without_list(parts: Sequence[Part], view: View) -> list[Part]:
 def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool, reason: bool) -> Question:
     image = None
     if view.reply.kind == "box":
-        image = _place_of(view, parts)
+        media = [part for part in parts if isinstance(part, Media)]
+        if not view.query or view.query[0] not in media:
+            raise SnellenError(
+                f"{view.task}: item {view.item_id!r} needs a box in an image that is laid out with others; choose a "
+                "condition that shows it separately"
+            )
+        image = media.index(view.query[0])
     choices = []
     if view.reply.kind in ("choice", "true_false"):
         options = {option.key: option for option in view.options}
         for key in view.reply.offered:
             name, option = view.reply.name(key), options.get(key, Option(key))
-            media = tuple(map(media_part, option.media)) if with_sets else ()
+            option_media = tuple(map(media_part, option.media)) if with_sets else ()
             text = TRUTHS.get(name, "") if view.reply.kind == "true_false" else option.text
-            choices.append(Choice(name=name, text="" if name.endswith(text) else text, media=media))
+            choices.append(Choice(name=name, text="" if name.endswith(text) else text, media=option_media))
     return Question(
         item_id=view.item_id,
         kind="text" if view.reply.kind == "choices" else view.reply.kind,
@@ -190,16 +196,6 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         image=image,
         reason=reason,
     )
-
-
-def _place_of(view: View, parts: Sequence[Part]) -> int:
-    media = [part for part in parts if isinstance(part, Media)]
-    if not view.query or view.query[0] not in media:
-        raise SnellenError(
-            f"{view.task}: item {view.item_id!r} needs a box in an image that is laid out with others; choose a "
-            "condition that shows it separately"
-        )
-    return media.index(view.query[0])
 
 
 # Answers

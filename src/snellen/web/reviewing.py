@@ -37,8 +37,8 @@ from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import StudyDesign
 from snellen.web.importing import RECORDS
-from snellen.web.jatos import parse_line
 from snellen.web.plan import PageAnswers, RecordRow
+from snellen.web.record_lines import parse_line
 from snellen.web.study import StudyCard
 
 if TYPE_CHECKING:

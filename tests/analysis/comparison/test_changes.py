@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, permutation_test
 
-from snellen.analysis.comparison.changes import DROPPED, OTHERS, ROSE, Changes, changes, plain_changes
+from snellen.analysis.comparison.changes import OTHERS, Changes, changes, plain_changes
+from snellen.analysis.comparison.verdicts import DROPPED, ROSE
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import Run
 from snellen.core.errors import SnellenError

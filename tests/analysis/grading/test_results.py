@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.grading.results import KEYS, result_columns, results, with_python_strings
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.grading.rows import KEYS, result_columns
 from snellen.analysis.units import parts_of, summary
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
@@ -98,8 +99,8 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
     assert tuple(main[["low", "high"]]) == pytest.approx((0.1893, 0.9236), abs=1e-4)
     assert main["interval"] == "95 % Wilson, adjusted for clusters"
     # Read: 4 of the 5 replies, of which 3 right.
-    assert main["value_read"] == pytest.approx(3 / 4)
-    assert (main["chance"], main["not_applicable"], main["unable"], main["shots"]) == (
+    assert main["value_answered"] == pytest.approx(3 / 4)
+    assert (main["chance"], main["not_applicable"], main["degenerate"], main["shots"]) == (
         pytest.approx(1 / 3),
         0,
         False,
@@ -114,7 +115,7 @@ def test_one_arm_by_hand(tmp_path: Path) -> None:
     )
 
 
-def test_value_read_counts_only_fully_read_units(tmp_path: Path) -> None:
+def test_value_answered_counts_only_fully_read_units(tmp_path: Path) -> None:
     # Three groups of two: right and unread, both right, right and wrong. All right: 1 of 3 groups; of the two whose
     # replies were all read, 1 of 2.
     items = [replace(item, group_id=f"g{k // 2}") for k, item in enumerate(colours(6))]
@@ -124,10 +125,10 @@ def test_value_read_counts_only_fully_read_units(tmp_path: Path) -> None:
     built = build(tmp_path, items)
     item = row(table(built, suite, replied(built, ["red", "hm", "blue", "red", "green", "red"])))
     assert (item["n"], item["value"]) == (3, pytest.approx(1 / 3))
-    assert item["value_read"] == pytest.approx(1 / 2)
+    assert item["value_answered"] == pytest.approx(1 / 2)
     none = row(table(built, suite, replied(built, ["hm"] * 6)))
     assert (none["value"], none["no_answer_rate"]) == (0, 1)
-    assert math.isnan(none["value_read"])
+    assert math.isnan(none["value_answered"])
 
 
 def test_a_declined_arm_is_one_row_without_a_value(tmp_path: Path) -> None:
@@ -139,7 +140,7 @@ def test_a_declined_arm_is_one_row_without_a_value(tmp_path: Path) -> None:
     main = row(declined)
     assert (main["n"], main["clusters"], main["not_applicable"], main["interval"]) == (0, 0, 3, "")
     assert declined[["value", "low", "high", "chance", "no_answer_rate", "failure_rate"]].isna().all(axis=None)
-    assert not main["unable"]
+    assert not main["degenerate"]
     assert len(done) == 1 + 3
 
 
@@ -190,17 +191,17 @@ def test_a_requirement_of_all_items_has_no_complement(tmp_path: Path) -> None:
         ([FAIL] * 10 + [None, "red"], True),
     ],
 )
-def test_unable_is_a_flag_next_to_the_score(tmp_path: Path, texts: list[str | None], flagged: bool) -> None:
+def test_degenerate_is_a_flag_next_to_the_score(tmp_path: Path, texts: list[str | None], flagged: bool) -> None:
     built, suite = build(tmp_path, colours(12)), suite_of(AXIS)
     main = row(table(built, suite, replied(built, texts)))
-    assert bool(main["unable"]) is flagged
+    assert bool(main["degenerate"]) is flagged
     assert math.isnan(main["value"]) == (set(texts) == {FAIL})
 
 
-def test_a_constant_answer_that_is_always_right_is_not_unable(tmp_path: Path) -> None:
+def test_a_constant_answer_that_is_always_right_is_not_degenerate(tmp_path: Path) -> None:
     built, suite = build(tmp_path, [replace(item, answer="red") for item in colours(12)]), suite_of(AXIS)
     item = row(table(built, suite, replied(built, ["red"] * 12)))
-    assert (item["value"], item["unable"]) == (1.0, False)
+    assert (item["value"], item["degenerate"]) == (1.0, False)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +224,7 @@ def test_one_answer_by_its_key_or_by_its_text(
         for k, (order, truth) in enumerate(zip(orders, truths, strict=True))
     ]
     built, suite = build(tmp_path, items), suite_of(AXIS)
-    assert bool(row(table(built, suite, replied(built, replies)))["unable"]) is flagged
+    assert bool(row(table(built, suite, replied(built, replies)))["degenerate"]) is flagged
 
 
 def test_repeats_of_an_item_share_its_cluster(tmp_path: Path) -> None:

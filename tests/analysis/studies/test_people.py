@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.studies import people_tables
 from snellen.analysis.studies.people import (
     ceiling_source,
@@ -85,13 +86,8 @@ def test_who_is_a_person_is_stated_by_the_card() -> None:
 
 def _arm(subject: str, **fields: Any) -> ArmCard:
     card: dict[str, Any] = {
-        "fingerprint": "f",
-        "settings": {},
-        "attributes": {},
-        "condition": "vanilla",
-        "columns": {},
-        "repeat": 0,
-    }
+        "fingerprint": "f", "settings": {}, "attributes": {}, "condition": "vanilla", "columns": {}, "repeat": 0,
+    }  # fmt: skip
     return ArmCard(subject=subject, **card, **fields)
 
 
@@ -124,6 +120,7 @@ def test_the_pooled_interval_is_clustered_by_people_and_items(run: Run) -> None:
     ]
     people, clusters, values = (list(column) for column in zip(*answers, strict=True))
     row = row_of(result_rows(pooled(run), "finding"), ReportArm("human:eyes", "vanilla"))
+    assert row is not None
     assert row.value == pytest.approx(np.mean(values))
     assert (row.n, row.interval) == (5 * 8, WILSON)
     low, high, _ = crossed_interval(values, people, clusters, "mean", (0, 1), np.random.default_rng())
@@ -133,6 +130,7 @@ def test_the_pooled_interval_is_clustered_by_people_and_items(run: Run) -> None:
 
 def test_a_metric_of_another_unit_has_an_interval_too(run: Run) -> None:
     row = row_of(result_rows(pooled(run), "sizing"), ReportArm("human:eyes", "vanilla"))
+    assert row is not None
     assert row.interval == BOOTSTRAP
     assert row.low < row.value < row.high
 
@@ -246,9 +244,10 @@ def test_people_on_the_same_items_are_the_ceiling(run: Run) -> None:
     together = pooled(run)
     rows = with_people_as_ceilings(together.results, together)
     finding = rows[(rows["task"] == "finding") & (rows["factor"] == "") & (rows["metric"] == "accuracy")]
-    people, model = (finding[finding["subject"] == name].iloc[0] for name in ("human:eyes", "chat:m"))
-    assert model["ceiling"] == people["value"]
-    assert math.isnan(people["ceiling"])
+    by_subject = {row.subject: row for row in rows_of(finding)}
+    people, model = by_subject["human:eyes"], by_subject["chat:m"]
+    assert model.ceiling == people.value
+    assert math.isnan(people.ceiling)
     assert ceiling_source(together, model) == "5 people of eyes"
 
 
@@ -260,6 +259,7 @@ def test_printed_ceilings_stay_on_the_papers_own_items_only(run: Run, source: st
     together = replace(together, items=replace(together.items, card=card))
     rows = with_people_as_ceilings(together.results, together)
     naming = rows[(rows["task"] == "naming") & (rows["factor"] == "") & (rows["metric"] == "accuracy")]
-    model, people = naming[naming["subject"] == "chat:m"].iloc[0], naming[naming["subject"] == "human:eyes"].iloc[0]
-    assert model["ceiling"] == (0.97 if expected == "printed" else people["value"])
+    by_subject = {row.subject: row for row in rows_of(naming)}
+    model, people = by_subject["chat:m"], by_subject["human:eyes"]
+    assert model.ceiling == (0.97 if expected == "printed" else people.value)
     assert ceiling_source(together, model) == ("" if expected == "printed" else "5 people of eyes")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.cells import DASH, listing, percent, result_cell
 from snellen.analysis.tables.pivot import level_lines, reference_lines, table_section
 from snellen.analysis.tables.run_view import rows_by_arm
 from snellen.scoring.crossed import WILSON
 
-ROW = {
+ROW: dict[str, Any] = {
     "value": 0.5, "low": 0.25, "high": 0.75, "interval": "95 % Wilson", "n": 199, "no_answer_rate": 0.0,
     "cut_off_rate": 0.0, "failure_rate": 0.0,
 }  # fmt: skip
@@ -40,7 +40,7 @@ ROW = {
     ],
 )
 def test_a_row_of_results(changed: dict[str, Any], text: str) -> None:
-    assert result_cell(SimpleNamespace(**ROW | changed)) == text
+    assert result_cell(ResultRow(**ROW | changed)) == text
 
 
 def test_words() -> None:

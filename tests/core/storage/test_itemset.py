@@ -29,23 +29,13 @@ def everything_an_item_holds(media: MediaFolder) -> Item:
     red, blue = (patch(media, RGB[name]) for name in ("red", "blue"))
     clip = media.add(b"no frames", "video", "mp4", (640, 480), 2.5)
     return item(
-        "full",
-        [red, clip],
-        (1.5, 2.0, 3.0, 4.0),
-        "box",
+        "full", [red, clip], (1.5, 2.0, 3.0, 4.0), "box",
         options=(Option("k", "", (red, blue)), Option("l", "ünï \U0001f441")),
-        support=(Demo((blue,), "k", 0), Demo((), "l", 1, "said")),
-        factors={"level": "hard"},
-        measures={"size_m": 0.1, "n": 3.0},
-        requires=("colour", "shape"),
-        regions={"near": [1, 2, 3, 4]},
-        latent={"shows": {red.sha256: {"colour": "red"}}},
-        provenance={"seed": 0},
-        stimulus_id="s",
-        group_id="g",
-        cluster_id="c",
-        split="calibration",
-    )
+        support=(Demo((blue,), "k", 0), Demo((), "l", 1, "said")), factors={"level": "hard"},
+        measures={"size_m": 0.1, "n": 3.0}, requires=("colour", "shape"), regions={"near": [1, 2, 3, 4]},
+        latent={"shows": {red.sha256: {"colour": "red"}}}, provenance={"seed": 0}, stimulus_id="s", group_id="g",
+        cluster_id="c", split="calibration",
+    )  # fmt: skip
 
 
 def test_an_item_set_is_read_back_as_written(tmp_path: Path) -> None:

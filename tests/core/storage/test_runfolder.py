@@ -25,7 +25,8 @@ from snellen.core.storage import files, runfolder
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import RunFolder, open_run, read_responses, read_run_card, tables_are_behind
+from snellen.core.storage.run_tables import read_responses, tables_are_behind, write_tables
+from snellen.core.storage.runfolder import RunFolder, open_run, read_run_card
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Plan, run_card
@@ -138,6 +139,8 @@ def test_exchanges_are_recorded_completely(tmp_path: Path, built: ItemSet) -> No
     assert replies == [full, Reply(""), Reply("\ud800\x00"), Reply("\U0001f600", "\ude00\U0001f600")]
     assert [response.text for response in responses] == [reply.text for reply in replies if reply]
     assert {e.error for e in read_exchanges(tmp_path / "run")} == {""}
+    numbers = pq.read_table(tmp_path / "run" / "exchanges.parquet")["numbers"].to_pylist()
+    assert numbers == [list(reply.numbers) for reply in replies if reply]
 
 
 def test_the_reply_spec_is_stored_with_the_response(tmp_path: Path, built: ItemSet) -> None:
@@ -146,7 +149,7 @@ def test_the_reply_spec_is_stored_with_the_response(tmp_path: Path, built: ItemS
     (first, *rest) = read_responses(tmp_path / "run")
     assert first.reply_spec == built.items[0].view().reply
     responses = [replace(first, reply_spec=spec, calls=("a", "b"), text=None), *rest]
-    RunFolder(tmp_path / "run", MediaFolder(tmp_path)).write_tables(responses)
+    write_tables(RunFolder(tmp_path / "run", MediaFolder(tmp_path)), responses)
     assert read_responses(tmp_path / "run") == responses
 
 

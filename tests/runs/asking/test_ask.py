@@ -23,7 +23,8 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import cost_by_subject, read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import cost_by_subject, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Dialogue, Suite, Transform, Trial, ViewContext, all_trials
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify, Sheet

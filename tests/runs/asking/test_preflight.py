@@ -13,7 +13,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.preflight import FIRST_PROMPT, STEP, Preflight, make_subjects, refuse_unpriced

@@ -22,6 +22,7 @@ from snellen.runs.asking import preview
 from snellen.runs.asking.preview import Estimate, estimates, limit_faults
 from snellen.runs.planning.plan import Plan
 from snellen.stimuli.transforms.montage import lay_out
+from snellen.subjects.chat import messages
 from snellen.suites import SUITES
 from tests.helpers.journey import NAMED, arm, item, patch, suite_of
 
@@ -108,7 +109,7 @@ def test_nothing_is_drawn_or_converted_where_a_bound_suffices(tmp_path: Path, mo
     def convert(*arguments: object) -> Media:
         raise AssertionError("not needed")
 
-    monkeypatch.setattr(preview, "sent_form", convert)
+    monkeypatch.setattr(messages, "sent_form", convert)
     monkeypatch.setattr(preview, "lay_out", convert)
     image = bitmap(tmp_path, np.zeros((60, 80, 3), np.uint8))
     assert limit_faults([sized_up(set_of(tmp_path, [image]), remote("anthropic/claude-x"), tmp_path)]) == ""

@@ -17,7 +17,8 @@ from snellen.core.errors import CallFailed
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.exam.examination import open_examination
 from snellen.exam.rescoring import recover

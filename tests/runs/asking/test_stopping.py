@@ -19,7 +19,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.runs.asking import stopping
 from snellen.runs.asking.ask import ask
@@ -98,10 +98,6 @@ def test_reasons_are_counted_by_kind() -> None:
 
 
 # In a run
-
-
-def refusing(prompt: Prompt) -> str:
-    raise REFUSED
 
 
 def test_a_refused_key_ends_all_arms_of_its_subject_and_no_other(tmp_path: Path) -> None:

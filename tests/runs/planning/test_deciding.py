@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,9 +16,8 @@ import pytest
 from snellen.analysis.grading import deciding
 from snellen.analysis.grading.coverage import stopping_note
 from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
-from snellen.analysis.grading.grades import is_decided
 from snellen.analysis.grading.results import SEQUENTIAL, results
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.core.condition import Condition
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
@@ -52,10 +50,10 @@ def examined(root: Path, items: ItemSet, subjects: Sequence[Able], **plan: Any) 
     return ask(root, Plan(items, SUITE, arms, **{"max_items": MAX_ITEMS, **plan}))
 
 
-def whole_tasks(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], Any]:
+def whole_tasks(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], ResultRow]:
     """The rows of results of whole tasks, by subject and task."""
     rows = results(score(responses, items, SUITE), items, SUITE, read_run_card(root).arms)
-    lines = lines_of(rows[(rows["factor"] == "") & (rows["metric"] != "accuracy_rough")])
+    lines = rows_of(rows[(rows["factor"] == "") & (rows["metric"] != "accuracy_rough")])
     return {(row.subject, row.task): row for row in lines}
 
 
@@ -70,8 +68,8 @@ def test_a_task_ends_as_soon_as_its_grade_is_decided(tmp_path: Path, items: Item
     assert {row.interval for (_, task), row in rows.items() if task != NEVER_DECIDED} == {SEQUENTIAL}
     sighted, blind = rows["chat:sighted", "naming"], rows["chat:blind", "naming"]
     assert sighted.n <= (1 + AHEAD) * BATCH, "a batch or two show it, and others are under way"
-    assert sighted.grade in ("some", "most")
-    assert blind.grade == "none"
+    assert sighted.grade.word in ("some", "most")
+    assert blind.grade.word == "none"
     assert sighted.n < blind.n <= MAX_ITEMS
     assert rows["chat:blind", NEVER_DECIDED].n == MAX_ITEMS, "undecided to the end"
     assert all(arm.decide == "none" and arm.test_items == {} for arm in read_run_card(tmp_path).arms)
@@ -81,8 +79,8 @@ def test_what_stops_asking_is_what_counts_as_decided(tmp_path: Path, items: Item
     crowd = [able(f"chat:near-{n}", items, {"naming": share}, seed=n) for n, share in enumerate((0.2, 0.25, 0.9, 0.0))]
     rows = whole_tasks(tmp_path, items, examined(tmp_path, items, crowd, max_items=160))
     of_naming = [row for (_, task), row in rows.items() if task == "naming"]
-    assert all(row.n == 160 for row in of_naming if not is_decided(row.state))
-    decided = [row.items for row in of_naming if is_decided(row.state)]
+    assert all(row.n == 160 for row in of_naming if not row.grade.is_decided)
+    decided = [row.items for row in of_naming if row.grade.is_decided]
     assert 2 <= len(decided) < 4
     note = stopping_note(of_naming, read_run_card(tmp_path).arms)
     assert f"{len(decided)} of 4 are decided, after {np.mean(decided):.0f} items on average; undecided:" in note
@@ -234,7 +232,5 @@ def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: I
 def test_units_to_decide_by_hand(value: float, low: float, high: float, floor: float, needed: float) -> None:
     """A quarter of the way from .25 is .4375, from .6 it is .7; .3625 is .1 below the first."""
     metric = SUITE.tasks["naming"].protocols["strict"].metrics[0]
-    row = SimpleNamespace(
-        value=value, low=low, high=high, floor=floor, n=40, chance=0.25, blind=math.nan, ceiling=math.nan
-    )
+    row = ResultRow(value=value, low=low, high=high, n=40, chance=0.25, grade=Grade(floor=floor))
     assert units_to_decide(row, metric) == pytest.approx(needed)

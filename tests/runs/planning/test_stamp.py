@@ -18,7 +18,7 @@ from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.curation.steps import copy_media
 from snellen.exam.examination import Examination

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import runpy
 import shutil
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from snellen.analysis.blind import too_blind
-from snellen.analysis.grading.grades import grading_of, words
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.grades import grade_of
+from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
@@ -95,17 +96,16 @@ def test_a_built_set_has_its_blind_scores(combo: ItemSet, tmp_path: Path) -> Non
 def test_a_score_equal_to_the_blind_baseline_is_not_above_it(combo: ItemSet, tmp_path: Path) -> None:
     """Half is more than a quarter of the way from a chance level of 25, and no way from an equal blind baseline."""
     rows = run(combo, ["fake:oracle"], tmp_path / "run", show_progress=False).all_results()
-    row = next(row for row in lines_of(whole_tasks(rows)) if row.task == "img2text")
+    row = next(row for row in rows_of(whole_tasks(rows)) if row.task == "img2text")
     metric, half = metric_in(SUITES.get("combo"), row), {"value": 0.5, "low": 0.40, "high": 0.60}
-    row = SimpleNamespace(**{**row._asdict(), "cut_off_rate": 0.0, "ceiling": math.nan})
+    row = replace(row, cut_off_rate=0.0, ceiling=math.nan, grade=Grade(), left_out=0.0)
     assert _words(row, metric, **half, blind=0.5) == "none"
     assert _words(row, metric, value=0.6, low=0.5, high=0.7, blind=0.25) == "some"
     assert _words(row, metric, value=0.1, low=0.05, high=0.2, blind=0.25) == "none"
 
 
-def _words(row: SimpleNamespace, metric: Metric, **numbers: float) -> str:
-    grading = grading_of(SimpleNamespace(**{**vars(row), **numbers}), metric)
-    return words(grading.grade, grading.state)
+def _words(row: ResultRow, metric: Metric, **numbers: Any) -> str:
+    return grade_of(replace(row, **numbers), metric).label
 
 
 def test_a_subject_without_images_can_replace_the_attackers(combo: ItemSet, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.rescoring import rescore, score_boxes_in
@@ -77,8 +77,8 @@ def test_boxes_in_another_unit_are_recognised_and_read_without_asking(tmp_path: 
     examined(tmp_path, items, subjects)
     for unit in ("pixels", "thousandths"):
         row = rows(tmp_path, f"chat:{unit}-")
-        assert (row["value"], row["state"], row["boxes_in"]) == (-1.0, f"boxes in {unit}", unit)
-        assert row["note"] == f"score again with --box-unit {unit}"
+        assert (row["value"], row["state"], row["reason"], row["boxes_in"]) == (-1.0, "unreadable", "unit", unit)
+        assert row["note"] == f"boxes in {unit}; score again with --box-unit {unit}"
     score_boxes_in(tmp_path, "pixels")
     suite = SUITES.get("ava-bench")
     rescore(tmp_path, items, suite, "strict")
@@ -86,7 +86,7 @@ def test_boxes_in_another_unit_are_recognised_and_read_without_asking(tmp_path: 
     assert row["value"] == pytest.approx(1.0, abs=1e-6)
     assert (row["boxes_in"], row["no_answer_rate"]) == ("", 0.0)
     assert str(row["note"]).endswith("boxes read in pixels")
-    assert rows(tmp_path, "chat:thousandths-")["state"] == "boxes in thousandths", "the other subject is unchanged"
+    assert rows(tmp_path, "chat:thousandths-")["boxes_in"] == "thousandths", "the other subject is unchanged"
     assert rows(tmp_path, "chat:fractions-")["value"] == pytest.approx(1.0, abs=1e-5)
     # The unit is remembered: the same command, which replays and scores again, keeps it.
     again = examined(tmp_path, items, subjects)

@@ -24,8 +24,7 @@ def specs(count: int = 3, views: int = 2) -> list[RenderSpec]:
     for number in range(count):
         scene = composite_scene(composite(number * 1000))
         shots += [
-            RenderSpec(scene, random_camera(scene, stream(number, view), width_px=40, height_px=30))
-            for view in range(views)
+            RenderSpec(scene, random_camera(scene, stream(number, view), size_px=(40, 30))) for view in range(views)
         ]
     return shots
 

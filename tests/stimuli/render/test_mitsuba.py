@@ -46,7 +46,7 @@ WOOD_AND_METAL = Composite(Appearance("sphere", "wood"), "surface", Appearance("
 
 def spec_of(composite: Composite, width: int, height: int, seed: int = 0) -> RenderSpec:
     scene = composite_scene(composite)
-    return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), width_px=width, height_px=height), seed)
+    return RenderSpec(scene, random_camera(scene, stream("mitsuba", seed), size_px=(width, height)), seed)
 
 
 def pixels(path: Path) -> NDArray[np.int64]:
@@ -233,16 +233,16 @@ def test_one_mesh_per_material_has_the_triangles_of_all_solids() -> None:
 
 
 def test_a_solid_shows_its_own_colour_or_wood() -> None:
-    from snellen.stimuli.render import mitsuba_images as images
+    from snellen.stimuli.render import mitsuba_surfaces as surfaces
     from snellen.stimuli.render.appearances import METAL_RGB, wood_texture
 
     uv = np.array([[0.0, 0.0], [0.5, 0.5], [1.0, 1.0]])
     for colour, rgb in METAL_RGB.items():
-        coordinates = images._texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
+        coordinates = surfaces.texture_place(uv, Solid("drum", "cylinder", Material("metal", colour)))
         columns = np.floor(coordinates[:, 0] * len(METAL_RGB)).astype(int)
-        assert np.allclose(images._palette(METAL_RGB)[0, columns], rgb)
-    woods, side = images._woods(), images.WOOD_PX
-    coordinates = images._texture_place(uv, Solid("frustum", "frustum", Material("wood")))
+        assert np.allclose(surfaces._palette(METAL_RGB)[0, columns], rgb)
+    woods, side = surfaces._woods(), surfaces.WOOD_PX
+    coordinates = surfaces.texture_place(uv, Solid("frustum", "frustum", Material("wood")))
     rows = coordinates[:, 1] * len(woods)  # borders of pixels
     assert np.allclose(rows, [len(woods) - 1 - side, len(woods) - 1 - side / 2, len(woods) - 1])
     assert np.array_equal(woods[-1 - side : -1], wood_texture("frustum", side))

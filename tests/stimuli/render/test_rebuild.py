@@ -20,7 +20,7 @@ TOY, MITSUBA = RenderSettings(renderer="toy"), RenderSettings(samples_per_pixel=
 
 def spec(number: int) -> RenderSpec:
     scene = composite_scene(composite(number))
-    return RenderSpec(scene, random_camera(scene, stream(number), width_px=100, height_px=75))
+    return RenderSpec(scene, random_camera(scene, stream(number), size_px=(100, 75)))
 
 
 def test_an_image_is_what_its_recipe_renders(tmp_path: Path) -> None:
@@ -61,12 +61,9 @@ def test_marks_that_keep_the_means_of_blocks_are_found_in_ray_traced_images(mark
     letter = letter - letter.mean()
     ones = np.where(np.indices((16, 16)).sum(0) % 2, 1, -1)[..., None]
     change = {
-        "letter": letter * 60,
-        "faint letter": letter * 3,
-        "colour": letter * [20, -20, 0],
-        "lines": np.where(np.arange(16) % 2, 3, -3)[:, None, None],
-        "chequered": (letter > 0) * ones * 4,
-    }.get(mark, letter * 0)
+        "letter": letter * 60, "faint letter": letter * 3, "colour": letter * [20, -20, 0],
+        "lines": np.where(np.arange(16) % 2, 3, -3)[:, None, None], "chequered": (letter > 0) * ones * 4,
+    }.get(mark, letter * 0)  # fmt: skip
     pixels[16:32, 16:32] += np.rint(change).astype(int)
     image = Image.fromarray(pixels.clip(0, 255).astype(np.uint8))
     image.putalpha(Image.fromarray(255 - np.pad(np.asarray(drawing), ((0, 59), (0, 84))))) if mark == "alpha" else None

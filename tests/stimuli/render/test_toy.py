@@ -30,7 +30,7 @@ from tests.helpers.sets import small_set
 
 def spec(number: int) -> tuple[Scene, Camera]:
     scene = composite_scene(composite(number))
-    return scene, random_camera(scene, stream(number), width_px=120, height_px=90)
+    return scene, random_camera(scene, stream(number), size_px=(120, 90))
 
 
 def test_images_are_repeatable() -> None:

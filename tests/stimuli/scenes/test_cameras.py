@@ -77,7 +77,7 @@ def test_camera_parameters_are_within_their_ranges() -> None:
     scene = composite_scene(composite(77))
     for seed in range(20):
         camera = random_camera(
-            scene, stream(seed), elevation_deg=(30, 30), azimuth_deg=(90, 90), distance_m=(5, 5), width_px=64
+            scene, stream(seed), elevation_deg=(30, 30), azimuth_deg=(90, 90), distance_m=(5, 5), size_px=(64, 360)
         )
         away = np.subtract(camera.position_m, camera.target_m)
         assert away == pytest.approx([0, 5 * np.cos(np.pi / 6), 2.5], abs=1e-9)
@@ -90,7 +90,7 @@ def test_a_clear_camera_sees_enough_of_every_solid() -> None:
     scene = composite_scene(composite(9504 - 1))
     shares = []
     for seed in range(10):
-        camera = clear_camera(scene, stream(seed), least_visible=0.6, width_px=160, height_px=120)
+        camera = clear_camera(scene, stream(seed), least_visible=0.6, size_px=(160, 120))
         shares += [solid.visible_fraction for solid in truth(scene, camera).solids]
     assert min(shares) > 0.55
 
@@ -99,4 +99,4 @@ def test_a_hidden_solid_has_no_clear_camera() -> None:
     inner = Solid("inner", "sphere", Material("wood"), Pose((0.0, 0.0, 1.0), scale=0.2))
     outer = Solid("outer", "sphere", Material("wood"), Pose((0.0, 0.0, 1.0)))
     with pytest.raises(SnellenError, match="35% of each of inner"):
-        clear_camera(studio((inner, outer)), stream(0), width_px=40, height_px=30)
+        clear_camera(studio((inner, outer)), stream(0), size_px=(40, 30))

@@ -37,15 +37,10 @@ def test_order_and_index() -> None:
     for index in (0, 1, 143, 144, 5000, 9503):
         assert index_of(composite(index)) == index
     assert composite(0).dimensions() == {
-        "shape/primary": "cube",
-        "material/primary": "rubber",
-        "colour/primary": "red",
-        "shape/secondary": "cube",
-        "material/secondary": "rubber",
-        "colour/secondary": "red",
-        "contact-point/anchor": "face",
+        "shape/primary": "cube", "material/primary": "rubber", "colour/primary": "red", "shape/secondary": "cube",
+        "material/secondary": "rubber", "colour/secondary": "red", "contact-point/anchor": "face",
         "contact-point/pivot": "face",
-    }
+    }  # fmt: skip
     assert composite(1).secondary == Appearance("cube", "rubber", "yellow")
     assert composite(12).primary == Appearance("cube", "rubber", "yellow")
     keys = [(each.primary.shape, each.anchor, each.secondary.shape, each.pivot) for each in objects[::144]]

@@ -9,8 +9,6 @@ import pytest
 from snellen.stimuli.scenes import AreaLight, Camera, Dome, Material, Pose, Scene, Solid
 from snellen.stimuli.scenes.highlights import SPREAD_DEG, highlight_shares
 
-RADIUS_M = 0.6
-
 
 def ball_under(*lights: AreaLight) -> Scene:
     solid = Solid("ball", "sphere", Material("metal", "red"), Pose((0.0, 0.0, 1.0)))

@@ -102,12 +102,8 @@ def test_only_given_settings_are_sent() -> None:
         ask(subject, "q")
     body = server.requests[0].body
     assert {key: body[key] for key in ("temperature", "seed", "max_tokens", "top_p", "reasoning_effort")} == {
-        "temperature": 0,
-        "seed": 7,
-        "max_tokens": 99,
-        "top_p": 0.5,
-        "reasoning_effort": "low",
-    }
+        "temperature": 0, "seed": 7, "max_tokens": 99, "top_p": 0.5, "reasoning_effort": "low",
+    }  # fmt: skip
     assert server.requests[0].headers["Authorization"] == "Bearer k"
     with serving("A", temperature="none", seed="none", max_tokens="none") as (subject, server):
         ask(subject, "q")
@@ -149,19 +145,12 @@ def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, st
 @pytest.mark.parametrize(
     "bad",
     [
-        *(Status(status) for status in (429, 500, 502, 503, 504, 529)),
-        Cut(),
-        BROKEN_JSON,
-        Body("<html>busy</html>", "text/html"),
-        Body('"a string"'),
-        NO_CHOICES,
-        NULL_CHOICES,
-        Words("A. The r", "abort"),
-        Words("A", "ERROR"),
-        failed_choice({"message": "overloaded", "code": 502}),
+        *(Status(status) for status in (429, 500, 502, 503, 504, 529)), Cut(), BROKEN_JSON,
+        Body("<html>busy</html>", "text/html"), Body('"a string"'), NO_CHOICES, NULL_CHOICES,
+        Words("A. The r", "abort"), Words("A", "ERROR"), failed_choice({"message": "overloaded", "code": 502}),
     ],
     ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
-)
+)  # fmt: skip
 def test_temporary_failures_are_retried(bad: Answer) -> None:
     with serving(first(bad, bad)) as (subject, server):
         assert ask(subject, "q").text == "good"
@@ -320,12 +309,8 @@ def test_card_and_fingerprint() -> None:
         == card(family="llava", reasoning="yes", counterpart="chat:openai/gpt-4o", weights="open")
     )
     others = [
-        card(temperature="1"),
-        card(max_px="512"),
-        card(seed="1"),
-        card(top_p="0.5"),
-        card(reasoning_effort="low"),
-    ]
+        card(temperature="1"), card(max_px="512"), card(seed="1"), card(top_p="0.5"), card(reasoning_effort="low"),
+    ]  # fmt: skip
     assert len({plain, *others, card(temperature="none")}) == 7
     settings = {"temperature": "0.5", "seed": "none", "price_in": "2.5", "price_out": "10"}
     with serving("A", 0.0, **settings, reasoning="no", weights="open") as (subject, _):

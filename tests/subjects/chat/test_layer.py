@@ -23,16 +23,7 @@ from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.layer import CLIENT_CALLS, check_service, is_opening
 from snellen.subjects.chat.messages import to_messages, to_reply
 from snellen.subjects.chat.retry import trouble
-from tests.helpers.stub_server import (
-    BROKEN_JSON,
-    NULL_CHOICES,
-    Answer,
-    Body,
-    Cut,
-    Status,
-    StubServer,
-    Words,
-)
+from tests.helpers.stub_server import BROKEN_JSON, NULL_CHOICES, Answer, Body, Cut, Status, StubServer, Words
 
 PROMPT = Prompt(("Which?", "A or B"), (), (Turn(("Look.",), "I see."),))
 REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_violation"}
@@ -74,20 +65,14 @@ def test_opening_a_model_sets_a_flag_meanwhile(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "answer",
     [
-        "A",
-        Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12)),
-        Words(None, "length", tokens=None),
-        Words("partly", "content_filter"),
+        "A", Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12)),
+        Words(None, "length", tokens=None), Words("partly", "content_filter"),
         Words(None, message={"refusal": "I cannot."}),
         *(Status(status) for status in (400, 401, 403, 404, 413, 422, 429, 500, 529)),
-        Body("<html>busy</html>", "text/html"),
-        Body('"a string"'),
-        BROKEN_JSON,
-        NULL_CHOICES,
-        Cut(),
+        Body("<html>busy</html>", "text/html"), Body('"a string"'), BROKEN_JSON, NULL_CHOICES, Cut(),
     ],
     ids=lambda answer: str(getattr(answer, "status", None) or getattr(answer, "text", "cut"))[:20],
-)
+)  # fmt: skip
 def test_replies_and_reasons_equal_those_of_the_layer(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     with StubServer(answer) as server:
         monkeypatch.setenv("MY_STUB_API_KEY", "k")

@@ -88,13 +88,8 @@ def test_calls_start_in_order_and_cancelled_calls_free_their_slot() -> None:
         end.set()
         replies = await asyncio.gather(*calls, return_exceptions=True)
         assert [isinstance(reply, asyncio.CancelledError) for reply in replies] == [
-            True,
-            False,
-            True,
-            True,
-            False,
-            False,
-        ]
+            True, False, True, True, False, False,
+        ]  # fmt: skip
         assert through == [0, 1, 4, 5]
         async with limiter, limiter:  # no slot was lost or gained
             with pytest.raises(TimeoutError):

@@ -129,20 +129,12 @@ def test_limits_are_found_by_provider_and_unknown_for_other_servers() -> None:
 @pytest.mark.parametrize(
     ("mode", "format", "limits"),
     [
-        ("RGB", "BMP", OPENAI),
-        ("RGB", "TIFF", OPENAI),
-        ("RGBA", "TIFF", ANTHROPIC),
-        ("L", "BMP", ANTHROPIC),
-        ("P", "BMP", OPENAI),
-        ("P", "PNG", OPENAI),
-        ("1", "PNG", OPENAI),
-        ("I;16", "PNG", OPENAI),
-        ("I;16", "TIFF", OPENAI),
-        ("CMYK", "JPEG", OPENAI),
-        ("P", "GIF", GOOGLE),
+        ("RGB", "BMP", OPENAI), ("RGB", "TIFF", OPENAI), ("RGBA", "TIFF", ANTHROPIC), ("L", "BMP", ANTHROPIC),
+        ("P", "BMP", OPENAI), ("P", "PNG", OPENAI), ("1", "PNG", OPENAI), ("I;16", "PNG", OPENAI),
+        ("I;16", "TIFF", OPENAI), ("CMYK", "JPEG", OPENAI), ("P", "GIF", GOOGLE),
         ("RGB", "WEBP", limits_of("grok/m")),
     ],
-)
+)  # fmt: skip
 def test_an_image_that_is_not_accepted_becomes_a_png_of_the_same_pixels(
     tmp_path: Path, mode: str, format: str, limits: Limits
 ) -> None:
@@ -236,17 +228,12 @@ def test_a_file_of_several_jpegs_is_sent_as_a_jpeg(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "word"),
     [
-        ("vllm/Qwen/Qwen2.5-VL-7B-Instruct", "VLLM_BASE_URL"),
-        ("sglang/m", "SGLANG_BASE_URL"),
-        ("bedrock/m", "aiobotocore"),
-        ("anthropic/claude-x", "nthropic"),
-        ("google/gemini-x", "oogle"),
-        ("mistral/m", "istral"),
-        ("groq/m", "roq"),
-        ("together/m", "TOGETHER_API_KEY"),
+        ("vllm/Qwen/Qwen2.5-VL-7B-Instruct", "VLLM_BASE_URL"), ("sglang/m", "SGLANG_BASE_URL"),
+        ("bedrock/m", "aiobotocore"), ("anthropic/claude-x", "nthropic"), ("google/gemini-x", "oogle"),
+        ("mistral/m", "istral"), ("groq/m", "roq"), ("together/m", "TOGETHER_API_KEY"),
         ("openrouter/a/b", "OPENROUTER_API_KEY"),
     ],
-)
+)  # fmt: skip
 def test_a_missing_key_address_or_package_is_one_line(
     name: str, word: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -232,18 +232,21 @@ def test_one_prompt_that_breaks_does_not_fail_the_others(models: dict[str, Path]
 @pytest.mark.parametrize(
     ("raised", "message"),
     [
-        (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on"), "out of memory on cpu"),
-        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9"), "out of memory on cpu"),
-        (IndexError("index out of range\nin self"), "IndexError: index out of range"),
+        (
+            lambda: torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nand so on"),
+            "out of memory on cpu",
+        ),
+        (lambda: RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9"), "out of memory on cpu"),
+        (lambda: IndexError("index out of range\nin self"), "IndexError: index out of range"),
     ],
 )
 def test_an_exception_of_the_model_is_a_failed_call(
-    models: dict[str, Path], media: MediaFolder, monkeypatch: pytest.MonkeyPatch, raised: Exception, message: str
+    models: dict[str, Path], media: MediaFolder, monkeypatch: pytest.MonkeyPatch, raised: Any, message: str
 ) -> None:
     subject = chat(models["llava"])
 
     def generate(**_: Any) -> Any:
-        raise raised
+        raise raised()
 
     monkeypatch.setattr(subject.checkpoint.model, "generate", generate)
     with pytest.raises(CallFailed) as caught:

@@ -6,12 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
+from tests.helpers.extras import lazy_module
 
-WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-transformers = pytest.importorskip("transformers", reason=WHY)
-tokenizers = pytest.importorskip("tokenizers", reason=WHY)
+torch, transformers, tokenizers = map(lazy_module, ("torch", "transformers", "tokenizers"))
 
 CHAT_TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}[{{ message['role'] }}]{% for block in message['content'] %}"
@@ -35,13 +32,9 @@ TEXT: dict[str, Any] = {
     "initializer_range": 0.3,  # so that images and questions change the replies
 }
 VISION: dict[str, Any] = {
-    "hidden_size": 16,
-    "intermediate_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "image_size": 16,
+    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "image_size": 16,
     "patch_size": 4,
-}
+}  # fmt: skip
 
 
 def tokenizer(folder: Path, *special: str, **extra: str) -> Any:

@@ -16,27 +16,23 @@ from snellen.core.seeds import stream
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.classifier_card import CARD, read_classifier_card
 from snellen.subjects.encoders.encoder import fingerprint
+from tests.helpers.extras import lazy_module
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, draw, subject
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+torch = lazy_module("torch")
+module = lazy_module("snellen.subjects.encoders.classification")
 
-from snellen.subjects.encoders.classification import (  # noqa: E402
-    FULL,
-    Classes,
-    ClassifierSettings,
-    LabelledImage,
-    _rate_at,
-    layer_setting,
-    load_start,
-    train_classifier,
-)
 
 COLOURS = (RED, GREEN, BLUE)
-TWO_STEPS = ClassifierSettings(batch=6, rate=1e-3)
 NAMES = ("tiny/resnet-50", "tiny/vit-b-16")
 
 
-def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
+def two_steps(**changes: Any) -> Any:
+    """Settings for two steps with the toy classes."""
+    return module.ClassifierSettings(**({"batch": 6, "rate": 1e-3} | changes))
+
+
+def classes(folder: Path, count: int = 12, leak: bool = False) -> Any:
     """Discs and bars at random positions, whose colour is their class."""
     rng, images = stream("classes", count), []
     folder.mkdir(exist_ok=True)
@@ -44,21 +40,21 @@ def classes(folder: Path, count: int = 12, leak: bool = False) -> Classes:
         center = int(rng.integers(40, 120)), int(rng.integers(35, 85))
         image = draw("disc" if rng.random() < 0.5 else "bar", COLOURS[n % 3], center, int(rng.integers(15, 30)))
         image.save(folder / f"{n}.png")
-        images.append(LabelledImage(folder / f"{n}.png", n % 3))
-    return Classes(images, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
+        images.append(module.LabelledImage(folder / f"{n}.png", n % 3))
+    return module.Classes(images, "classification of 3 colours" + (" (leak)" if leak else ""), {"suite": "toy"}, leak)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
     ticks: list[int] = []
-    card = train_classifier(
-        name, classes(tmp_path / "images"), TWO_STEPS, tmp_path / "out", tick=lambda: ticks.append(1)
+    card = module.train_classifier(
+        name, classes(tmp_path / "images"), two_steps(), tmp_path / "out", tick=lambda: ticks.append(1)
     )
     assert (card.steps, len(ticks), card.images, card.classes) == (2, 2, 12, 3)
     assert card == read_classifier_card(tmp_path / "out")
     kinds = {path.suffix for path in (tmp_path / "out").iterdir()}
     assert kinds == {".json", ".safetensors"}
-    setting = layer_setting(tmp_path / "out")
+    setting = module.layer_setting(tmp_path / "out")
     assert setting == ("?layer=cls" if "vit" in name else "")
     encoder = load_encoder(f"hf/{tmp_path / 'out'}", {"layer": "cls"} if setting else {})
     rows = encoder.features([draw("disc", RED), draw("bar", BLUE)])
@@ -70,10 +66,10 @@ def test_two_steps_make_an_encoder(tmp_path: Path, name: str) -> None:
 def test_features_are_the_input_of_the_classifier(tmp_path: Path, name: str) -> None:
     """The classifier's weights times the encoder's features equal the logits of transformers' own class."""
     out = tmp_path / "out"
-    train_classifier(name, classes(tmp_path / "images"), TWO_STEPS, out)
-    encoder = load_encoder(f"hf/{out}", {"layer": "cls"} if layer_setting(out) else {})
+    module.train_classifier(name, classes(tmp_path / "images"), two_steps(), out)
+    encoder = load_encoder(f"hf/{out}", {"layer": "cls"} if module.layer_setting(out) else {})
     images = [draw("disc", RED), draw("square", GREEN)]
-    start = load_start(str(out), 3, 0)
+    start = module.load_start(str(out), 3, 0)
     model = start.model.eval()
     linear = model.classifier[-1] if "resnet" in name else model.classifier
     with torch.inference_mode():
@@ -84,11 +80,11 @@ def test_features_are_the_input_of_the_classifier(tmp_path: Path, name: str) -> 
 
 def test_zero_epochs_keep_the_weights_and_one_changes_them(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images")
-    before = train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, epochs=0), tmp_path / "before")
-    train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "after")
-    start = load_start("tiny/resnet-50", 3, 0).model.state_dict()
+    before = module.train_classifier("tiny/resnet-50", toy, two_steps(epochs=0), tmp_path / "before")
+    module.train_classifier("tiny/resnet-50", toy, two_steps(), tmp_path / "after")
+    start = module.load_start("tiny/resnet-50", 3, 0).model.state_dict()
     assert (before.steps, before.accuracy, before.first_loss) == (0, None, None)
-    weights = {name: load_start(str(tmp_path / name), 3, 0).model.state_dict() for name in ("before", "after")}
+    weights = {name: module.load_start(str(tmp_path / name), 3, 0).model.state_dict() for name in ("before", "after")}
     assert all(torch.equal(start[key], weights["before"][key]) for key in start)
     changed_keys = [key for key in start if not torch.equal(start[key], weights["after"][key])]
     assert {"classifier.1.weight", "resnet.embedder.embedder.convolution.weight"} <= set(changed_keys)
@@ -99,26 +95,26 @@ def test_zero_epochs_keep_the_weights_and_one_changes_them(tmp_path: Path) -> No
 def test_training_can_start_from_a_folder_with_a_new_classifier(tmp_path: Path, name: str) -> None:
     """Like weights from the hub with 1,000 classes: the encoder is kept and the classifier is new."""
     toy = classes(tmp_path / "images")
-    train_classifier(name, toy, TWO_STEPS, tmp_path / "first")
+    module.train_classifier(name, toy, two_steps(), tmp_path / "first")
     two_classes = replace(toy, images=[image for image in toy.images if image.label < 2])
-    no_epochs = replace(TWO_STEPS, epochs=0)
-    card = train_classifier(str(tmp_path / "first"), two_classes, no_epochs, tmp_path / "second")
+    no_epochs = two_steps(epochs=0)
+    card = module.train_classifier(str(tmp_path / "first"), two_classes, no_epochs, tmp_path / "second")
     assert (card.classes, card.start != "random 0") == (2, True)
     first, second = (
-        load_start(str(tmp_path / folder_name), count, 0) for folder_name, count in (("first", 3), ("second", 2))
+        module.load_start(str(tmp_path / folder_name), count, 0) for folder_name, count in (("first", 3), ("second", 2))
     )
     weights = second.model.state_dict()
     for key, weight in first.model.state_dict().items():
         assert weights[key].shape[0] == 2 if "classifier" in key else torch.equal(weights[key], weight), key
-    assert train_classifier(str(tmp_path / "first"), two_classes, TWO_STEPS, tmp_path / "third").steps == 2
+    assert module.train_classifier(str(tmp_path / "first"), two_classes, two_steps(), tmp_path / "third").steps == 2
 
 
 def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images")
-    first, second = (train_classifier("tiny/vit-b-16", toy, TWO_STEPS, tmp_path / name) for name in "ab")
+    first, second = (module.train_classifier("tiny/vit-b-16", toy, two_steps(), tmp_path / name) for name in "ab")
     assert first.fingerprint == second.fingerprint
     assert (tmp_path / "a/model.safetensors").read_bytes() == (tmp_path / "b/model.safetensors").read_bytes()
-    other = train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, seed=1), tmp_path / "c")
+    other = module.train_classifier("tiny/vit-b-16", toy, two_steps(seed=1), tmp_path / "c")
     assert other.fingerprint != first.fingerprint
     assert (tmp_path / "a/model.safetensors").read_bytes() != (tmp_path / "c/model.safetensors").read_bytes()
 
@@ -126,14 +122,14 @@ def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", [{"leak": True}, {"source": {"suite": "another"}}, {"images": ()}])
 def test_an_existing_encoder_is_kept_or_refused(tmp_path: Path, change: dict[str, Any]) -> None:
     toy, out = classes(tmp_path / "images"), tmp_path / "out"
-    card = train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
+    card = module.train_classifier("tiny/resnet-50", toy, two_steps(), out)
     time = (out / "model.safetensors").stat().st_mtime_ns
-    assert train_classifier("tiny/resnet-50", toy, TWO_STEPS, out) == card
+    assert module.train_classifier("tiny/resnet-50", toy, two_steps(), out) == card
     assert (out / "model.safetensors").stat().st_mtime_ns == time
     if "images" in change:
         change = {"images": toy.images[:9]}
     with pytest.raises(SnellenError, match="already exists with other content"):
-        train_classifier("tiny/resnet-50", replace(toy, **change), TWO_STEPS, out)
+        module.train_classifier("tiny/resnet-50", replace(toy, **change), two_steps(), out)
 
 
 class KillError(Exception):
@@ -147,20 +143,20 @@ def test_a_killed_training_leaves_no_encoder(tmp_path: Path) -> None:
         raise KillError
 
     with pytest.raises(KillError):
-        train_classifier("tiny/resnet-50", toy, TWO_STEPS, out, tick=kill)
+        module.train_classifier("tiny/resnet-50", toy, two_steps(), out, tick=kill)
     assert not out.exists()
     half = tmp_path / "out.half"  # the remains of a kill during writing
     half.mkdir()
     (half / "model.safetensors").write_bytes(b"torn")
-    train_classifier("tiny/resnet-50", toy, TWO_STEPS, out)
+    module.train_classifier("tiny/resnet-50", toy, two_steps(), out)
     assert not half.exists()
-    train_classifier("tiny/resnet-50", toy, TWO_STEPS, tmp_path / "whole")
+    module.train_classifier("tiny/resnet-50", toy, two_steps(), tmp_path / "whole")
     assert (out / "model.safetensors").read_bytes() == (tmp_path / "whole/model.safetensors").read_bytes()
     assert read_classifier_card(out) is not None
 
 
 def test_a_leak_is_recorded_in_the_card_of_the_subject(tmp_path: Path) -> None:
-    train_classifier("tiny/resnet-50", classes(tmp_path / "images", leak=True), TWO_STEPS, tmp_path / "out")
+    module.train_classifier("tiny/resnet-50", classes(tmp_path / "images", leak=True), two_steps(), tmp_path / "out")
     card = subject(f"hf/{tmp_path / 'out'}").card
     assert card.attributes["supervision"] == "classification of 3 colours (leak)"
 
@@ -168,22 +164,24 @@ def test_a_leak_is_recorded_in_the_card_of_the_subject(tmp_path: Path) -> None:
 def test_another_training_has_another_fingerprint(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images")
     for seed in (0, 1):
-        train_classifier("tiny/resnet-50", toy, replace(TWO_STEPS, seed=seed), tmp_path / str(seed))
+        module.train_classifier("tiny/resnet-50", toy, two_steps(seed=seed), tmp_path / str(seed))
     first, second = (load_encoder(f"hf/{tmp_path / name}") for name in "01")
     assert fingerprint(first) != fingerprint(second)
 
 
 def test_it_learns_colours(tmp_path: Path) -> None:
     """Three colours, 36 images, eight epochs: chance is right in a third of the last tenth of 288 answers."""
-    settings = ClassifierSettings(epochs=8, batch=12, rate=3e-3)
-    card = train_classifier("tiny/vit-b-16", classes(tmp_path / "images", 36), settings, tmp_path / "out")
+    settings = module.ClassifierSettings(epochs=8, batch=12, rate=3e-3)
+    card = module.train_classifier("tiny/vit-b-16", classes(tmp_path / "images", 36), settings, tmp_path / "out")
     assert card.last_accuracy is not None
     assert card.last_accuracy > 0.9
 
 
 def test_rates_rise_and_fall() -> None:
     """The first two of 20 steps rise to the full rate: 1/2, 2/2; the others fall by half a cosine, starting at 1."""
-    settings = ClassifierSettings(rate=1.0)
+    from snellen.subjects.encoders.classification import _rate_at
+
+    settings = module.ClassifierSettings(rate=1.0)
     rates = [_rate_at(step, 20, settings) for step in range(20)]
     assert rates[:3] == [0.5, 1.0, 1.0]
     assert rates[11] == pytest.approx(0.5)  # 9 of 18 falling steps: cos(pi / 2) = 0
@@ -196,20 +194,20 @@ def test_full_models_have_the_size_of_those_of_the_paper(name: str, parameters: 
     """Numbers of weights with 1,000 classes, as counted by torchvision for ResNet-50 and ViT-B/16 (IMAGENET1K_V1)."""
     transformers = pytest.importorskip("transformers")
     with torch.device("meta"):
-        config = transformers.AutoConfig.for_model(**FULL[name], num_labels=1000)
+        config = transformers.AutoConfig.for_model(**module.FULL[name], num_labels=1000)
         model = transformers.AutoModelForImageClassification.from_config(config)
     assert sum(weight.numel() for weight in model.parameters()) == parameters
 
 
 def test_an_unknown_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="no/such-model"):
-        train_classifier("no/such-model", classes(tmp_path / "images"), TWO_STEPS, tmp_path / "out")
+        module.train_classifier("no/such-model", classes(tmp_path / "images"), two_steps(), tmp_path / "out")
 
 
 def test_a_loss_that_is_not_finite_is_refused(tmp_path: Path) -> None:
     toy = classes(tmp_path / "images", 24)
     with pytest.raises(SnellenError, match="the loss is not finite"):
-        train_classifier("tiny/vit-b-16", toy, replace(TWO_STEPS, rate=1e30), tmp_path / "out")
+        module.train_classifier("tiny/vit-b-16", toy, two_steps(rate=1e30), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -222,6 +220,6 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
 def test_images_of_any_mode_are_accepted(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "grey.png")
     draw("disc", RED).save(tmp_path / "red.png")
-    images = [LabelledImage(tmp_path / "grey.png", 0), LabelledImage(tmp_path / "red.png", 1)]
-    card = train_classifier("tiny/resnet-50", Classes(images, "two", {}), TWO_STEPS, tmp_path / "out")
+    images = [module.LabelledImage(tmp_path / "grey.png", 0), module.LabelledImage(tmp_path / "red.png", 1)]
+    card = module.train_classifier("tiny/resnet-50", module.Classes(images, "two", {}), two_steps(), tmp_path / "out")
     assert card.steps == 1

@@ -206,18 +206,11 @@ def test_tight_clusters_are_counted_and_grouped_perfectly(labels: list[int], see
 @pytest.mark.parametrize(
     ("keys", "images", "expected"),
     [
-        (COUNTS, 3, True),
-        (GROUPS, 3, True),
-        (("1+2", "2+3"), 3, True),
-        (COUNTS, 1, False),
-        ((), 3, False),
-        ((*GROUPS, "all"), 3, False),
-        (("none", "1"), 3, False),
-        (("none ", "1+2"), 3, False),
-        (("1+2\n", "none"), 3, False),
-        (("+1", "none"), 3, False),
+        (COUNTS, 3, True), (GROUPS, 3, True), (("1+2", "2+3"), 3, True), (COUNTS, 1, False), ((), 3, False),
+        ((*GROUPS, "all"), 3, False), (("none", "1"), 3, False), (("none ", "1+2"), 3, False),
+        (("1+2\n", "none"), 3, False), (("+1", "none"), 3, False),
     ],
-)
+)  # fmt: skip
 def test_views_that_ask_about_clusters(keys: Sequence[str], images: int, expected: bool) -> None:
     assert asks_clustering(view_with_keys(keys, images)) == expected
 

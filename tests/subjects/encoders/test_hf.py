@@ -23,20 +23,17 @@ from snellen.subjects.encoders.hf import _grid
 from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
+from tests.helpers.extras import lazy_module
 from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
 
-WHY = "needs the extra 'models'"
-torch = pytest.importorskip("torch", reason=WHY)
-transformers = pytest.importorskip("transformers", reason=WHY)
+torch = lazy_module("torch")
+transformers = lazy_module("transformers")
+
 
 VISION: dict[str, Any] = {
-    "hidden_size": 16,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "intermediate_size": 32,
-    "image_size": 16,
+    "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32, "image_size": 16,
     "patch_size": 8,
-}
+}  # fmt: skip
 IMAGES = [draw("disc", RED), draw("bar", BLUE).convert("L"), Image.new("RGBA", (5, 90))]
 
 

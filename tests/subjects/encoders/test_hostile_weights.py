@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+from snellen.subjects.checkpoints import load_model
+from tests.helpers.extras import lazy_module
+from tests.helpers.refusals import assert_refused
 
-from snellen.subjects.checkpoints import load_model  # noqa: E402
-from tests.helpers.refusals import assert_refused  # noqa: E402
+torch = lazy_module("torch")
 
 CONFIG = {
-    "model_type": "vit",
-    "hidden_size": 8,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 1,
-    "intermediate_size": 8,
-}
+    "model_type": "vit", "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8,
+}  # fmt: skip
 
 
 class Program:

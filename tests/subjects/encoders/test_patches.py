@@ -17,9 +17,10 @@ from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import SHARD_IMAGES, PatchCache, PatchEncoder
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
+from tests.helpers.extras import need
 from tests.subjects.encoders.scenes import BLUE, RED, Album, draw
 
-pytest.importorskip("safetensors", reason="needs the extra 'models'")
+need("safetensors", "models")
 
 
 def packaged(name: str) -> PatchEncoder:

@@ -40,16 +40,11 @@ def fitted(example_view: View, *answers: Any) -> Answers:
     [
         (view("choice", ("red", "blue")), "class"),
         (view("true_false", reply=ReplySpec("true_false", (("T", "true"), ("F", "false")))), "class"),
-        (view("choice", ("2-3", "3-4")), "number"),
-        (view("integer"), "number"),
-        (view("integer", ("1", "2")), "number"),
-        (view("number"), "number"),
-        (view("box"), "box"),
-        (view("colour"), "colour"),
-        (view("text"), "text"),
-        (view("choice", ("1+2", "none")), "class"),
+        (view("choice", ("2-3", "3-4")), "number"), (view("integer"), "number"),
+        (view("integer", ("1", "2")), "number"), (view("number"), "number"), (view("box"), "box"),
+        (view("colour"), "colour"), (view("text"), "text"), (view("choice", ("1+2", "none")), "class"),
     ],
-)
+)  # fmt: skip
 def test_the_form_follows_from_the_question(question_view: View, form: str) -> None:
     assert form_of(question_view) == form
 

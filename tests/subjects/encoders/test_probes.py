@@ -23,15 +23,15 @@ from snellen.scoring.metrics import giou
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
-from snellen.subjects.registry import make_subject
-from tests.contracts.subject_battery import check_subject
-
-pytest.importorskip("torch", reason="needs the extra 'models'")
-pytest.importorskip("safetensors", reason="needs the extra 'models'")
-
 from snellen.subjects.encoders.probes.inputs import box_coverage, fit_inputs
 from snellen.subjects.encoders.probes.settings import ProbeSettings
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
+from snellen.subjects.registry import make_subject
+from tests.contracts.subject_battery import check_subject
+from tests.helpers.extras import need
+
+need("torch", "models")
+need("safetensors", "models")
 
 SIDE, GRID = 48, 6
 SMALL = ProbeSettings(components=8, width=16, queries=2, steps=60, batch=16, rate=0.01)

@@ -14,6 +14,8 @@ from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.exam.items import build
 from snellen.exam.run import run
+from snellen.subjects.heads.conversations import SYSTEM
+from snellen.subjects.heads.llava_files import read_llava
 from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.loading import import_extra
 from snellen.suites import SUITES
@@ -21,19 +23,14 @@ from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_ite
 from snellen.suites.ava_bench.items import ItemSource
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.towers.sweep import fit_ability
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
 from tests.helpers.journey import patch
 from tests.subjects.heads.drawn_tables import write_questions
 
 need("peft", "heads")
-
-import torch  # noqa: E402
-
-from snellen.subjects.heads import fitting  # noqa: E402
-from snellen.subjects.heads.conversations import SYSTEM  # noqa: E402
-from snellen.subjects.heads.features import opener  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan, train_head  # noqa: E402
-from snellen.subjects.heads.llava_files import read_llava  # noqa: E402
+torch = lazy_module("torch")
+fitting = lazy_module("snellen.subjects.heads.fitting")
+features = lazy_module("snellen.subjects.heads.features")
 
 TOWER = "efficientnet-lite0?side=160&layer=8"
 ITEMS, QUESTIONS, SEED = 210, 2000, 0
@@ -54,8 +51,8 @@ def test_training_items_that_cannot_be_shown_are_left_out_and_counted(
         for count in (5, 30)
     ]  # fmt: skip
     built = write_itemset(tmp_path, items, source="curated", recipe={})
-    monkeypatch.setattr(fitting, "train_head", lambda plan, conversations, *rest: conversations)
-    plan = HeadPlan(TOWER, "random-qwen2", FIT)
+    monkeypatch.setattr("snellen.subjects.heads.fitting.train_head", lambda plan, conversations, *rest: conversations)
+    plan = fitting.HeadPlan(TOWER, "random-qwen2", FIT)
     (conversation,) = cast("list[Any]", fit_ability(built, "absolute-depth", plan, tmp_path / "head"))
     assert conversation.name == "absolute-depth-5"
     assert "1 training items are left out: 1 × bad item: item absolute-depth-30: 30 options" in capsys.readouterr().err
@@ -87,8 +84,8 @@ def train_stages(items: ItemSet, root: Path) -> dict[str, Path]:
     questions_file = write_questions(QUESTIONS, root / "drawn", SEED)
     conversations = read_llava(questions_file, root / "drawn").conversations
     language_model = write_language_model(root / "language-model", SEED)
-    tuned = HeadPlan(TOWER, language_model, replace(TUNE, seed=SEED), source="cached", threads=1)
-    train_head(tuned, conversations, root / "tuned", opener(None))
+    tuned = fitting.HeadPlan(TOWER, language_model, replace(TUNE, seed=SEED), source="cached", threads=1)
+    fitting.train_head(tuned, conversations, root / "tuned", features.opener(None))
     fitted = replace(tuned, stage=replace(FIT, seed=SEED), base=root / "tuned")
     untrained = replace(tuned, stage=replace(FIT, seed=SEED, rate=0.0, epochs=1))
     for name, plan in (("trained", fitted), ("untrained", untrained)):
@@ -111,16 +108,9 @@ def test_a_head_learns_colours_beyond_the_blind_baseline(tmp_path: Path, monkeyp
     """Lower is better; intervals are over the tables of the test items."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
-        tmp_path / "items",
-        n=ITEMS,
-        seed=SEED,
-        tasks=("colour",),
-        renderer="toy",
-        size=(384, 288),
-        workers=2,
-        allow_unmatched=True,
-        show_progress=False,
-    )
+        tmp_path / "items", n=ITEMS, seed=SEED, tasks=("colour",), renderer="toy", size=(384, 288), workers=2,
+        allow_unmatched=True, show_progress=False,
+    )  # fmt: skip
     items = build(SUITES.get("ava-bench"), "generated", options)
     scores = ask(items, train_stages(items, tmp_path), tmp_path / "run")
     print(scores[["value", "low", "high", "blind", "chance", "n", "clusters", "no_answer_rate"]].to_string())

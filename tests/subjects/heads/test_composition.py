@@ -11,13 +11,14 @@ from snellen.core.errors import SnellenError
 from snellen.subjects.heads import conversations
 from snellen.subjects.heads.conversations import Conversation, ConversationTurn, Wording, passages
 from snellen.subjects.heads.towers import TOWERS, find_tower
+from tests.helpers.extras import lazy_module
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+torch = lazy_module("torch")
+transformers = lazy_module("transformers")
+composition = lazy_module("snellen.subjects.heads.composition")
+language_models = lazy_module("snellen.subjects.heads.language_models")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
 
-from snellen.subjects.heads.composition import compose  # noqa: E402  # imports torch
-from snellen.subjects.heads.language_models import LanguageModel, load_language_model, random_config  # noqa: E402
-from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa: E402
 
 IMAGE = Path("image.png")
 SMALL = "random-qwen2?layers=2&width=32"
@@ -27,8 +28,8 @@ DIALOGUE = Conversation(
 
 
 @pytest.fixture(scope="module")
-def language() -> LanguageModel:
-    return load_language_model(SMALL)
+def language() -> Any:
+    return language_models.load_language_model(SMALL)
 
 
 def rendered(conversation: Conversation, template: conversations.Template) -> str:
@@ -54,7 +55,7 @@ def test_templates_equal_those_of_tinyllava() -> None:
     assert "USER: First\n<image>\n<image>\nlast? ASSISTANT:" in rendered(between, "conversation")
 
 
-def test_tokens_equal_those_of_the_tokenizer_and_answers_are_learned(language: LanguageModel) -> None:
+def test_tokens_equal_those_of_the_tokenizer_and_answers_are_learned(language: Any) -> None:
     wording = Wording(language.tokenizer, language.image_id, 16)
     tokens = wording.tokens(DIALOGUE)
     assert tokens.ids.count(language.image_id) == 16
@@ -68,13 +69,13 @@ def test_tokens_equal_those_of_the_tokenizer_and_answers_are_learned(language: L
     assert words == language.tokenizer(text, add_special_tokens=False).input_ids
 
 
-def test_the_text_of_an_image_mark_is_ordinary_text(language: LanguageModel) -> None:
+def test_the_text_of_an_image_mark_is_ordinary_text(language: Any) -> None:
     wording = Wording(language.tokenizer, language.image_id, 4)
     assert language.image_id not in wording.tokens(Conversation("", (ConversationTurn(("<image> [IMG]",), "1"),))).ids
 
 
 def test_long_conversations_are_truncated_but_never_inside_an_image(
-    language: LanguageModel, capsys: pytest.CaptureFixture[str]
+    language: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wording = Wording(language.tokenizer, language.image_id, 1000)
     cut = wording.tokens(Conversation("", (ConversationTurn((IMAGE, "word " * 3000), "1"),)))
@@ -89,29 +90,29 @@ def test_long_conversations_are_truncated_but_never_inside_an_image(
 
 
 @pytest.fixture(scope="module")
-def narrow(language: LanguageModel) -> LanguageModel:
+def narrow(language: Any) -> Any:
     """The same model with a vocabulary of 64, so that a step is quick."""
-    config = random_config(SMALL, 64)
+    config = language_models.random_config(SMALL, 64)
     config.vocab_size = 64
-    return LanguageModel(transformers.AutoModelForCausalLM.from_config(config), language.tokenizer, 63)
+    return language_models.LanguageModel(transformers.AutoModelForCausalLM.from_config(config), language.tokenizer, 63)
 
 
-def composed(name: str, language: LanguageModel) -> tuple[Any, Any, Any]:
+def composed(name: str, language: Any) -> tuple[Any, Any, Any]:
     """(head, pixels of two images, token ids of a prompt for each) on the tower of that name."""
     tower = find_tower(name)
     draws = torch.Generator().manual_seed(1)
     pixels = torch.randn(2, 3, tower.side, tower.side, generator=draws)
     words = torch.randint(0, 60, (2, 6), generator=draws)
     ids = torch.cat([words[:, :2], torch.full((2, tower.tokens), language.image_id), words[:, 2:]], dim=1)
-    return compose(tower, language), pixels, ids
+    return composition.compose(tower, language), pixels, ids
 
 
 @pytest.mark.parametrize("name", [name for name, tower in TOWERS.items() if tower.model])
-def test_cached_tokens_equal_live_ones_bitwise(name: str, narrow: LanguageModel) -> None:
+def test_cached_tokens_equal_live_ones_bitwise(name: str, narrow: Any) -> None:
     """The loss, gradients of the connector and generated tokens are equal in float32 for every family."""
     head, pixels, ids = composed(f"tiny/{name}", narrow)
     head.generation_config.eos_token_id = None
-    cached = image_tokens(find_tower(f"tiny/{name}"), load_tower(f"tiny/{name}"), pixels)
+    cached = tower_models.image_tokens(find_tower(f"tiny/{name}"), tower_models.load_tower(f"tiny/{name}"), pixels)
     connector = head.model.multi_modal_projector.requires_grad_(True)
     outcomes = []
     for images in (pixels, cached):
@@ -126,16 +127,16 @@ def test_cached_tokens_equal_live_ones_bitwise(name: str, narrow: LanguageModel)
     assert outcomes[0][2].abs().sum() > 0
 
 
-def test_the_image_changes_the_logits(narrow: LanguageModel) -> None:
+def test_the_image_changes_the_logits(narrow: Any) -> None:
     head, pixels, ids = composed("tiny/clip-l", narrow)
     with torch.no_grad():
         first, second = head(input_ids=ids[:1].expand(2, -1), pixel_values=pixels).logits[:, -1]
     assert not torch.allclose(first, second)
 
 
-def test_a_composed_head_has_no_tower_and_its_connector_depends_on_the_seed(language: LanguageModel) -> None:
+def test_a_composed_head_has_no_tower_and_its_connector_depends_on_the_seed(language: Any) -> None:
     tower = find_tower("tiny/clip-l")
-    head, same, other = (compose(tower, language, seed) for seed in (0, 0, 1))
+    head, same, other = (composition.compose(tower, language, seed) for seed in (0, 0, 1))
     connectors = [
         torch.cat([w.flatten() for w in m.model.multi_modal_projector.parameters()]) for m in (head, same, other)
     ]
@@ -149,4 +150,4 @@ def test_a_composed_head_has_no_tower_and_its_connector_depends_on_the_seed(lang
 
 def test_wrong_settings_of_the_random_model_are_refused() -> None:
     with pytest.raises(SnellenError, match="did you mean 'width'"):
-        load_language_model("random-qwen2?widht=3")
+        language_models.load_language_model("random-qwen2?widht=3")

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+from snellen.towers.linear_probe import linear_probes
+from tests.helpers.extras import lazy_module
 
-from torch import nn  # noqa: E402
-
-from snellen.subjects.heads.connector import pooled  # noqa: E402
-from snellen.towers.linear_probe import linear_probes  # noqa: E402
+torch = lazy_module("torch")
+connector_module = lazy_module("snellen.subjects.heads.connector")
 
 
 def tokens(labels: list[int], seed: int) -> Any:
@@ -26,21 +25,22 @@ def tokens(labels: list[int], seed: int) -> Any:
 
 def only(features: range) -> Any:
     """A connector that passes only these features."""
-    layer = nn.Linear(8, 8, bias=False)
+    layer = torch.nn.Linear(8, 8, bias=False)
     layer.weight.data = torch.diag(torch.tensor([float(n in features) for n in range(8)]))
     return layer
 
 
 @pytest.mark.parametrize(
-    ("connector", "is_lost"), [(nn.Identity, False), (lambda: only(range(3)), False), (lambda: only(range(3, 8)), True)]
+    ("connector", "is_lost"),
+    [(lambda: torch.nn.Identity(), False), (lambda: only(range(3)), False), (lambda: only(range(3, 8)), True)],
 )
 def test_accuracy_falls_only_after_a_connector_that_destroys_the_class(
     connector: Callable[[], Any], is_lost: bool
 ) -> None:
     labels, test_labels = [0, 1, 2] * 20, [0, 1, 2] * 10
-    before, behind = pooled(connector(), tokens(labels, 0))
+    before, behind = connector_module.pooled(connector(), tokens(labels, 0))
     assert torch.equal(before, tokens(labels, 0).max(dim=1).values)
-    test_before, test_behind = pooled(connector(), tokens(test_labels, 1))
+    test_before, test_behind = connector_module.pooled(connector(), tokens(test_labels, 1))
     table = linear_probes(
         {"before": before.numpy(), "behind": behind.numpy()},
         [str(n) for n in labels],

@@ -14,19 +14,16 @@ from typing import Any
 import pytest
 
 from snellen.core.errors import SnellenError
-from tests.helpers.extras import need
+from snellen.subjects.heads.towers import TOWERS, find_tower
+from tests.helpers.extras import lazy_module
 
-need("transformers", "models")
-
-import torch  # noqa: E402
-from torch.nn import functional as F  # noqa: E402
-
-from snellen.subjects.heads.conversion import convert  # noqa: E402
-from snellen.subjects.heads.tower_models import image_tokens, load_tower  # noqa: E402
-from snellen.subjects.heads.towers import TOWERS, find_tower  # noqa: E402
+torch = lazy_module("torch")
+F = lazy_module("torch.nn.functional")
+conversion = lazy_module("snellen.subjects.heads.conversion")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
 
 WIDTH, HEADS, LAYERS = 1280, 16, 2
-StateDict = dict[str, torch.Tensor]
+StateDict = dict[str, Any]
 
 
 def _random(shapes: dict[str, tuple[int, ...]], seed: int) -> StateDict:
@@ -47,13 +44,13 @@ def _block_shapes(block: str, width: int, inner: int) -> dict[str, tuple[int, ..
     return {**shapes, **dict.fromkeys(norms, (width,))}
 
 
-def _block(state: torch.Tensor, weights: StateDict, block: str, heads: int, scales: tuple[Any, Any]) -> torch.Tensor:
+def _block(state: Any, weights: StateDict, block: str, heads: int, scales: tuple[Any, Any]) -> Any:
     """A transformer block with the norm before each half, and a norm within the MLP if the weights have one."""
 
-    def layer(name: str, entry: torch.Tensor) -> torch.Tensor:
+    def layer(name: str, entry: Any) -> Any:
         return F.linear(entry, weights[f"{block}{name}.weight"], weights[f"{block}{name}.bias"])
 
-    def norm(name: str, entry: torch.Tensor, epsilon: float) -> torch.Tensor:
+    def norm(name: str, entry: Any, epsilon: float) -> Any:
         centred = entry - entry.mean(-1, keepdim=True)
         scaled = centred / (centred.pow(2).mean(-1, keepdim=True) + epsilon).sqrt()
         return scaled * weights[f"{block}{name}.weight"] + weights[f"{block}{name}.bias"]
@@ -67,7 +64,7 @@ def _block(state: torch.Tensor, weights: StateDict, block: str, heads: int, scal
     inner = inner * 0.5 * (1 + torch.erf(inner / 2**0.5))
     if f"{block}mlp.norm.weight" in weights:
         inner = norm("mlp.norm", inner, 1e-5)
-    final: torch.Tensor = state + scales[1] * layer("mlp.fc2", inner)
+    final: Any = state + scales[1] * layer("mlp.fc2", inner)
     return final
 
 
@@ -91,7 +88,7 @@ def _radio(mlp_norm: bool) -> StateDict:
     return weights | {"_heads.0.final.weight": torch.zeros(2, 2)}
 
 
-def _radio_states(weights: StateDict, pixels: torch.Tensor) -> list[torch.Tensor]:
+def _radio_states(weights: StateDict, pixels: Any) -> list[Any]:
     """Hidden states, with bilinear positions at the number of patches of the image."""
     pixels = (pixels - weights["input_conditioner.norm_mean"]) / weights["input_conditioner.norm_std"]
     weights = {name.removeprefix("base_model."): entry for name, entry in weights.items()}
@@ -122,15 +119,17 @@ def test_a_converted_radio_computes_what_the_checkpoint_does(mlp_norm: bool, lay
         (path / "config.json").write_text(json.dumps({"args": {"teachers": teachers}}))
         moved = {f"radio_model.{name.replace('base_model', 'model')}": entry for name, entry in weights.items()}
         torch.save(moved, path / "pytorch_model.bin")
-    convert("radio-h", path, tmp_path / "folder")
+    conversion.convert("radio-h", path, tmp_path / "folder")
     name = f"radio-h?model={tmp_path / 'folder'}&side=64"
     tower, pixels = find_tower(name), torch.rand(2, 3, 64, 64, generator=torch.Generator().manual_seed(2))
     assert (tower.prefix_tokens, tower.tokens, tower.architecture["mlp_norm"]) == (16, 16, mlp_norm)
-    model = load_tower(name)
+    model = tower_models.load_tower(name)
     config: Any = model.config
     assert (config.num_cls_tokens, config.num_registers, config.summary_idxs) == (4, 12, [0, 1, 2])
     expected = _radio_states(weights, pixels)
-    torch.testing.assert_close(image_tokens(tower, model, pixels), expected[-2][:, 16:], rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        tower_models.image_tokens(tower, model, pixels), expected[-2][:, 16:], rtol=1e-4, atol=1e-4
+    )
     last: Any = model(pixel_values=pixels)
     torch.testing.assert_close(last.last_hidden_state, expected[-1], rtol=1e-3, atol=1e-3)
 
@@ -148,7 +147,7 @@ def _internvit(width: int = 64, inner: int = 128) -> StateDict:
     return _random(shapes, 3)
 
 
-def _internvit_states(weights: StateDict, pixels: torch.Tensor, heads: int) -> list[torch.Tensor]:
+def _internvit_states(weights: StateDict, pixels: Any, heads: int) -> list[Any]:
     kernel = weights["embeddings.patch_embedding.weight"]
     patches = F.unfold(pixels, 14, stride=14).transpose(1, 2) @ kernel.flatten(1).T
     patches = patches + weights["embeddings.patch_embedding.bias"]
@@ -169,8 +168,8 @@ def test_a_converted_internvit_computes_what_the_original_does(prefix: str, tmp_
     (published / "config.json").write_text(json.dumps({"vision_config": config} if prefix else config))
     stored = {f"{prefix}{name}": entry for name, entry in weights.items()}
     torch.save(stored | ({"language_model.x": torch.zeros(1)} if prefix else {}), published / "pytorch_model.bin")
-    convert("internvit-300m", published, tmp_path / "folder")
-    model = load_tower(f"internvit-300m?model={tmp_path / 'folder'}&side=56")
+    conversion.convert("internvit-300m", published, tmp_path / "folder")
+    model = tower_models.load_tower(f"internvit-300m?model={tmp_path / 'folder'}&side=56")
     pixels = torch.rand(2, 3, 56, 56, generator=torch.Generator().manual_seed(4))
     states: Any = model(pixel_values=pixels, output_hidden_states=True)
     for state, expected in zip(states.hidden_states, _internvit_states(weights, pixels, 4), strict=True):
@@ -193,7 +192,7 @@ def test_checkpoints_of_other_models_are_refused_in_one_line(
     damage(weights)
     torch.save({"state_dict": weights}, tmp_path / "file.pth.tar")
     with pytest.raises(SnellenError) as refused:
-        convert("radio-h", tmp_path / "file.pth.tar", tmp_path / "folder")
+        conversion.convert("radio-h", tmp_path / "file.pth.tar", tmp_path / "folder")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "folder").exists()
 
@@ -205,7 +204,7 @@ def test_a_file_with_code_is_not_run(tmp_path: Path) -> None:
 
     torch.save({"state_dict": Attack()}, tmp_path / "file.pt")
     with pytest.raises(SnellenError, match="cannot be read as weights"):
-        convert("radio-h", tmp_path / "file.pt", tmp_path / "folder")
+        conversion.convert("radio-h", tmp_path / "file.pt", tmp_path / "folder")
     assert not (tmp_path / "run").exists()
 
 

@@ -18,24 +18,23 @@ from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
+from snellen.subjects.heads.conversations import Conversation, ConversationTurn
 from snellen.subjects.heads.stages import STAGES
+from snellen.subjects.heads.subject import UNSTABLE
 from snellen.subjects.heads.towers import TOWERS
+from snellen.subjects.loading import inference
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
 from tests.helpers.journey import item, patch
+from tests.subjects.heads.toys import COLOURS, SMALL, Stopped, stopping
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
-
-from snellen.subjects.heads.conversations import Conversation, ConversationTurn  # noqa: E402
-from snellen.subjects.heads.features import TokenCache, TowerReader, choose_source, opener  # noqa: E402
-from snellen.subjects.heads.files import CARD, WEIGHTS, HeadCard, load_head, read_head_card  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
-from snellen.subjects.heads.subject import UNSTABLE  # noqa: E402
-from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.subjects.loading import inference  # noqa: E402
-from tests.subjects.heads.toys import COLOURS, SMALL, Stopped, stopping  # noqa: E402
+torch = lazy_module("torch")
+features = lazy_module("snellen.subjects.heads.features")
+files = lazy_module("snellen.subjects.heads.files")
+fitting = lazy_module("snellen.subjects.heads.fitting")
+tensor_files = lazy_module("snellen.subjects.heads.tensor_files")
 
 OPTIONS = tuple(Option(name, name) for name in COLOURS)
 FIT = replace(STAGES["fit"], epochs=1, lora_rank=4, lora_alpha=8)
@@ -62,14 +61,14 @@ def examples(media: MediaFolder, count: int = 20) -> list[TrainingExample]:
     return rows
 
 
-def plan(tower: str = "tiny/siglip-1", **changes: Any) -> HeadPlan:
+def plan(tower: str = "tiny/siglip-1", **changes: Any) -> Any:
     usual: dict[str, Any] = {"stage": FIT, "task": "task"}
-    return HeadPlan(tower, SMALL, **(usual | changes))
+    return fitting.HeadPlan(tower, SMALL, **(usual | changes))
 
 
-def fitted(out: Path, media: MediaFolder, tick: Callable[[], None] = lambda: None, **changes: Any) -> HeadCard:
-    conversations = [conversation_of(example) for example in examples(media)]
-    return train_head(plan(**changes), conversations, out, opener(media), tick)
+def fitted(out: Path, media: MediaFolder, tick: Callable[[], None] = lambda: None, **changes: Any) -> Any:
+    conversations = [fitting.conversation_of(example) for example in examples(media)]
+    return fitting.train_head(plan(**changes), conversations, out, features.opener(media), tick)
 
 
 def ask(subject: Any, views: list[View], media: MediaFolder) -> list[Reply]:
@@ -90,18 +89,18 @@ def test_every_family_trains_two_steps_resumes_and_answers(name: str, media: Med
     view = examples(media, 1)[0].view
     (reply,) = ask(make_subject(f"head:{tmp_path / 'head'}?max_new_tokens=2"), [view], media)
     assert reply.tokens_out <= 2
-    assert sorted(path.name for path in (tmp_path / "head").iterdir()) == [CARD, WEIGHTS]
+    assert sorted(path.name for path in (tmp_path / "head").iterdir()) == [files.CARD, files.WEIGHTS]
 
 
 def test_a_head_stores_only_adapter_connector_and_costs(media: MediaFolder, tmp_path: Path) -> None:
     card = fitted(tmp_path, media)
-    tensors, _ = read_tensors(tmp_path / WEIGHTS)
+    tensors, _ = tensor_files.read_tensors(tmp_path / files.WEIGHTS)
     assert all(".lora_" in name or "multi_modal_projector" in name for name in tensors)
     assert card.trained_parameters == sum(tensor.numel() for tensor in tensors.values())
     assert card.samples_per_second == pytest.approx(20 / card.seconds, rel=0.01)
     assert card.device_hours == pytest.approx(card.seconds / 3600, abs=1e-6)
-    assert card == read_head_card(tmp_path)
-    assert json.loads((tmp_path / CARD).read_text())["stage"]["lora_rank"] == 4
+    assert card == files.read_head_card(tmp_path)
+    assert json.loads((tmp_path / files.CARD).read_text())["stage"]["lora_rank"] == 4
 
 
 def test_a_finished_head_is_not_retrained_and_other_examples_are_refused(media: MediaFolder, tmp_path: Path) -> None:
@@ -114,7 +113,7 @@ def test_a_finished_head_is_not_retrained_and_other_examples_are_refused(media: 
     with pytest.raises(SnellenError, match="contains a head of other settings or examples"):
         fitted(tmp_path, media, stage=replace(FIT, rate=1.0))
     with pytest.raises(SnellenError, match="no conversations"):
-        train_head(plan(), [], tmp_path / "none", opener(media))
+        fitting.train_head(plan(), [], tmp_path / "none", features.opener(media))
 
 
 @pytest.mark.parametrize("source", ["live", "cached"])
@@ -127,22 +126,22 @@ def test_sources_lead_to_the_same_weights(source: Any, media: MediaFolder, tmp_p
     )
     assert first.features == source
     assert second.live_seconds_per_image > second.read_seconds_per_image > 0
-    a, b = (read_tensors(tmp_path / name / WEIGHTS)[0] for name in "ab")
+    a, b = (tensor_files.read_tensors(tmp_path / name / files.WEIGHTS)[0] for name in "ab")
     assert all(torch.equal(a[key], b[key]) for key in a)
 
 
 def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(media: MediaFolder) -> None:
     images = [image for example in examples(media, 6) for image in example.view.query]
-    reader = TowerReader("tiny/clip-l", opener(media))
-    cache = TokenCache(reader)
+    reader = features.TowerReader("tiny/clip-l", features.opener(media))
+    cache = features.TokenCache(reader)
     cache.prepare(images)
     assert torch.equal(cache.read(images), reader.tokens(images))
     (shard,) = cache.root.glob("*.safetensors")
-    other = TokenCache(TowerReader("tiny/clip-l?layer=-1", opener(media)))
+    other = features.TokenCache(features.TowerReader("tiny/clip-l?layer=-1", features.opener(media)))
     other.root.mkdir(parents=True)
     (other.root / shard.name).write_bytes(shard.read_bytes())
     with pytest.raises(SnellenError, match="contains tokens of another tower"):
-        TokenCache(other.reader)
+        features.TokenCache(other.reader)
     whole = shard.read_bytes()
     flips = [
         whole[:position] + bytes([whole[position] ^ 1]) + whole[position + 1 :]
@@ -150,33 +149,33 @@ def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(me
     ]
     for raw in (b"torn", whole[:-1], *flips):
         shard.write_bytes(raw)
-        again = TokenCache(reader)
+        again = features.TokenCache(reader)
         again.prepare(images)
         assert torch.allclose(again.read(images), reader.tokens(images), atol=1e-5)
 
 
 def test_features_are_cached_if_they_are_read_again(media: MediaFolder) -> None:
     images = [image for example in examples(media, 4) for image in example.view.query]
-    reader = TowerReader("tiny/clip-l", opener(media))
-    assert choose_source(reader, TokenCache(reader), images, 1).source == "live"  # a single pass
-    assert choose_source(reader, TokenCache(reader), [], 9).source == "live"
-    measured = choose_source(reader, TokenCache(reader), images, 1000)
+    reader = features.TowerReader("tiny/clip-l", features.opener(media))
+    assert features.choose_source(reader, features.TokenCache(reader), images, 1).source == "live"  # a single pass
+    assert features.choose_source(reader, features.TokenCache(reader), [], 9).source == "live"
+    measured = features.choose_source(reader, features.TokenCache(reader), images, 1000)
     cheaper = measured.live_seconds + 1000 * measured.read_seconds < 1000 * measured.live_seconds
     assert (measured.source == "cached") == cheaper
 
 
 def test_stages_build_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
     """`fit` starts from the connector of `pretrain` and all weights of `tune`, and its head is loaded with them."""
-    conversations = [conversation_of(example) for example in examples(media)]
+    conversations = [fitting.conversation_of(example) for example in examples(media)]
     small = {name: replace(STAGES[name], group=1, accumulation=1) for name in ("pretrain", "tune")}
     for name, base in (("pretrain", None), ("tune", tmp_path / "pretrain")):
-        stage_plan = HeadPlan("tiny/clip-l", SMALL, small[name], base)
-        train_head(stage_plan, conversations, tmp_path / name, opener(media))
+        stage_plan = fitting.HeadPlan("tiny/clip-l", SMALL, small[name], base)
+        fitting.train_head(stage_plan, conversations, tmp_path / name, features.opener(media))
     still = replace(FIT, rate=0.0)
     card = fitted(tmp_path / "fit", media, tower="tiny/clip-l", base=tmp_path / "tune", stage=still)
-    assert card.base_weights == read_head_card(tmp_path / "tune").weights
-    tuned, head = (load_head(tmp_path / name).model.state_dict() for name in ("tune", "fit"))
-    first = load_head(tmp_path / "pretrain").model.state_dict()
+    assert card.base_weights == files.read_head_card(tmp_path / "tune").weights
+    tuned, head = (files.load_head(tmp_path / name).model.state_dict() for name in ("tune", "fit"))
+    first = files.load_head(tmp_path / "pretrain").model.state_dict()
     embedding = "model.language_model.embed_tokens.weight"
     assert torch.equal(tuned[embedding], head[embedding])
     assert not torch.equal(tuned[embedding], first[embedding])
@@ -187,9 +186,11 @@ def test_stages_build_on_each_other(media: MediaFolder, tmp_path: Path) -> None:
     retrained = replace(small["tune"], seed=5)
     for path in (tmp_path / "tune").iterdir():
         path.unlink()
-    train_head(HeadPlan("tiny/clip-l", SMALL, retrained), conversations, tmp_path / "tune", opener(media))
+    fitting.train_head(
+        fitting.HeadPlan("tiny/clip-l", SMALL, retrained), conversations, tmp_path / "tune", features.opener(media)
+    )
     with pytest.raises(SnellenError, match="has been retrained since"):
-        load_head(tmp_path / "fit")
+        files.load_head(tmp_path / "fit")
 
 
 @pytest.fixture(scope="module")
@@ -253,10 +254,10 @@ def test_boxes_are_learned_with_two_decimals(media: MediaFolder) -> None:
     view = replace(example.view, options=(), reply=ReplySpec("box"))
     prompt = Prompt(plain(view), (view,))
     target = view.reply.write((0.123456, 0.5, 0.999, 1.0))
-    conversation = conversation_of(TrainingExample(view, None, prompt, target))
+    conversation = fitting.conversation_of(TrainingExample(view, None, prompt, target))
     assert conversation.turns == (ConversationTurn(prompt.parts, "[0.12, 0.5, 1.00, 1.0]"),)  # type: ignore[arg-type]
     with pytest.raises(SnellenError, match="item 0: is asked in several calls"):
-        conversation_of(replace(example, prompt=None))
+        fitting.conversation_of(replace(example, prompt=None))
 
 
 def test_invalid_heads_and_settings_are_named(head_folder: Path, tmp_path: Path, media: MediaFolder) -> None:
@@ -264,21 +265,24 @@ def test_invalid_heads_and_settings_are_named(head_folder: Path, tmp_path: Path,
         make_subject(f"head:{tmp_path}")
     with pytest.raises(SnellenError, match="did you mean 'batch'"):
         make_subject(f"head:{head_folder / 'head'}?batsh=3")
-    with pytest.raises(SnellenError, match="batch must be a whole number above 0"):
+    with pytest.raises(SnellenError, match="must be a whole number from 1"):
         make_subject(f"head:{head_folder / 'head'}?batch=0")
     copy = tmp_path / "copy"
     copy.mkdir()
-    for name in (CARD, WEIGHTS):
+    for name in (files.CARD, files.WEIGHTS):
         (copy / name).write_bytes((head_folder / "head" / name).read_bytes())
-    (copy / WEIGHTS).write_bytes((copy / WEIGHTS).read_bytes()[:-8] + b"altered!")
+    (copy / files.WEIGHTS).write_bytes((copy / files.WEIGHTS).read_bytes()[:-8] + b"altered!")
     with pytest.raises(SnellenError, match="the file was changed"):
-        load_head(copy)
-    (copy / CARD).write_text('{"schema_version": 2}')
+        files.load_head(copy)
+    (copy / files.CARD).write_text('{"schema_version": 2}')
     with pytest.raises(SnellenError, match="not the card of a training"):
-        load_head(copy)
+        files.load_head(copy)
     with pytest.raises(SnellenError, match="not a readable image"):
-        train_head(
-            plan(), [Conversation("", (ConversationTurn((tmp_path / "no.png", "?"), "1"),))], copy / "x", opener(None)
+        fitting.train_head(
+            plan(),
+            [Conversation("", (ConversationTurn((tmp_path / "no.png", "?"), "1"),))],
+            copy / "x",
+            features.opener(None),
         )
 
 
@@ -296,17 +300,17 @@ def test_a_missing_device_is_one_line(media: MediaFolder, tmp_path: Path) -> Non
     ("error", "reason"),
     [
         (
-            torch.OutOfMemoryError("CUDA out of\nmemory"),
+            lambda: torch.OutOfMemoryError("CUDA out of\nmemory"),
             "out of memory on cpu, even with one question; use another device=",
         ),
-        (SnellenError("its images do not fit"), "its images do not fit"),
+        (lambda: SnellenError("its images do not fit"), "its images do not fit"),
     ],
 )
 def test_what_cannot_be_answered_fails_with_one_line(
-    error: Exception, reason: str, media: MediaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    error: Callable[[], Exception], reason: str, media: MediaFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> None:
-        raise error
+        raise error()
 
     fitted(tmp_path / "head", media)
     monkeypatch.setattr("snellen.subjects.heads.answering.generate", full)

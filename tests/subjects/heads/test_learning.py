@@ -22,13 +22,13 @@ from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.heads.stages import STAGES
 from snellen.subjects.registry import make_subject
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
 from tests.helpers.journey import item
 
 need("peft", "heads")
+features = lazy_module("snellen.subjects.heads.features")
+fitting = lazy_module("snellen.subjects.heads.fitting")
 
-from snellen.subjects.heads.features import opener  # noqa: E402  # imports torch
-from snellen.subjects.heads.fitting import HeadPlan, conversation_of, train_head  # noqa: E402
 
 COLOURS = {"red": (200, 40, 40), "green": (40, 160, 60), "blue": (40, 60, 200), "yellow": (220, 200, 50)}
 OPTIONS = tuple(Option(name, name) for name in COLOURS)
@@ -89,13 +89,13 @@ def test_a_head_on_a_real_tower_beats_the_blind_baseline(
         TrainingExample(view, colour, Prompt(plain(view), (view,)), view.reply.write(colour))
         for view, colour in train_rows
     ]
-    conversations = [conversation_of(example) for example in examples]
+    conversations = [fitting.conversation_of(example) for example in examples]
     stage = replace(STAGES["fit"], scope="language-model", rate=2e-3, epochs=8)
     untrained = replace(stage, rate=0.0, epochs=1)
     language = "random-qwen2?layers=4&width=64"
     for name, settings in (("trained", stage), ("untrained", untrained)):
-        plan = HeadPlan(tower, language, settings, task="task")
-        train_head(plan, conversations, tmp_path / name, opener(media))
+        plan = fitting.HeadPlan(tower, language, settings, task="task")
+        fitting.train_head(plan, conversations, tmp_path / name, features.opener(media))
     blind = max(Counter(colour for _, colour in test_rows).values()) / len(test_rows)
     trained, random = (hits(tmp_path / name, test_rows, media) for name in ("trained", "untrained"))
     print(f"trained {trained}, untrained {random} of {len(test_rows)}; blind baseline {blind:.2f}")

@@ -20,36 +20,21 @@ from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import TransformersChat, make_chat
+from snellen.subjects.chat.transformers_model import TemplatedPrompt, encode_prompts, pad_to_square, write_turns
+from snellen.subjects.checkpoints import load_weights
 from snellen.subjects.heads.conversations import IGNORED, Conversation, ConversationTurn
 from snellen.subjects.heads.stages import STAGES
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
 from tests.helpers.refusals import assert_refused
 from tests.subjects.chat import tiny_models
+from tests.subjects.heads.toys import Stopped, stopping
 
 need("peft", "heads")
-
-from snellen.subjects.chat.transformers_model import (  # noqa: E402
-    TemplatedPrompt,
-    encode_prompts,
-    pad_to_square,
-    write_turns,
-)
-from snellen.subjects.checkpoints import load_weights  # noqa: E402
-from snellen.subjects.heads import llava_tuning  # noqa: E402
-from snellen.subjects.heads.features import opener  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
-from snellen.subjects.heads.llava_tuning import (  # noqa: E402
-    ADAPTER,
-    CARD,
-    KIND,
-    LlavaCard,
-    TemplateWording,
-    llava_checkpoint,
-    template_wording,
-)
-from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.subjects.heads.training import CHECKPOINT  # noqa: E402
-from tests.subjects.heads.toys import Stopped, stopping  # noqa: E402
+llava_tuning = lazy_module("snellen.subjects.heads.llava_tuning")
+features = lazy_module("snellen.subjects.heads.features")
+fitting = lazy_module("snellen.subjects.heads.fitting")
+tensor_files = lazy_module("snellen.subjects.heads.tensor_files")
+training = lazy_module("snellen.subjects.heads.training")
 
 torch, transformers = tiny_models.torch, tiny_models.transformers
 
@@ -83,17 +68,15 @@ def conversations(images: Path, count: int = 32) -> list[Conversation]:
 @pytest.fixture(scope="module")
 def tuned(base: Path, images: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("tuned") / "model"
-    card = tune_llava(HeadPlan("", "", STAGE, base), conversations(images), out)
+    card = tune_llava(fitting.HeadPlan("", "", STAGE, base), conversations(images), out)
     assert (card.base, card.steps, card.conversations) == (str(base), 60, 32)
     assert card.last_loss < 0.5 < card.first_loss
     return out
 
 
-def tune_llava(
-    plan: HeadPlan, examples: list[Conversation], out: Path, tick: Callable[[], None] = lambda: None
-) -> LlavaCard:
+def tune_llava(plan: Any, examples: list[Conversation], out: Path, tick: Callable[[], None] = lambda: None) -> Any:
     """The training on images in files."""
-    return llava_tuning.tune_llava(plan, examples, out, opener(None), tick)
+    return llava_tuning.tune_llava(plan, examples, out, features.opener(None), tick)
 
 
 def ask(folder: Path, images: Path) -> dict[str, str]:
@@ -116,8 +99,8 @@ def test_the_model_learns_to_see_and_stays_the_same_subject(base: Path, tuned: P
     settings = {file.name: file.read_bytes() for file in base.iterdir() if file.suffix != ".safetensors"}
     assert len(settings) == 7
     assert {name: (tuned / name).read_bytes() for name in settings} == settings
-    assert not (tuned / CHECKPOINT).exists()
-    before, after = (read_tensors(folder / "model.safetensors")[0] for folder in (base, tuned))
+    assert not (tuned / training.CHECKPOINT).exists()
+    before, after = (tensor_files.read_tensors(folder / "model.safetensors")[0] for folder in (base, tuned))
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     layers = {name for name in before if name.startswith("language_model.model.layers") and "norm" not in name}
@@ -130,9 +113,9 @@ def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path,
     import peft
 
     model = transformers.LlavaForConditionalGeneration.from_pretrained(base, dtype=torch.float32)
-    unmerged = peft.PeftModel.from_pretrained(model, tuned / ADAPTER).eval()
+    unmerged = peft.PeftModel.from_pretrained(model, tuned / llava_tuning.ADAPTER).eval()
     merged = transformers.LlavaForConditionalGeneration.from_pretrained(tuned, dtype=torch.float32).eval()
-    processor, replies = llava_checkpoint(str(base)).processor, ask(tuned, images)
+    processor, replies = llava_tuning.llava_checkpoint(str(base)).processor, ask(tuned, images)
     text = write_turns(processor, [((images, QUESTION), None)])
     for name in COLOURS:
         image = pad_to_square(processor, Image.open(images / f"{name}.png").convert("RGB"))
@@ -144,9 +127,11 @@ def test_merged_and_unmerged_weights_give_equal_answers(base: Path, tuned: Path,
         assert processor.tokenizer.decode(tokens, skip_special_tokens=True) == replies[name]
 
 
-def wording_of(folder: Path) -> TemplateWording:
-    checkpoint = llava_checkpoint(str(folder))
-    return template_wording(checkpoint.processor, load_weights("test", KIND, str(folder), "float32")[0])
+def wording_of(folder: Path) -> Any:
+    checkpoint = llava_tuning.llava_checkpoint(str(folder))
+    return llava_tuning.template_wording(
+        checkpoint.processor, load_weights("test", llava_tuning.KIND, str(folder), "float32")[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +142,7 @@ def test_replies_are_learned_after_the_prompt_as_it_is_asked(
 ) -> None:
     """The first turn is as `chat:hf` sends it; learned are both replies, each with the token that ends a reply."""
     folder = make(tmp_path)
-    wording, processor = wording_of(folder), llava_checkpoint(str(folder)).processor
+    wording, processor = wording_of(folder), llava_tuning.llava_checkpoint(str(folder)).processor
     first, second = (
         ConversationTurn((images / "red.png", "Colour?"), "Red, I say. "),
         ConversationTurn(("Sure?",), "Yes"),
@@ -193,23 +178,23 @@ def test_conversations_that_the_template_cannot_write_are_refused(base: Path, im
 
 
 def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path, tmp_path: Path) -> None:
-    plan = HeadPlan("", "", replace(STAGE, epochs=3), base, interval=2)
+    plan = fitting.HeadPlan("", "", replace(STAGE, epochs=3), base, interval=2)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     tune_llava(plan, conversations(images), whole)
     with pytest.raises(Stopped):
         tune_llava(plan, conversations(images), parts, stopping(3))
-    assert [path.name for path in parts.iterdir()] == [CHECKPOINT]
+    assert [path.name for path in parts.iterdir()] == [training.CHECKPOINT]
     done: list[int] = []
     tune_llava(plan, conversations(images), parts, lambda: done.append(1))
     assert len(done) == 4  # six steps, of which two are in the checkpoint
-    for name in ("model.safetensors", f"{ADAPTER}/adapter_model.safetensors"):
+    for name in ("model.safetensors", f"{llava_tuning.ADAPTER}/adapter_model.safetensors"):
         assert (parts / name).read_bytes() == (whole / name).read_bytes()
     stamp = (parts / "model.safetensors").stat().st_mtime_ns
     assert tune_llava(plan, conversations(images), parts).steps == 6  # finished: only looked up
     assert (parts / "model.safetensors").stat().st_mtime_ns == stamp
     other = replace(plan, stage=replace(plan.stage, rate=1e-3))
     assert_refused(partial(tune_llava, other, conversations(images), parts), "contains a model of other settings")
-    (parts / CARD).write_text('{"schema_version": 2}')
+    (parts / llava_tuning.CARD).write_text('{"schema_version": 2}')
     assert_refused(partial(tune_llava, plan, conversations(images), parts), "not the card of a training")
 
 
@@ -218,7 +203,7 @@ def test_a_killed_training_resumes_to_the_same_weights(base: Path, images: Path,
 def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
     writer: str, base: Path, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = HeadPlan("", "", replace(STAGE, epochs=2), base, interval=1)
+    plan = fitting.HeadPlan("", "", replace(STAGE, epochs=2), base, interval=1)
     tune_llava(plan, conversations(images), tmp_path / "whole")
 
     def full(*_: Any, **__: Any) -> None:
@@ -228,8 +213,8 @@ def test_a_full_disk_at_the_end_is_one_line_and_loses_no_checkpoint(
     with monkeypatch.context() as patch:
         patch.setattr(f"{writer}.save_pretrained", full)
         assert_refused(partial(tune_llava, plan, conversations(images), parts), "cannot be written (No space left")
-    assert (parts / CHECKPOINT).is_file()
-    assert not (parts / CARD).exists()
+    assert (parts / training.CHECKPOINT).is_file()
+    assert not (parts / llava_tuning.CARD).exists()
     tune_llava(plan, conversations(images), parts)
     name = "model.safetensors"
     assert (parts / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -246,13 +231,13 @@ def test_a_trained_model_is_a_base_again_and_keeps_its_precision(base: Path, ima
             (half / file.name).write_bytes(file.read_bytes())
     sampling = {"temperature": 0.3, "top_p": 0.5, "do_sample": False}  # transformers refuses to save it
     (half / "generation_config.json").write_text(json.dumps(sampling | {"eos_token_id": [2]}))
-    plan = HeadPlan("", "", STAGE, half)
+    plan = fitting.HeadPlan("", "", STAGE, half)
     first, second = tmp_path / "first", tmp_path / "second"
     tune_llava(plan, conversations(images), first)
     again = tune_llava(replace(plan, base=first, stage=replace(STAGE, epochs=1)), conversations(images), second)
     assert again.first_loss < 0.5  # it goes on from what it had learned
     for folder in (first, second):
-        tensors, _ = read_tensors(folder / "model.safetensors")
+        tensors, _ = tensor_files.read_tensors(folder / "model.safetensors")
         assert {tensor.dtype for tensor in tensors.values()} == {torch.float16}
         assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
         assert json.loads((folder / "generation_config.json").read_text())["eos_token_id"] == [2]
@@ -263,8 +248,8 @@ def test_other_models_and_settings_are_refused(base: Path, images: Path, tmp_pat
     rows = conversations(images, 2)
     (other := tmp_path / "idefics3").mkdir()
     tiny_models.idefics3(other)
-    plan = HeadPlan("", "", STAGE, base)
-    cases: list[tuple[HeadPlan, list[Conversation], Path, str]] = [
+    plan = fitting.HeadPlan("", "", STAGE, base)
+    cases: list[tuple[Any, list[Conversation], Path, str]] = [
         (replace(plan, base=other), rows, tmp_path / "out", "an? idefics3 model with a Idefics3Processor, not"),
         (replace(plan, base=tmp_path / "none"), rows, tmp_path / "out", "no such model"),
         (replace(plan, stage=STAGES["tune"]), rows, tmp_path / "out", "add --scope lora"),

@@ -17,17 +17,17 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.encoders.probes.settings import ProbeSettings
+from snellen.subjects.heads import probed_tower
+from snellen.subjects.heads.probed_tower import TowerEncoder
 from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.registry import make_subject
+from tests.helpers.extras import lazy_module
 from tests.helpers.journey import item, patch
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-
-from snellen.subjects.encoders.probes.network import Samples, Trunk  # noqa: E402
-from snellen.subjects.encoders.probes.settings import ProbeSettings  # noqa: E402
-from snellen.subjects.heads import probed_tower  # noqa: E402
-from snellen.subjects.heads.probed_tower import TowerEncoder  # noqa: E402
-from snellen.subjects.heads.tower_models import image_tokens, load_tower, pixels_of  # noqa: E402
+torch = lazy_module("torch")
+network = lazy_module("snellen.subjects.encoders.probes.network")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,9 @@ def test_a_probe_gets_the_tokens_that_a_language_model_gets(name: str) -> None:
     grids = encoder.patches(images)
     assert isinstance(encoder, PatchEncoder)
     assert grids.shape == (2, tower.grid, tower.grid, tower.width)
-    tokens = image_tokens(tower, load_tower(name), pixels_of(name, images)).numpy()
+    tokens = tower_models.image_tokens(
+        tower, tower_models.load_tower(name), tower_models.pixels_of(name, images)
+    ).numpy()
     # All of them, row by row; `compat` drops the first, which the probe still has.
     assert np.array_equal(grids.reshape(2, -1, tower.width)[:, tower.dropped_patches :], tokens)
     assert encoder.features(images) == pytest.approx(grids.mean(axis=(1, 2)))
@@ -96,14 +98,9 @@ def test_dropout_on_a_small_grid_keeps_numbers_finite() -> None:
     settings = ProbeSettings(dropout=0.9)
     random = torch.Generator().manual_seed(0)
     empty = torch.zeros(50, 0)
-    samples = Samples(
-        torch.randn(50, 4, 3, generator=random),
-        torch.ones(50, 4, dtype=torch.bool),
-        torch.zeros(4, dtype=torch.long),
-        empty,
-        torch.zeros(50, 4, 0),
-        empty,
-        (2, 2),
-    )
-    trunk = Trunk(settings, samples, 1, random)
+    samples = network.Samples(
+        torch.randn(50, 4, 3, generator=random), torch.ones(50, 4, dtype=torch.bool),
+        torch.zeros(4, dtype=torch.long), empty, torch.zeros(50, 4, 0), empty, (2, 2),
+    )  # fmt: skip
+    trunk = network.Trunk(settings, samples, 1, random)
     assert trunk(samples, random).read.isfinite().all()

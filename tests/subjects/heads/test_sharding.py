@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
 
 need("peft", "heads")
+torch = lazy_module("torch")
+training = lazy_module("snellen.subjects.heads.training")
 
-import torch  # noqa: E402
-
-from snellen.subjects.heads.training import CHECKPOINT  # noqa: E402
 
 SCRIPT = Path(__file__).with_name("sharded_training.py")
 
@@ -66,5 +65,5 @@ def test_weights_in_main_memory_and_recomputed_activations_change_nothing(tmp_pa
 def test_a_training_resumes_with_another_number_of_processes(before: int, after: int, tmp_path: Path) -> None:
     expected = _trained(tmp_path / "whole", 1, "language-model")
     _trained(tmp_path / "parts", before, "language-model", last=3)
-    assert (tmp_path / "parts" / CHECKPOINT).is_file()
+    assert (tmp_path / "parts" / training.CHECKPOINT).is_file()
     _assert_equal(_trained(tmp_path / "parts", after, "language-model"), expected)

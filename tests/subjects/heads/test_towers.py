@@ -15,28 +15,21 @@ from snellen.subjects.encoders import efficientnet
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.tower import Tower
 from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
+from tests.helpers.extras import lazy_module
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
-transformers = pytest.importorskip("transformers", reason="the extra 'models' is not installed")
+torch = lazy_module("torch")
+transformers = lazy_module("transformers")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
+costs = lazy_module("snellen.subjects.heads.costs")
 
-from snellen.subjects.heads import tower_models  # noqa: E402  # imports torch
-from snellen.subjects.heads.costs import tower_flops  # noqa: E402
 
 PAPER = [name for name, tower in TOWERS.items() if tower.model]
 TOKENS = {
-    "siglip-1": (384, 729, 1152),
-    "siglip-2": (384, 729, 1152),
-    "aimv2-h": (336, 576, 1536),
-    "clip-l": (336, 576, 1024),
-    "internvit-300m": (448, 1024, 1024),
-    "radio-h": (432, 729, 1280),
-    "c-radio-v4-h": (432, 729, 1280),
-    "dinov2-l": (384, 729, 1024),
-    "sam-h": (1024, 576, 1280),
-    "midas-3.0": (384, 576, 768),
-    "efficientnet-lite0": (224, 49, 1280),
-    "efficientnet-lite2": (256, 64, 1280),
-}
+    "siglip-1": (384, 729, 1152), "siglip-2": (384, 729, 1152), "aimv2-h": (336, 576, 1536),
+    "clip-l": (336, 576, 1024), "internvit-300m": (448, 1024, 1024), "radio-h": (432, 729, 1280),
+    "c-radio-v4-h": (432, 729, 1280), "dinov2-l": (384, 729, 1024), "sam-h": (1024, 576, 1280),
+    "midas-3.0": (384, 576, 768), "efficientnet-lite0": (224, 49, 1280), "efficientnet-lite2": (256, 64, 1280),
+}  # fmt: skip
 """Side in pixels, tokens and features: the models' public configurations."""
 PARAMETERS = {
     "siglip-1": 428,
@@ -211,4 +204,4 @@ def test_weights_of_another_model_are_refused(tmp_path: Path) -> None:
 
 def test_operations_of_a_convolutional_tower_are_counted() -> None:
     """EfficientNet-Lite0's published 407 million multiply-adds, minus the 1.3 million of its classifier."""
-    assert tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)
+    assert costs.tower_flops(find_tower("efficientnet-lite0")) == pytest.approx(2 * 406e6, rel=0.1)

@@ -15,23 +15,14 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.subjects.heads.conversations import Conversation, ConversationTurn
 from snellen.subjects.heads.stages import EPOCHS, STAGES
-from tests.helpers.extras import need
+from tests.helpers.extras import lazy_module, need
+from tests.subjects.heads.toys import FIT, Stopped, pixels, stopping, toy
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
 need("peft", "heads")
-
-from snellen.subjects.heads import training as module  # noqa: E402  # imports torch
-from snellen.subjects.heads.batches import collate, micro_batches, order, token_weights  # noqa: E402
-from snellen.subjects.heads.tensor_files import read_tensors  # noqa: E402
-from snellen.subjects.heads.training import (  # noqa: E402
-    CHECKPOINT,
-    Diverged,
-    Training,
-    answer_loss,
-    prepare,
-    train,
-)
-from tests.subjects.heads.toys import FIT, Stopped, pixels, stopping, toy  # noqa: E402
+torch = lazy_module("torch")
+module = lazy_module("snellen.subjects.heads.training")
+batching = lazy_module("snellen.subjects.heads.batches")
+tensor_files = lazy_module("snellen.subjects.heads.tensor_files")
 
 
 def test_stages_have_the_settings_of_table_4() -> None:
@@ -57,13 +48,15 @@ def test_the_rate_rises_and_then_falls_as_a_cosine() -> None:
     assert rates[99] == pytest.approx((1 + math.cos(math.pi * 96 / 97)) / 2)
 
 
-def loss_of_all(training: Training, size: int) -> Any:
+def loss_of_all(training: Any, size: int) -> Any:
     """The loss of all conversations as one step, `size` at a time."""
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
-    weights, losses = token_weights(training.stage, rows), []
-    for indices in micro_batches(rows, size):
+    weights, losses = batching.token_weights(training.stage, rows), []
+    for indices in batching.micro_batches(rows, size):
         chunk = [rows[index] for index in indices], [weights[index] for index in indices]
-        losses.append(answer_loss(training.model, collate(*chunk, training.wording.padding, training.read)))
+        losses.append(
+            module.answer_loss(training.model, batching.collate(*chunk, training.wording.padding, training.read))
+        )
     return torch.stack(losses).sum()
 
 
@@ -75,7 +68,7 @@ def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
     means = []
     for start in range(0, 14, 4):
         group = rows[start : start + 4]
-        batch = collate(group, [1.0] * len(group), training.wording.padding, training.read)
+        batch = batching.collate(group, [1.0] * len(group), training.wording.padding, training.read)
         means.append(
             training.model(
                 input_ids=batch.ids, attention_mask=batch.mask, pixel_values=batch.images, labels=batch.labels
@@ -96,15 +89,17 @@ def test_weights_by_hand() -> None:
             self.targets = targets
 
     rows: list[Any] = [Row(count) for count in (2, 1, 3, 3, 0)]
-    assert token_weights(replace(FIT, group=2), rows) == pytest.approx([1 / 6, 1 / 6, 1 / 12, 1 / 12, 0])
+    assert batching.token_weights(replace(FIT, group=2), rows) == pytest.approx([1 / 6, 1 / 6, 1 / 12, 1 / 12, 0])
 
 
 def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path: Path) -> None:
     training = toy(tmp_path, stage=replace(FIT, scope="language-model"), count=4)
-    weights = prepare(training.model, training.stage)
+    weights = module.prepare(training.model, training.stage)
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
-    batch = collate(rows, token_weights(training.stage, rows), training.wording.padding, training.read)
-    loss: Any = answer_loss(training.model, batch)
+    batch = batching.collate(
+        rows, batching.token_weights(training.stage, rows), training.wording.padding, training.read
+    )
+    loss: Any = module.answer_loss(training.model, batch)
     loss.backward()
     ours = {name: weight.grad.clone() for name, weight in weights.items() if weight.grad is not None}
     training.model.zero_grad()
@@ -118,13 +113,13 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
     assert len(ours) == len(weights)
     scored: list[int] = []
     training.model.lm_head.register_forward_hook(lambda _, inputs, out: scored.append(len(out)))
-    answer_loss(training.model, batch)
+    module.answer_loss(training.model, batch)
     assert scored == [sum(row.targets for row in rows)]
 
 
 def test_lora_is_on_all_linear_layers(tmp_path: Path) -> None:
     training = toy(tmp_path, stage=STAGES["fit"])
-    weights = prepare(training.model, training.stage)
+    weights = module.prepare(training.model, training.stage)
     adapters = [name for name in weights if ".lora_" in name]
     assert len(adapters) == 2 * 7 * 2  # A and B on q, k, v, o, gate, up, down of two layers
     assert all(weights[name].shape[0 if ".lora_A" in name else 1] == 128 for name in adapters)
@@ -145,23 +140,23 @@ def mixed(count: int) -> list[Conversation]:
 
 def test_batches_have_one_modality_and_similar_lengths() -> None:
     stage, rows = replace(STAGES["tune"], group=1, accumulation=1), mixed(100)
-    first, second = order(stage, rows, 0), order(stage, rows, 1)
+    first, second = batching.order(stage, rows, 0), batching.order(stage, rows, 1)
     assert sorted(first) == sorted(second) == list(range(100))
     assert first != second
-    assert first == order(stage, rows, 0)
+    assert first == batching.order(stage, rows, 0)
     batches = [first[start : start + stage.batch] for start in range(0, 96, stage.batch)]
     pure = [batch for batch in batches if len({bool(rows[index].images) for index in batch}) == 1]
     assert len(pure) == 34 // 4 + 66 // 4  # 34 without an image, 66 with one; the remainder comes last
     spread = max(max(rows[i].words for i in batch) - min(rows[i].words for i in batch) for batch in pure)
     assert spread <= 12
-    shuffled = order(replace(stage, by_modality=False), rows, 0)
+    shuffled = batching.order(replace(stage, by_modality=False), rows, 0)
     assert sorted(shuffled) == list(range(100))
     assert shuffled != sorted(shuffled)
 
 
-def final(training: Training) -> dict[str, Any]:
+def final(training: Any) -> dict[str, Any]:
     """All weights after training."""
-    train(training)
+    module.train(training)
     return {name: weight.detach().clone() for name, weight in training.model.state_dict().items()}
 
 
@@ -175,9 +170,9 @@ def test_a_stopped_training_resumes_bitwise(scope: Any, tmp_path: Path) -> None:
     uninterrupted = final(toy(tmp_path / "whole", stage))
     parts = tmp_path / "parts"
     with pytest.raises(Stopped):
-        train(toy(parts, stage, interval=2, tick=stopping(3)))
+        module.train(toy(parts, stage, interval=2, tick=stopping(3)))
     # A kill loses everything after the last checkpoint.
-    assert len(read_tensors(parts / CHECKPOINT)[0]["losses"]) == 2
+    assert len(tensor_files.read_tensors(parts / module.CHECKPOINT)[0]["losses"]) == 2
     again = toy(parts, stage, interval=2)
     assert equal(final(again), uninterrupted)
     assert not equal(uninterrupted, final(toy(tmp_path / "other", replace(stage, seed=1))))
@@ -192,13 +187,13 @@ def test_micro_batches_change_only_rounding(tmp_path: Path) -> None:
 def test_training_learns_the_content_of_images(tmp_path: Path) -> None:
     stage = replace(FIT, scope="language-model", rate=3e-2, epochs=30)
     training = toy(tmp_path, stage, count=16)
-    progress = train(training)
+    progress = module.train(training)
     assert progress.losses[-1] < 1 < 10 < progress.losses[0]  # the number of "indeed" cannot be predicted
     with torch.no_grad():
         scores = []
         for colour in ("red", "blue"):
             question = Conversation("", (ConversationTurn((Path(f"{colour}.png"), "Which colour?"), None),))
-            batch = collate([training.wording.tokens(question)], [1.0], 0, training.read)
+            batch = batching.collate([training.wording.tokens(question)], [1.0], 0, training.read)
             scores.append(training.model(input_ids=batch.ids, pixel_values=batch.images).logits[0, -1])
     tokenizer = training.wording.tokenizer
     assert [tokenizer.decode(int(score.argmax())) for score in scores] == ["red", "blue"]
@@ -211,24 +206,24 @@ def test_checkpoints_contain_trained_weights_and_no_pickle_is_loaded(
         raise AssertionError("a pickle")
 
     with pytest.raises(Stopped):
-        train(toy(tmp_path, interval=1, tick=stopping(2)))
-    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
-    tensors, facts = read_tensors(tmp_path / CHECKPOINT)
+        module.train(toy(tmp_path, interval=1, tick=stopping(2)))
+    assert [path.name for path in tmp_path.iterdir()] == [module.CHECKPOINT]
+    tensors, facts = tensor_files.read_tensors(tmp_path / module.CHECKPOINT)
     names = {name.partition("/")[2] for name in tensors if name != "losses"}
     assert all(".lora_" in name or "multi_modal_projector" in name for name in names)
     assert facts["fingerprint"] == "toy"
     for loader in (pickle, torch):
         monkeypatch.setattr(loader, "load", refuse)
     monkeypatch.setattr(pickle, "loads", refuse)
-    train(toy(tmp_path))
+    module.train(toy(tmp_path))
 
 
 def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
     broken = toy(tmp_path, replace(FIT, rate=1e30), interval=1)
     with pytest.raises(
-        Diverged, match=r"the loss is not finite at step \d of 4 \(rate 1e\+30\): unstable; use a lower"
+        module.Diverged, match=r"the loss is not finite at step \d of 4 \(rate 1e\+30\): unstable; use a lower"
     ):
-        train(broken)
+        module.train(broken)
 
 
 def test_an_error_about_full_memory_states_how_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,10 +237,10 @@ def test_an_error_about_full_memory_states_how_to_resume(tmp_path: Path, monkeyp
             raise torch.OutOfMemoryError("CUDA out of memory")
         return real(model, batch)
 
-    monkeypatch.setattr(module, "answer_loss", full)
+    monkeypatch.setattr("snellen.subjects.heads.training.answer_loss", full)
     with pytest.raises(SnellenError, match=r"out of memory on cpu at step 2 of 4 with 16 .* --micro-batch 8 continues"):
-        train(toy(tmp_path / "parts"))
-    monkeypatch.setattr(module, "answer_loss", real)
+        module.train(toy(tmp_path / "parts"))
+    monkeypatch.setattr("snellen.subjects.heads.training.answer_loss", real)
     assert equal(final(toy(tmp_path / "parts")), uninterrupted)
 
 
@@ -275,8 +270,8 @@ def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path: Path, monkeypatch: 
     import safetensors.torch
 
     with pytest.raises(Stopped):
-        train(toy(tmp_path, interval=1, tick=stopping(2)))
-    before = (tmp_path / CHECKPOINT).read_bytes()
+        module.train(toy(tmp_path, interval=1, tick=stopping(2)))
+    before = (tmp_path / module.CHECKPOINT).read_bytes()
 
     def full(*_: Any) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -284,25 +279,25 @@ def test_a_full_disk_keeps_the_previous_checkpoint(tmp_path: Path, monkeypatch: 
     with monkeypatch.context() as patch:
         patch.setattr(safetensors.torch, "save_file", full)
         with pytest.raises(SnellenError, match=r"checkpoint.safetensors: cannot be written \(No space left"):
-            train(toy(tmp_path, interval=1))
-    assert (tmp_path / CHECKPOINT).read_bytes() == before
-    assert [path.name for path in tmp_path.iterdir()] == [CHECKPOINT]
+            module.train(toy(tmp_path, interval=1))
+    assert (tmp_path / module.CHECKPOINT).read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [module.CHECKPOINT]
 
 
 def test_checkpoints_of_other_settings_and_damaged_ones_are_refused(tmp_path: Path) -> None:
     with pytest.raises(Stopped):
-        train(toy(tmp_path, interval=1, tick=stopping(2)))
+        module.train(toy(tmp_path, interval=1, tick=stopping(2)))
     with pytest.raises(SnellenError, match="started with other settings or examples"):
-        train(toy(tmp_path, fingerprint="other"))
-    (tmp_path / CHECKPOINT).write_bytes(b"torn")
+        module.train(toy(tmp_path, fingerprint="other"))
+    (tmp_path / module.CHECKPOINT).write_bytes(b"torn")
     with pytest.raises(SnellenError, match="cannot be read"):
-        train(toy(tmp_path))
+        module.train(toy(tmp_path))
 
 
 def test_half_precision_trains_float32_weights(tmp_path: Path) -> None:
     training = toy(tmp_path, dtype=torch.bfloat16)
     training.model.to(torch.bfloat16)
-    progress = train(training)
+    progress = module.train(training)
     assert all(math.isfinite(loss) for loss in progress.losses)
     dtypes = {name: weight.dtype for name, weight in training.model.named_parameters()}
     assert all(
@@ -313,6 +308,6 @@ def test_half_precision_trains_float32_weights(tmp_path: Path) -> None:
 def test_images_are_read_in_the_order_of_their_rows(tmp_path: Path) -> None:
     training = toy(tmp_path, count=3)
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
-    batch = collate(rows, [1.0] * 3, 0, training.read)
+    batch = batching.collate(rows, [1.0] * 3, 0, training.read)
     assert batch.images is not None
     assert torch.equal(batch.images[1], pixels("tiny/siglip-1", [Path("blue.png")])[0])

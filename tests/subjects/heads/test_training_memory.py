@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.helpers.extras import need
+from snellen.subjects.heads.stages import STAGES
+from tests.helpers.extras import lazy_module, need
 
 need("peft", "heads")
-
-from snellen.subjects.heads.costs import training_memory  # noqa: E402
-from snellen.subjects.heads.fitting import HeadPlan  # noqa: E402
-from snellen.subjects.heads.stages import STAGES  # noqa: E402
+costs = lazy_module("snellen.subjects.heads.costs")
+fitting = lazy_module("snellen.subjects.heads.fitting")
 
 VICUNA, QWEN = "lmsys/vicuna-7b-v1.5", "Qwen/Qwen2-0.5B"
 
@@ -27,11 +26,11 @@ VICUNA, QWEN = "lmsys/vicuna-7b-v1.5", "Qwen/Qwen2-0.5B"
 def test_memory_is_within_a_tenth_of_what_was_measured(
     language_model: str, stage: str, micro_batch: int, offload: bool, device: float, main: float | None
 ) -> None:
-    plan = HeadPlan(
+    plan = fitting.HeadPlan(
         *("siglip-1?seed=0", language_model, STAGES[stage]),
         device="cuda", micro_batch=micro_batch, source="live", recompute=True, offload=offload,
     )  # fmt: skip
-    memory = training_memory(plan, text=90, answer=8)
+    memory = costs.training_memory(plan, text=90, answer=8)
     assert memory.device / 1e9 == pytest.approx(device, rel=0.1)
     if main:
         assert memory.main / 1e9 == pytest.approx(main, rel=0.1)

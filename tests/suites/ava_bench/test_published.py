@@ -15,11 +15,9 @@ from tests.published.ava_bench import (
     TABLE_2,
     TABLE_2_SOURCES,
     TABLE_2_TOTAL,
-    derived_numbers,
     ranks,
     recomputed_ranks,
 )
-from tests.published.lookup import recomputed, verdicts
 from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES, TASK_BY_NAME
 
 
@@ -44,26 +42,8 @@ def test_printed_and_recomputed_ranks_have_the_same_sum() -> None:
         assert sum(column) == 45
 
 
-def test_six_of_nine_average_ranks_do_not_follow_from_the_printed_ranks() -> None:
-    means = recomputed(derived_numbers, "mean of the fourteen printed ranks", 3)
-    assert means == {
-        "SigLIP-2": 2.286, "AIMv2": 3.929, "SigLIP-1": 3.5, "CLIP": 5.071, "InternVL-2.5": 5.643, "RADIOv2.1": 3.643,
-        "DINOv2": 5.071, "SAM": 7.857, "MiDaS-3.0": 8.0,
-    }  # fmt: skip
-    matches = [name for name, verdict in verdicts(derived_numbers, "fourteen printed").items() if verdict == "match"]
-    assert matches == ["AIMv2", "RADIOv2.1", "MiDaS-3.0"]
-    assert sorted(means, key=means.__getitem__)[:4] == ["SigLIP-2", "SigLIP-1", "RADIOv2.1", "AIMv2"]
-
-
 def test_counts_of_the_paper() -> None:
     assert set(TABLE_2) == set(SECTION_COUNTS) == set(TABLE_2_SOURCES) == set(COLUMNS) == set(ATOMIC)
-    assert recomputed(derived_numbers, "sum of Table 2") == {"": 226_700}
-    assert recomputed(derived_numbers, "sum of section 3.2") == {"": 226_800}
-    shares = recomputed(derived_numbers, "Share of test questions", 1)
-    assert {task: share for task, share in shares.items() if not 18 < share < 22} == {
-        "emotion": 30.0, "spatial": 13.9, "object": 15.6,
-    }  # fmt: skip
-    assert set(recomputed(derived_numbers, "GPU hours", 1).values()) == {8.2}
     train, test = TABLE_2_TOTAL
     tests = {task: count for task, (_, count) in TABLE_2.items()}
     assert CARD.counts == {"questions": train + test, "train": train, "test": test, **tests}
@@ -91,6 +71,3 @@ def test_the_card_and_the_run_settings_name_existing_tasks() -> None:
     assert {entry["name"] for entry in entries if "name" in entry} == set(TABLE_5)
     scored = [task for entry in groups["scoring"] for task in entry["tasks"]]  # type: ignore[attr-defined]
     assert sorted(scored) == sorted(ATOMIC)
-    for entry in entries:
-        assert entry["source"]
-        assert set(entry.get("tasks", [])) <= set(ATOMIC)

@@ -52,68 +52,36 @@ def replied(item: Item, text: str) -> Response:
 # and 5.5, 1 / 4.5 apart. OCR: one letter of four, half, and 12 of 16 letters too many.
 LINES: dict[str, list[tuple[str, *tuple[float, ...]]]] = {
     "localization": [
-        ("[0.05, 0.35, 0.25, 0.55]", 1, 1),
-        ("The answer is [0.25, 0.35, 0.45, 0.55].", 0, 0),
-        ("[0.05, 0.35, 0.15, 0.55]", 0.5, 0.5),
-        ("[0.25, 0.55, 0.05, 0.35]", -1, 1),
-        ("0.05 0.35 0.25 0.55 0.9", -1, 1),
-        ("in the upper left corner", -1, LEFT_OUT),
-        ("", -1, LEFT_OUT),
+        ("[0.05, 0.35, 0.25, 0.55]", 1, 1), ("The answer is [0.25, 0.35, 0.45, 0.55].", 0, 0),
+        ("[0.05, 0.35, 0.15, 0.55]", 0.5, 0.5), ("[0.25, 0.55, 0.05, 0.35]", -1, 1),
+        ("0.05 0.35 0.25 0.55 0.9", -1, 1), ("in the upper left corner", -1, LEFT_OUT), ("", -1, LEFT_OUT),
     ],
     "counting": [
-        ("7", 0, 0),
-        ("seven", 0, 0),
-        ("There are 9 apples.", 2 / 7, LEFT_OUT),
-        ("21", 1, 2),
-        ("none", 1, 1),
-        ("07", 0, 0),
-        ("a dozen", 1, LEFT_OUT),
-        ("", 1, LEFT_OUT),
+        ("7", 0, 0), ("seven", 0, 0), ("There are 9 apples.", 2 / 7, LEFT_OUT), ("21", 1, 2), ("none", 1, 1),
+        ("07", 0, 0), ("a dozen", 1, LEFT_OUT), ("", 1, LEFT_OUT),
     ],
     "colour": [
-        ("[232, 9, 10]", 0, 0),
-        ("rgb(232, 9, 10)", 0, 0),
-        ("232 9 10 255", 100, 0),
-        ("[232, 9.0, 10]", 100, 0),
+        ("[232, 9, 10]", 0, 0), ("rgb(232, 9, 10)", 0, 0), ("232 9 10 255", 100, 0), ("[232, 9.0, 10]", 100, 0),
         ("red", 100, LEFT_OUT),
     ],
     "absolute-depth": [
-        ("B. 4-5", 0, 0),
-        ("A. 3-4", 1 / 4.5, 1 / 4.5),
-        ("C", 1 / 4.5, LEFT_OUT),
-        ("4.5 m", 0, 0),
-        ("20", 1, 15.5 / 4.5),
-        ("12.0", 1, 1.5 / 4.5),
-        ("far", 1, LEFT_OUT),
+        ("B. 4-5", 0, 0), ("A. 3-4", 1 / 4.5, 1 / 4.5), ("C", 1 / 4.5, LEFT_OUT), ("4.5 m", 0, 0),
+        ("20", 1, 15.5 / 4.5), ("12.0", 1, 1.5 / 4.5), ("far", 1, LEFT_OUT),
     ],
     "ocr": [
-        ("stop", 1, 1, 1),
-        ("ST0P", 0.75, 0.75, 0.75),
-        ("ST", 0.5, 0, 0.5),
-        ("The word is STOP", 1, 0, 0.25),
+        ("stop", 1, 1, 1), ("ST0P", 0.75, 0.75, 0.75), ("ST", 0.5, 0, 0.5), ("The word is STOP", 1, 0, 0.25),
         ("", 0, 0, 0),
     ],
     "spatial": [
-        ("A. Left above", 1, 1),
-        ("a", 1, 1),
-        ("B. Left below", 0, 0),
-        ("It is left above", 1, 0),
-        ("B", 0, 1),
+        ("A. Left above", 1, 1), ("a", 1, 1), ("B. Left below", 0, 0), ("It is left above", 1, 0), ("B", 0, 1),
         ("", 0, 1),
     ],
     "relative-depth": [
-        ("2. blue", 1, 1),
-        ("Two. Blue", 1, 1),
-        ("blue", 1, 0),
-        ("1. blue", 0, 0),
-        ("1. red", 0, 0),
+        ("2. blue", 1, 1), ("Two. Blue", 1, 1), ("blue", 1, 0), ("1. blue", 0, 0), ("1. red", 0, 0),
     ],
     "action": [("3. boxing", 1, 1), ("3", 1, 1), ("3. buying", 0, 1), ("Boxing!", 1, 0), ("30. boxing", 1, 0)],
     "fine-grained": [
-        ("1. Agarica", 1, 1),
-        ("1. Boletus edulis", 0, 1),
-        ("agarica", 1, 0),
-        ("2. Boletus edulis", 0, 0),
+        ("1. Agarica", 1, 1), ("1. Boletus edulis", 0, 1), ("agarica", 1, 0), ("2. Boletus edulis", 0, 0),
         ("Agarica or Boletus edulis", 0, 1),
     ],
     **{
@@ -121,7 +89,7 @@ LINES: dict[str, list[tuple[str, *tuple[float, ...]]]] = {
         for name, item in one_of_each().items()
         if name in ("orientation", "object", "scene", "texture", "emotion")
     },
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ATOMIC)
@@ -305,12 +273,9 @@ def test_a_count_that_cannot_be_scored_is_refused(sets_folder: Path, count: int)
 @pytest.mark.parametrize(
     ("text", "vqa", "action"),
     [
-        ("D. 4-5", "d 4 5", "d 4 5"),
-        ("A bus, - 1,000", "bus 1000", "bus 1000"),
-        ("4 -5", "4 5", "4 5"),
-        ("The ten.\n3.5", "10 3.5", "ten 3.5"),
-        ("(two)", "2", "two"),
+        ("D. 4-5", "d 4 5", "d 4 5"), ("A bus, - 1,000", "bus 1000", "bus 1000"), ("4 -5", "4 5", "4 5"),
+        ("The ten.\n3.5", "10 3.5", "ten 3.5"), ("(two)", "2", "two"),
     ],
-)
+)  # fmt: skip
 def test_replies_are_cleaned_as_by_the_scripts(text: str, vqa: str, action: str) -> None:
     assert (as_vqa(text), as_action(text)) == (vqa, action)

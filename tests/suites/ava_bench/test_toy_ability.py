@@ -31,13 +31,9 @@ N = 2
 def ask_material(table: TabletopTruth, slot: int, source: ItemSource, rng: np.random.Generator) -> Item:
     solid = table.solids[slot]
     return MATERIAL.item(
-        source,
-        MATERIAL.question,
-        solid.material.kind,
-        tuple(MATERIALS),
-        regions={"red": list(checked_box(source, solid.box))},
-        factors={"material": solid.material.kind},
-    )
+        source, MATERIAL.question, solid.material.kind, tuple(MATERIALS),
+        regions={"red": list(checked_box(source, solid.box))}, factors={"material": solid.material.kind},
+    )  # fmt: skip
 
 
 MATERIAL = Ability(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
-from snellen.exam.items import build
 from snellen.scoring.answers import read_answer
 from snellen.scoring.protocols import guess
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, all_composites, composite
@@ -149,18 +147,6 @@ def test_options_share_no_name() -> None:
         assert len(option_names) == len(set(option_names))
 
 
-def test_ids_do_not_reveal_the_answer(toy: ItemSet) -> None:
-    for item in toy.items:
-        assert str(item.answer).replace(" ", "-") not in item.item_id.replace("primary", "").split("-")
-
-
-def test_a_view_contains_no_hidden_field(toy: ItemSet) -> None:
-    for task in SUITE.tasks:
-        text = json.dumps(asdict(toy.task(task)[0].view()))
-        for hidden in ("latent", "claims", "requires", "provenance", "measures", "factors"):
-            assert f'"{hidden}"' not in text
-
-
 # Natural categories
 
 
@@ -286,24 +272,6 @@ def test_a_built_set_records_its_contents(toy: ItemSet) -> None:
         assert {image.sha256 for image in item.media()} == set(item.latent["shows"]) or item.task == "category-building"
         assert {image.sha256 for image in item.media()} <= set(item.latent["shows"])
         assert set(next(iter(item.latent["shows"].values()))) == set(DIMENSIONS)
-
-
-# Determinism
-
-
-def _hash(root: Path, **fields: Any) -> str:
-    return build(SUITE, "generated", options(root, n=2, **fields)).card.content_hash
-
-
-def test_the_number_of_workers_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = _hash(tmp_path / "first", tasks=("img2text",))
-    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))  # nothing is drawn there yet
-    assert _hash(tmp_path / "other", tasks=("img2text",), workers=2) == first
-
-
-def test_one_task_alone(tmp_path: Path) -> None:
-    built = build(SUITE, "generated", options(tmp_path / "one", n=3, tasks=("text2img",)))
-    assert built.card.counts == {"text2img": {"test": 3}}
 
 
 def test_a_task_that_does_not_exist_is_an_error() -> None:

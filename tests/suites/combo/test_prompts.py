@@ -14,7 +14,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import read_sheet, sheet_places, write_sheet
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import settle
-from snellen.scoring.answers import read_json_objects
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts

@@ -13,20 +13,8 @@ from snellen.core.condition import parse_conditions
 from snellen.suites.combo import SUITE
 from snellen.suites.combo.generated.recipe import PAPER_COUNTS
 from snellen.suites.combo.published import TABLE_2, TABLE_2_QUESTIONS, TABLE_4, published
-from snellen.suites.combo.questions.alignment import natural_categories
 from snellen.suites.combo.questions.perception import QUESTIONS
-from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS, derived_numbers
-from tests.published.lookup import recomputed
-
-
-def test_row_means_of_table_2() -> None:
-    means = {name: sum(row) / len(row) for name, row in TABLE_2.items()}
-    assert {name: round(mean, 2) for name, mean in means.items()} == {
-        "LLaVA-v1.5-13B": 44.34,
-        "Qwen-VL-Chat": 50.89,
-        "GPT-4V": 74.94,
-        "Gemini-1.5-Pro": 88.19,
-    }
+from tests.published.combo import COUNTS, OBJECTS, RENDERED_IMAGES, VIEWS
 
 
 def test_table_2_asks_the_first_seven_of_our_questions() -> None:
@@ -38,21 +26,12 @@ def test_every_value_of_table_4_is_an_even_hundredth_as_with_50_questions_per_le
     values = [value for row in TABLE_4.values() for value in row]
     assert len(values) == 28
     assert all(round(100 * value) % 2 == 0 for value in values)
-    assert recomputed(derived_numbers, "questions that the steps of Table 4 fit") == {"": 4 * 50}
 
 
 def test_table_1_counts_the_questions_of_the_full_size() -> None:
     assert PAPER_COUNTS["pattern-perception"] == COUNTS["pattern-perception"] == 5000
     assert PAPER_COUNTS["img2text"] + PAPER_COUNTS["text2img"] == COUNTS["abstraction-alignment"] == 240
     assert PAPER_COUNTS["category-building"] == COUNTS["category-building"] == 4 * 100
-
-
-def test_24_categories_and_21_coco_names_are_45() -> None:
-    catalogue = natural_categories()
-    names = [category.name for category in catalogue.categories] + catalogue.coco_names
-    assert len(catalogue.categories) == 24
-    assert len(catalogue.coco_names) == 21
-    assert len(set(names)) == 45
 
 
 def test_published_rows_belong_to_tasks_and_levels_of_the_suite() -> None:
@@ -106,22 +85,9 @@ def test_the_readme_names_every_axis_and_value() -> None:
 def test_run_settings_have_a_source_and_name_conditions_that_exist() -> None:
     settings = yaml.safe_load(_text("paper.yaml"))
     entries = [entry for group, group_entries in settings.items() if group != "not_said" for entry in group_entries]
-    assert {model["version"] for model in settings["models"]} >= {
-        "gpt-4-1106-vision-preview",
-        "gpt-4-turbo-2024-04-09",
-    }
+    assert {model["version"] for model in settings["models"]} >= {"gpt-4-1106-vision-preview", "gpt-4-turbo-2024-04-09"}
     for entry in entries:
         assert re.search(r"section|appendix|Table", entry["source"]), entry
         assert set(entry.get("tasks", [entry.get("task", "img2text")])) <= set(SUITE.tasks)
         for condition in re.findall(r"\b[a-z]+=[\w-]+", entry.get("ours", "")):
             assert parse_conditions(SUITE.axes, condition)
-
-
-def test_only_the_temperature_of_gpt_4v_is_known() -> None:
-    models = yaml.safe_load(_text("paper.yaml"))["models"]
-    assert {model["name"]: model["temperature"] for model in models} == {
-        "GPT-4V": 0,
-        "Gemini-1.5-Pro": None,
-        "LLaVA": None,
-        "Qwen": None,
-    }

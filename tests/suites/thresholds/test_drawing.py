@@ -11,17 +11,7 @@ import pytest
 from snellen.core.colour import lab_to_linear, srgb_to_lab
 from snellen.core.seeds import stream
 from snellen.scoring.metrics import ciede2000
-from snellen.suites.thresholds.drawing import (
-    bar,
-    canvas,
-    coverage,
-    disc,
-    dots,
-    encoded,
-    image_of,
-    landolt,
-    rectangle,
-)
+from snellen.suites.thresholds.drawing import bar, canvas, coverage, disc, dots, encoded, image_of, landolt, rectangle
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import PITCH, SHIFT, SIDE, Stimulus, StimulusImage
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import ndimage
 
-from snellen.analysis.comparison.changes import MOVED, changes, plain_changes
+from snellen.analysis.comparison.changes import changes, plain_changes
+from snellen.analysis.comparison.verdicts import MOVED
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import Run
 from snellen.core.item import Item
@@ -139,7 +140,7 @@ def test_always_yes_is_not_understood(items: ItemSet, tmp_path: Path) -> None:
     of_task = [items.by_id[response.item_id] for response in responses if response.task == "touching"]
     errors = [float(item.answer != "yes") for item in of_task]
     result = threshold(MEASURES["touching"], of_task, errors)
-    assert result.state == NOT_UNDERSTOOD
+    assert result.reason == NOT_UNDERSTOOD
     assert math.isnan(result.value)
 
 
@@ -169,12 +170,12 @@ def estimates(items: ItemSet, says_yes: Callable[[Item], bool], task: str = "tou
 def test_points_beyond_the_levels_are_bounds_and_have_no_spread(items: ItemSet) -> None:
     far = estimates(items, lambda item: item.measures["gap_diameters"] <= 0.4)
     near = estimates(items, lambda item: item.measures["gap_diameters"] <= -0.25)
-    assert (far[0].state, far[0].value) == (ABOVE, 0.4)
-    assert (near[0].state, near[0].value) == (BELOW, -0.2)
+    assert (far[0].reason, far[0].value) == (ABOVE, 0.4)
+    assert (near[0].reason, near[0].value) == (BELOW, -0.2)
     for point, spread in (far, near):
         assert math.isnan(point.low)
-        assert (spread.state, spread.note) == (
-            "cannot be graded",
+        assert (spread.reason, spread.note) == (
+            "no baseline",
             "the point of subjective equality is beyond the levels",
         )
 
@@ -184,7 +185,7 @@ def test_an_exact_judge_has_a_spread_below_half_a_step(items: ItemSet) -> None:
     # Levels are .04 apart: yes up to 0, no from .04.
     assert point.low < 0.02 < point.high
     assert 0.0 < point.value < 0.04
-    assert (spread.state, spread.value) == (BELOW, pytest.approx(0.02))
+    assert (spread.reason, spread.value) == (BELOW, pytest.approx(0.02))
 
 
 def test_easy_questions_are_of_both_answers(items: ItemSet, tmp_path: Path) -> None:
@@ -196,8 +197,8 @@ def test_easy_questions_are_of_both_answers(items: ItemSet, tmp_path: Path) -> N
 def test_six_of_eight_easy_questions_are_not_enough(items: ItemSet) -> None:
     controls = [item for item in items.task("touching") if item.factors["control"] == "yes" and item.split == "test"]
     measure = MEASURES["touching"]
-    assert threshold(measure, controls[:8], [1.0] * 2 + [0.0] * 6).state == NOT_UNDERSTOOD
-    assert threshold(measure, controls[:8], [1.0] + [0.0] * 7).state != NOT_UNDERSTOOD
+    assert threshold(measure, controls[:8], [1.0] * 2 + [0.0] * 6).reason == NOT_UNDERSTOOD
+    assert threshold(measure, controls[:8], [1.0] + [0.0] * 7).reason != NOT_UNDERSTOOD
 
 
 def test_a_fake_judges_around_its_place_among_the_levels(items: ItemSet, tmp_path: Path) -> None:
@@ -208,7 +209,7 @@ def test_a_fake_judges_around_its_place_among_the_levels(items: ItemSet, tmp_pat
     for name, level in (("fake:threshold=6", 5), ("fake:threshold=11", 10)):
         for task in TASKS:
             assert points[name, task].low < MEASURES[task].levels[level] < points[name, task].high
-            assert points["fake:constant=yes", task].state == NOT_UNDERSTOOD
+            assert points["fake:constant=yes", task].reason == NOT_UNDERSTOOD
     by_arm = {line.arm: line.cells for line in main_grid(loaded).lines}
     cell = by_arm["fake:threshold=11"][0]
     assert cell is not None

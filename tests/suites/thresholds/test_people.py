@@ -24,8 +24,8 @@ ARCMINUTE = 57.2958, 60.0
 """Distance in cm at which 1 cm is one degree, and pixels per cm at which one pixel is then one minute of arc."""
 
 
-def person(state: str, value: float, low: float = math.nan, high: float = math.nan) -> PersonThreshold:
-    return PersonThreshold("human:ours/p01", state, value, low, high, px_per_cm=ARCMINUTE[1], distance_cm=ARCMINUTE[0])
+def person(reason: str, value: float, low: float = math.nan, high: float = math.nan) -> PersonThreshold:
+    return PersonThreshold("human:ours/p01", reason, value, low, high, px_per_cm=ARCMINUTE[1], distance_cm=ARCMINUTE[0])
 
 
 def test_one_pixel_of_sixty_to_the_centimetre_is_a_minute_of_arc_at_57_cm() -> None:

@@ -20,10 +20,10 @@ from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import bank
 
 
-def threshold(name: str, state: str, value: float, low: float, high: float, side: int = 448) -> Any:
+def threshold(name: str, reason: str, value: float, low: float, high: float, side: int = 448) -> Any:
     """A threshold as the report has it."""
     result = SimpleNamespace(side=side)
-    return SimpleNamespace(name=name, state=state, value=value, low=low, high=high, result=result)
+    return SimpleNamespace(name=name, reason=reason, value=value, low=low, high=high, result=result)
 
 
 NAN = float("nan")

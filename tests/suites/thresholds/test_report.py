@@ -96,7 +96,7 @@ def test_tables_show_bounds_and_states_and_no_accuracy(run: Run) -> None:
     assert dull is not None
     assert (perfect.text, perfect.grade, perfect.span) == ("< 0.50", "below the smallest level", "")
     assert dull.text == "–"
-    assert dull.grade == "did not understand the question"
+    assert dull.grade == "question not understood"
 
 
 def test_the_front_page_grades_no_threshold(run: Run) -> None:

@@ -15,7 +15,8 @@ import pytest
 
 from snellen.analysis.grading.coverage import gaps
 from snellen.analysis.grading.results import results
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.grading.rows import ResultRow
+from snellen.analysis.grading.rows import rows_of as result_rows
 from snellen.core.response import Response
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
@@ -54,13 +55,13 @@ def items_of(items: ItemSet, task: str = "acuity") -> list[Any]:
     return chosen
 
 
-def rows_of(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], Any]:
+def rows_of(root: Path, items: ItemSet, responses: Sequence[Response]) -> dict[tuple[str, str], ResultRow]:
     """The rows of results with thresholds, by subject and task."""
     table = results(score(responses, items, SUITE), items, SUITE, read_run_card(root).arms)
     shares = table[table["metric"] == "accuracy"]
     assert set(shares["grade"]) == {""}
-    assert set(shares["state"]) == {"cannot be graded"}
-    return {(row.subject, row.task): row for row in lines_of(table) if row.metric == "threshold"}
+    assert set(shares["reason"]) == {"no baseline"}
+    return {(row.subject, row.task): row for row in result_rows(table) if row.metric == "threshold"}
 
 
 def test_states_of_estimates(items: ItemSet) -> None:
@@ -69,15 +70,15 @@ def test_states_of_estimates(items: ItemSet) -> None:
     def estimate(is_wrong: Any) -> Any:
         return threshold(measure, of_task, [float(is_wrong(item)) for item in of_task])
 
-    assert estimate(lambda item: False).state == BELOW
+    assert estimate(lambda item: False).reason == BELOW
     assert estimate(lambda item: False).value == 0.5
-    assert estimate(lambda item: item.factors["control"] == "no").state == ABOVE
+    assert estimate(lambda item: item.factors["control"] == "no").reason == ABOVE
     blind = estimate(lambda item: True)
-    assert blind.state == NOT_UNDERSTOOD
+    assert blind.reason == NOT_UNDERSTOOD
     assert math.isnan(blind.value)
     assert blind.note == "0 of 16 easy questions right"
     middle = estimate(lambda item: item.measures["gap_px"] < 4)
-    assert middle.state == MEASURED
+    assert middle.reason == MEASURED
     # Half of what is not guessed is right between 3.48 px, always wrong, and 4.59 px, always right.
     assert 3.48 < middle.low < middle.value < middle.high < 4.62
     numbers = with_ends(middle.value, middle.low, middle.high, measure)
@@ -89,8 +90,8 @@ def test_states_of_estimates(items: ItemSet) -> None:
 def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:
     controls = [item for item in items_of(items) if item.factors["control"] == "yes"][:4]
     measure = MEASURES["acuity"]
-    assert threshold(measure, controls, [0.0, 0.0, 1.0, 1.0]).state == NOT_UNDERSTOOD
-    assert threshold(measure, controls, [0.0, 0.0, 0.0, 1.0]).state != NOT_UNDERSTOOD
+    assert threshold(measure, controls, [0.0, 0.0, 1.0, 1.0]).reason == NOT_UNDERSTOOD
+    assert threshold(measure, controls, [0.0, 0.0, 0.0, 1.0]).reason != NOT_UNDERSTOOD
 
 
 @pytest.mark.parametrize("task", ["acuity", "touching"])
@@ -99,8 +100,8 @@ def test_of_two_or_three_controls_one_is_enough(items: ItemSet, task: str) -> No
     control, measure = next(item for item in items.items if item.factors["control"] == "yes"), MEASURES[task]
     for count in (2, 3):
         controls = [replace(control, task=task, item_id=str(number)) for number in range(count)]
-        assert threshold(measure, controls, [1.0] * count).state == NOT_UNDERSTOOD
-        assert threshold(measure, controls, [0.0] + [1.0] * (count - 1)).state != NOT_UNDERSTOOD
+        assert threshold(measure, controls, [1.0] * count).reason == NOT_UNDERSTOOD
+        assert threshold(measure, controls, [0.0] + [1.0] * (count - 1)).reason != NOT_UNDERSTOOD
 
 
 def test_conditions_are_levels_frequencies_and_controls(tmp_path: Path) -> None:
@@ -116,8 +117,8 @@ def test_planted_thresholds_come_back_and_tasks_are_complete(tmp_path: Path, ite
     rows = rows_of(tmp_path, items, responses)
     assert set(rows) == {(f"py:{n}", task) for n in range(3) for task in planted}
     for (_, task), row in rows.items():
-        assert row.state == MEASURED
-        assert row.grade == ""
+        assert row.grade.reason == MEASURED
+        assert row.grade.word == ""
         assert math.isnan(row.chance)
         assert row.n == ANSWERS + CONTROLS
         assert row.low < row.value < row.high
@@ -130,7 +131,7 @@ def test_a_subject_that_fails_the_controls_is_asked_one_batch(tmp_path: Path, it
     assert Counter(response.task for response in responses) == dict.fromkeys(
         ("acuity", "vernier"), BATCH + FIRST_CONTROLS
     )
-    assert {row.state for row in rows_of(tmp_path, items, responses).values()} == {NOT_UNDERSTOOD}
+    assert {row.grade.reason for row in rows_of(tmp_path, items, responses).values()} == {NOT_UNDERSTOOD}
 
 
 def test_the_end_does_not_depend_on_which_answer_arrives_first(tmp_path: Path, items: ItemSet) -> None:
@@ -184,7 +185,7 @@ def test_recorded_answers_to_the_whole_bank_are_scored(tmp_path: Path, items: It
             reads = item.measures["gap_px"] > 5
             writer.writerow([item.item_id, item.answer if reads else "right"])
     examination = run(items, [f"recorded:{tmp_path / 'answers.csv'}"], tmp_path / "run", show_progress=False)
-    (row,) = [r for r in lines_of(examination.all_results()) if r.metric == "threshold" and r.factor == ""]
-    assert row.state == MEASURED
+    (row,) = [r for r in result_rows(examination.all_results()) if r.metric == "threshold" and r.factor == ""]
+    assert row.grade.reason == MEASURED
     assert row.n == 272
     assert 4.5 < row.value < 6.1

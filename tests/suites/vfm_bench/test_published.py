@@ -17,7 +17,6 @@ from snellen.suites.vfm_bench.published import ABLATIONS, QUERIES, TABLE_1, TABL
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
 from snellen.suites.vfm_bench.shot_curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.suites.vfm_bench.tasks import AXES
-from tests.published.lookup import recomputed, verdicts
 from tests.published.vfm_bench import (
     CONCEPTS,
     DATASETS,
@@ -27,7 +26,6 @@ from tests.published.vfm_bench import (
     TABLE_4,
     TABLE_5,
     TASKS,
-    derived_numbers,
 )
 
 EVERYONE = {"human": HUMAN, **TABLE_1}
@@ -56,8 +54,6 @@ def test_eta_and_delta_of_every_row() -> None:
 def test_the_gain_of_one_shot_over_none_is_the_printed_phi_vdpi() -> None:
     gains = column(lambda curve: 100 * (gain_at(curve, 1) or 0), 1)
     assert gains == [63.6, 86.7, 162.5, 105.3, 87.5, 52.4, 85.7, 80.8, 266.7, 26.3]
-    for statement in ("phi_vdpi", "ava: ", "base: "):
-        assert verdicts(derived_numbers, statement) == dict.fromkeys(TABLE_4, "match")
     assert all({0, 1} <= TABLE_1[name].certain for name in TABLE_4)
     assert {name for name, row in TABLE_1.items() if not {0, 1} <= row.certain} == set(TABLE_1) - set(TABLE_4)
 
@@ -71,10 +67,6 @@ def test_no_derived_number_depends_on_the_uncertain_order_of_the_shots() -> None
 
 
 def test_claims_of_section_4_2() -> None:
-    assert recomputed(derived_numbers, "traditional models: efficiency") == {"": 4.83}
-    assert recomputed(derived_numbers, "traditional models: effectiveness") == {"": 4.41}
-    assert recomputed(derived_numbers, "GPT-o3 below people: effectiveness", 3) == {"": 16.905}
-    assert recomputed(derived_numbers, "GPT-o3 below people: largest accuracy") == {"": 18}
     best = {name: max(row.curve.values()) for name, row in TABLE_1.items()}
     assert max(best, key=lambda name: best[name]) == "Gemini-2.5-pro"
     assert [name for name, row in TABLE_1.items() if row.curve[0] > 0.27] == ["GPT-o3"]
@@ -85,23 +77,16 @@ def test_table_7_adds_up_to_table_8_except_medical() -> None:
     assert {row.level for row in TABLE_7} == set(LEVELS)
     assert {row.name for row in TABLE_7} < {row.name for rows in TABLE_5.values() for row in rows}
     assert all(row.samples == 1050 for row in TABLE_8.values())
-    assert recomputed(derived_numbers, "Concepts: from Table 7")["Medical"] == 365
-    averages = recomputed(derived_numbers, "Classes per task (queries as weights)", 3)
-    assert list(averages.values()) == [3.907, 7.342, 6.773, 3.834]
     medical = TABLE_8["Medical"]
     assert (medical.average, rounded(medical.concepts / medical.tasks)) == (2.37, 2.41)
 
 
 def test_counts_of_the_paper() -> None:
-    assert recomputed(derived_numbers, "Concepts: sum of Table 8") == {"": 513}
-    assert recomputed(derived_numbers, "Datasets: names in Table 7") == {"": 29}
     assert (DATASETS, QUERIES, TASKS, CONCEPTS) == (31, 4200, 171, 512)
     assert CARD.counts == {
         "queries": 4200, **dict.fromkeys(INDUSTRIES, 1050),
         "datasets": 31, "concept tasks": 171, "concepts": 513,
     }  # fmt: skip
-    # One over the mean number of classes is at most the mean of one over their number, which is printed as .27.
-    assert recomputed(derived_numbers, "Random policy", 3) == {"": 0.259}
 
 
 def test_published_rows_are_the_last_column_of_table_1() -> None:

@@ -20,6 +20,7 @@ from snellen.suites.vlm2_bench import SUITE
 from snellen.suites.vlm2_bench.items import (
     CandidateAnswer,
     Family,
+    ImagePair,
     ImageSequence,
     compare_items,
     count_item,
@@ -51,11 +52,11 @@ def made_items() -> list[Item]:
             images = _sequence(family, n, order)
             items += [*compare_items(images, family), count_item(images, family)]
             items.append(group_item(_sequence(family, n, grouped), family, rng))
-        pair = media(f"gc{n}-0"), media(f"gc{n}-1")
+        before_after = media(f"gc{n}-0"), media(f"gc{n}-1")
+        pair = ImagePair(f"{n}", before_after, cluster=f"room-{n}", factors={"cue": cue})
         for task in CUE_TASKS:
             right, wrong = CandidateAnswer("a katana held", True), CandidateAnswer("a black mask", False)
-            cells: dict[str, Any] = {"factors": {"cue": cue}, "cluster": f"room-{n}", "rng": rng}
-            items += cue_items(task, f"{n}", pair, "What is new?", right, wrong, **cells)
+            items += cue_items(task, pair, "What is new?", right, wrong, rng)
     items.append(video_item("pc", "v0", media("v0", "video"), "PQ", answer="", cluster="clip-0"))
     items.append(video_item("pc", "v1", media("v1", "video"), "PQP", answer="", cluster="clip-1"))
     return items

@@ -38,7 +38,7 @@ def calls(small: ItemSet, tmp_path: Path, text: str, card: SubjectCard = SOMEONE
     """The first call of each task under a condition."""
     (point,) = parse_conditions(SUITE.axes, text)
     media = MediaFolder(tmp_path / "shown", small.media)
-    return {call.task: call for call in reversed(list(first_calls(small, SUITE, point, card, media, limit=1)))}
+    return {call.task: call for call in reversed(list(first_calls(small, SUITE, point, card, media)))}
 
 
 def words(call: Call) -> str:
@@ -170,13 +170,9 @@ def test_boxes_of_a_detector_become_a_table(small: ItemSet, tmp_path: Path) -> N
     for image in item.query:
         assert best_box(table.rows[item.item_id][image.sha256]) == tuple(item.regions["boxes"][image.sha256])
     done = run(
-        small,
-        ["fake:oracle"],
-        tmp_path / "run",
-        conditions=["visual_prompt=vp-zoom-o"],
-        inputs={"boxes": tmp_path / "boxes"},
-        show_progress=False,
-    )
+        small, ["fake:oracle"], tmp_path / "run", conditions=["visual_prompt=vp-zoom-o"],
+        inputs={"boxes": tmp_path / "boxes"}, show_progress=False,
+    )  # fmt: skip
     assert set(done.all_results().query("metric != 'alike_pairs'")["value"].dropna()) == {1.0}
     card = json.loads((tmp_path / "run" / "run.json").read_text())
     assert card["annotations"]["boxes"].startswith("fake:exact-boxes ")

@@ -41,18 +41,11 @@ LETTERS = ReplySpec("choice", (("A", "1+3"), ("1 and 3", "1+3"), ("B", "none"), 
 @pytest.mark.parametrize(
     ("text", "bare", "only"),
     [
-        ("T", "true", "true"),
-        (" F\n", "false", "false"),
-        ("t", None, "true"),
-        ("T.", None, "true"),
-        ("True", None, "true"),
-        ("The answer is F.", None, "false"),
-        ("T or F? T", None, None),
-        ("True, since they are the same (T).", None, None),
-        ("Not sure", None, None),
-        ("", None, None),
+        ("T", "true", "true"), (" F\n", "false", "false"), ("t", None, "true"), ("T.", None, "true"),
+        ("True", None, "true"), ("The answer is F.", None, "false"), ("T or F? T", None, None),
+        ("True, since they are the same (T).", None, None), ("Not sure", None, None), ("", None, None),
     ],
-)
+)  # fmt: skip
 def test_truths_are_read_as_by_the_scripts(text: str, bare: str | None, only: str | None) -> None:
     assert (read_bare_truth(text, FREE), read_one_truth(text, FREE)) == (bare, only)
 
@@ -60,22 +53,11 @@ def test_truths_are_read_as_by_the_scripts(text: str, bare: str | None, only: st
 @pytest.mark.parametrize(
     ("text", "number"),
     [
-        ("2", 2),
-        ("There are 3 cups.", 3),
-        ("-1", 1),
-        ("1.5", None),
-        ("2 (two)", None),
-        ("one two", 3),
-        ("Twenty-one", 21),
-        ("one hundred and five", 105),
-        ("hundred", 100),
-        ("two thousand", 2000),
-        ("zero", None),
-        ("0", 0),
-        ("nobody", None),
-        ("9" * 5000, 10**9),
+        ("2", 2), ("There are 3 cups.", 3), ("-1", 1), ("1.5", None), ("2 (two)", None), ("one two", 3),
+        ("Twenty-one", 21), ("one hundred and five", 105), ("hundred", 100), ("two thousand", 2000), ("zero", None),
+        ("0", 0), ("nobody", None), ("9" * 5000, 10**9),
     ],
-)
+)  # fmt: skip
 def test_numbers_are_read_as_by_the_scripts(text: str, number: int | None) -> None:
     assert read_one_number(text, FREE) == number
 
@@ -83,18 +65,11 @@ def test_numbers_are_read_as_by_the_scripts(text: str, number: int | None) -> No
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("A) 1 and 3", "1+3"),
-        ("A", "1+3"),
-        ("B)", "none"),
-        (" C ) 2 and 3", "2+3"),
-        ("(A) 1 and 3", None),
-        ("a) 1 and 3", None),
-        ("1 and 3", None),
-        ("The answer is A)", None),
-        ("D) 1 and 2", None),
+        ("A) 1 and 3", "1+3"), ("A", "1+3"), ("B)", "none"), (" C ) 2 and 3", "2+3"), ("(A) 1 and 3", None),
+        ("a) 1 and 3", None), ("1 and 3", None), ("The answer is A)", None), ("D) 1 and 2", None),
         ("A) 1 and 3, (B) or (C)", None),
     ],
-)
+)  # fmt: skip
 def test_letters_are_read_as_by_the_scripts(text: str, key: str | None) -> None:
     assert read_letter_before_bracket(text, LETTERS) == key
 
@@ -102,18 +77,12 @@ def test_letters_are_read_as_by_the_scripts(text: str, key: str | None) -> None:
 @pytest.mark.parametrize(
     ("text", "first", "last"),
     [
-        ("Score: 1", 1, 1),
-        ("Score:2\nBecause both are named.", 2, 2),
-        ('I would return "Score: 0" if not. Score: 2', 0, 2),
-        ("**Score:** 1", None, 1),
-        ("<think>Score: 2?</think>Score: 0", 2, 0),
-        ("Score: 7", 7, None),
-        ("Score: 2 ... Score: 1.5", 2, None),
-        ("1", None, 1),
-        ("There are 2 people.", None, None),
-        ("", None, None),
+        ("Score: 1", 1, 1), ("Score:2\nBecause both are named.", 2, 2),
+        ('I would return "Score: 0" if not. Score: 2', 0, 2), ("**Score:** 1", None, 1),
+        ("<think>Score: 2?</think>Score: 0", 2, 0), ("Score: 7", 7, None), ("Score: 2 ... Score: 1.5", 2, None),
+        ("1", None, 1), ("There are 2 people.", None, None), ("", None, None),
     ],
-)
+)  # fmt: skip
 def test_verdicts(text: str, first: int | None, last: int | None) -> None:
     spec = ReplySpec("integer", tuple((str(n), str(n)) for n in range(3)))
     assert (read_first_score(text, spec), read_last_score(text, spec)) == (first, last)

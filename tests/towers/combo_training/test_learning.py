@@ -20,10 +20,11 @@ from snellen.towers.combo_training.objects import (
     rendering_of,
     views_of,
 )
+from tests.helpers.extras import lazy_module, need
 
-torch = pytest.importorskip("torch", reason="the extra 'models' is not installed")
+need("torch", "models")
+classification = lazy_module("snellen.subjects.encoders.classification")
 
-from snellen.subjects.encoders.classification import ClassifierSettings, train_classifier  # noqa: E402
 
 OBJECTS, VIEWS = 100, 20
 NEW_OBJECTS, NEW_VIEWS = 100, 5
@@ -49,9 +50,9 @@ def retrieved(folder: Path, images: list[ObjectImage]) -> np.ndarray:
 def test_training_to_distinguish_objects_helps_with_other_objects(toy: ItemSet, tmp_path: Path) -> None:
     """Chance is one in a hundred; the interval of the gain is over objects, since their views are not independent."""
     classes = auxiliary_classes(toy, OBJECTS, VIEWS, workers=2)
-    settings = ClassifierSettings(batch=16, rate=1e-3)
+    settings = classification.ClassifierSettings(batch=16, rate=1e-3)
     for name, epochs in (("before", 0), ("after", 1)):
-        train_classifier("tiny/resnet-50", classes, replace(settings, epochs=epochs), tmp_path / name)
+        classification.train_classifier("tiny/resnet-50", classes, replace(settings, epochs=epochs), tmp_path / name)
     indices = draw_objects(OBJECTS + NEW_OBJECTS, exclusion_of(toy), 0)[OBJECTS:]
     views = [(index, view) for index in indices for view in views_of(index, NEW_VIEWS, 0)]
     images = draw_images(views, 0, rendering_of(toy, 2))

@@ -3,8 +3,8 @@
 An ability is what items require (`Item.requires`), over all tasks whose scores are shares. Items that require several
 abilities do not separate them: they form their own combination, `colour + shape`. An ability that is required by
 exactly the items of one task is reported as that task. Numbers, intervals and tests are those of
-`analysis.comparison.contrasts`.
-Conditions that show no or other images are controls, in which nothing can be lost, and are left out.
+`analysis.comparison.contrasts`. Conditions that show no or other images are controls, in which nothing can be lost, and
+are left out.
 
 Own images are tested by image, one-sided: did the subject get worse on these images? Each class is tested too, since a
 drop in one class can be small in the whole. A test that holds for new classes has classes as clusters, mostly too few.
@@ -13,17 +13,17 @@ drop in one class can be small in the whole. A test that holds for new classes h
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.contrasts import contrast, item_means, with_holm
-from snellen.analysis.grading.grades import words
+from snellen.analysis.comparison.contrasts import contrast, item_means
+from snellen.analysis.comparison.verdicts import COLUMNS, DROPPED, MOVED, ROSE, Verdict, flips, with_verdicts
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import (
     ReportArm,
     lines_of,
@@ -43,30 +43,12 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import same_items
 from snellen.datasets.own_images import CLASS, OWN
 from snellen.presentation.controls import IMAGES
-from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, one_sided_p, sign_test_power
-from snellen.scoring.power import POWER
-
-Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too few clusters"]
-DROPPED: Verdict = "dropped"
-ROSE: Verdict = "rose"
-MOVED: Verdict = "moved"
-"""Of a number without a better end, such as a point of subjective equality: a clear change."""
-TOO_FEW: Verdict = "too few clusters"
-COLUMNS = (
-    "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
-    "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
-    "classes", "class_low", "class_high", "class_p", "grade_before", "grade_after",
-)  # fmt: skip
-FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
-FLIP = 0.5
-"""A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
-
+from snellen.scoring.permutation import one_sided_p
+from snellen.scoring.power import NORMAL_END
 
 MARGIN = 0.2
 """Drop that must be detectable with own images, as a share of the metric's range."""
 ENDS = ("low", "high", "p")
-NORMAL_END = 1.959964
-"""The end of the central 95 % of a normal distribution, in standard deviations."""
 FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
@@ -93,15 +75,14 @@ class Changes:
     columns `COLUMNS`: `difference` is after minus before with its 95 % interval, `clear` as in contrasts, with Holm's
     correction over all classes, and over all other rows. For own images `clusters` are images, `p` is one-sided in the
     direction of the difference and decides alone, and the columns `class_…` have the two-sided test by class.
-    `detectable_drop` (in the unit of the metric;
-    infinite if there is none, NaN for a metric without a range) is the smallest drop that the test finds with a power
-    of 80 %, at the strictest level of Holm's correction and with the observed noise (`noise_flips`). `items_needed` are
-    the items that detect a drop of the share `margin` of the range: NaN if these do, infinite if no number does.
-    `grade_before` and `grade_after` are the grades of a task in the two runs, or the states in their place; other rows
-    have none.
+    `detectable_drop` (in the unit of the metric; infinite if there is none, NaN for a metric without a range) is the
+    smallest drop that the test finds with a power of 80 %, at the strictest level of Holm's correction and with the
+    observed noise (`noise_flips`). `items_needed` are the items that detect a drop of the share `margin` of the range:
+    NaN if these do, infinite if no number does. `grade_before` and `grade_after` are the grades of a task in the two
+    runs, or the states in their place; other rows have none.
 
-    `flips` has one row per item whose score flipped, columns `FLIP_COLUMNS`. `pairs` is the number of items with a
-    score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
+    `flips` has one row per item whose score flipped, columns `verdicts.FLIP_COLUMNS`. `pairs` is the number of items
+    with a score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
     """
 
     before: Run
@@ -224,8 +205,8 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
     return Changes(
         former,
         current,
-        _with_verdicts(former, table, least),
-        pd.DataFrame([row for key, pair in items.items() for row in _flips(former, *key, pair)], columns=FLIP_COLUMNS),
+        with_verdicts(former, table, least),
+        flips(former, items),
         pairs,
         {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
         (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
@@ -239,8 +220,8 @@ def _grades(run: Run) -> dict[tuple[str, str], str]:
         return {}
     rows = run.results[(run.results["protocol"] == protocol_of(run)) & (run.results["factor"] == "")]
     return {
-        (str(row.condition), str(row.task)): words(row.grade, row.state)
-        for row in lines_of(rows)
+        (str(row.condition), str(row.task)): row.grade.label
+        for row in rows_of(rows)
         if row.metric == main_metric(run, str(row.task)).name
     }
 
@@ -322,10 +303,10 @@ def _estimate_rows(former: Run, current: Run, task: str, metric: Metric) -> Iter
     is_main = metric == main_metric(former, task)
     kind, name = ("task", task) if is_main else ("estimate", f"{task}: {metric.words}")
     rows = (result_rows(run, task, metric=metric.name) for run in (former, current))
-    earlier, later = ({row.condition: row for row in lines_of(of_run)} for of_run in rows)
+    earlier, later = ({row.condition: row for row in rows_of(of_run)} for of_run in rows)
     for condition, first in earlier.items():
         second = later.get(condition)
-        if second is None or not first.state == second.state == MEASURED:
+        if second is None or not first.grade.threshold == second.grade.threshold == MEASURED:
             continue
         if is_main:
             step = math.log(second.value / first.value)
@@ -411,57 +392,3 @@ def _classes_and_images(run: Run, both: pd.DataFrame) -> tuple[Any, Any]:
         groups[item.group_id] = groups[item.item_id] = pair
     classes, images = zip(*(groups[unit] for unit in both.index), strict=True)
     return np.array(classes), np.array(images)
-
-
-def _with_verdicts(run: Run, table: pd.DataFrame, margin: float) -> pd.DataFrame:
-    corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
-    if sides == 1:
-        corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
-    corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
-    rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
-    corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]
-    powers = [_power(row, metric, ALPHA / sides / row.tests, margin) for row, metric in rows]
-    corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
-    return corrected[list(COLUMNS)]
-
-
-def _power(row: Any, metric: Metric, level: float, margin: float) -> tuple[float, float]:
-    """The columns `detectable_drop` and `items_needed`."""
-    if metric.bounds is None or metric.estimate is not None:
-        return math.nan, math.nan
-    width = metric.bounds[1] - metric.bounds[0]
-    room = abs(row.before - metric.bounds[1 - metric.higher_is_better]) / width + 1e-9
-    count, flips = noise_flips(row.gaps / width, row.units)
-    steps = 1000 if row.n >= 200 else 100  # as pages round
-    drops = np.arange(1, int(steps * room) + 1) / steps
-
-    def power(number: int, drop: float) -> float:  # with half a flip more, since none may have been observed
-        return sign_test_power(number, drop, (flips * number + 0.5) / (number + 1), level)
-
-    place = bisect_left(drops, POWER, key=lambda drop: power(count, drop))
-    drop = float(drops[place]) if place < len(drops) else math.inf
-    if not drop > margin + 1e-9:
-        return width * drop, math.nan
-    least = min(margin, room)
-    needed = bisect_left(range(10**7), POWER, key=lambda number: power(number, least)) if len(drops) else math.inf
-    return width * drop, needed * row.n / count
-
-
-def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
-    """The verdict on a row; with fewer than `clusters` no p of so many tests can be clear."""
-    if row.clear and row.kind == "estimate":
-        return MOVED
-    if row.clear:
-        return DROPPED if row.difference * metric.sign < 0 else ROSE
-    return TOO_FEW if row.clusters < clusters else "no clear change"
-
-
-def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    metric = main_metric(run, task)
-    if metric.bounds is None:
-        return
-    step = FLIP * (metric.bounds[1] - metric.bounds[0])
-    moves = pair["after"] - pair["before"]
-    for item_id in pair.index[np.abs(moves.to_numpy()) >= step - 1e-9]:
-        row = pair.loc[item_id]
-        yield condition, task, item_id, row["before"], row["after"], bool(moves[item_id] * metric.sign > 0)

@@ -21,12 +21,13 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from snellen.analysis.grading.grades import BLIND, FULL, HALF, baseline, ceiling_of, progress
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.run_view import ReportArm, lines_of
 from snellen.analysis.tables.section import Run, protocol_of
 from snellen.core.item import Item
@@ -175,7 +176,7 @@ def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
     """
     scores, rows = run.scores[protocol_of(run)], run.results
     rows = rows[(rows["metric"] == ACCURACY.name) & (rows["protocol"] == protocol_of(run))]
-    row_by_part = {(row.subject, row.condition, row.task, row.factor, row.level): row for row in lines_of(rows)}
+    row_by_part = {(row.subject, row.condition, row.task, row.factor, row.level): row for row in rows_of(rows)}
     floor_rows = {part: row for part, row in row_by_part.items() if _has_own_floor(row, row_by_part[*part[:3], "", ""])}
     scores = scores[(scores["metric"] == ACCURACY.name) & (scores["outcome"] == "answered") & scores["value"].notna()]
     by_arm: dict[ReportArm, list[ScoredAnswer]] = {}
@@ -188,19 +189,19 @@ def answers_by_arm(run: Run) -> dict[ReportArm, list[ScoredAnswer]]:
         parts = {key: (*arm, row.task, *key.level_key) for key, _ in properties_of(item, task.split_by)}
         floors = {key: _floor(floor_rows[part], row.chance) for key, part in parts.items() if part in floor_rows}
         ceiling, floor = ceiling_of(whole, ACCURACY), _floor(whole, row.chance)
-        greatest = math.nan if whole.floor_name == BLIND else min(whole.floor, ceiling)
+        greatest = math.nan if whole.grade.floor_name == BLIND else min(whole.grade.floor, ceiling)
         facts = floor, position, floors, greatest, ceiling, run.suite.card.words
         by_arm.setdefault(arm, []).append(ScoredAnswer(item, place, task.split_by, row.value == 1.0, *facts))
     return by_arm
 
 
-def _has_own_floor(row: Any, whole: Any) -> bool:
+def _has_own_floor(row: ResultRow, whole: ResultRow) -> bool:
     """Whether the blind baseline of a row of results is known and leaves more than a tenth of the way of its task."""
     blind, task_blind, ceiling = baseline(row, ACCURACY), baseline(whole, ACCURACY), ceiling_of(whole, ACCURACY)
     return not math.isnan(row.blind) and progress(blind, task_blind, ceiling) < FULL
 
 
-def _floor(row: Any, chance: float) -> float:
+def _floor(row: ResultRow, chance: float) -> float:
     """The floor of an item with this chance: the blind baseline of its row of results, unless chance is the better."""
     return float(row.blind if row.blind > row.chance else chance)
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.run_view import main_metric, result_rows, row_by_arm, scored
 from snellen.analysis.tables.section import Run
 from snellen.core.errors import SnellenError
@@ -60,8 +61,7 @@ def unpaired_changes(first_run: Run, second_run: Run) -> list[UnpairedChange]:
         for arm, row in former.items():
             if (other := conditions.get(arm.condition)) is None:
                 continue
-            scores = [(sign * r.value, *sorted((sign * r.low, sign * r.high))) for r in (other, row)]
-            ends = unpaired_difference(scores[0], scores[1])
+            ends = unpaired_difference(*(_turned(result, sign) for result in (other, row)))
             counts = int(row.n), int(other.n)
             rows.append(UnpairedChange(task.id, arm.condition, row.value, other.value, *ends, _p(*ends), *counts))
     if not rows:
@@ -73,6 +73,12 @@ def unpaired_changes(first_run: Run, second_run: Run) -> list[UnpairedChange]:
         replace(row, p=float(p), detectable=_detectable(row, tests, first_run), verdict=_verdict(row, float(p)))
         for row, p in zip(rows, holm([row.p for row in rows]), strict=True)
     ]
+
+
+def _turned(row: ResultRow, sign: float) -> tuple[float, float, float]:
+    """The score with its interval, signs turned so that more is better."""
+    low, high = sorted((sign * row.low, sign * row.high))
+    return sign * row.value, low, high
 
 
 def _p(difference: float, low: float, high: float) -> float:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from snellen.analysis.grading.grades import is_decided
 from snellen.analysis.grading.results import SEQUENTIAL
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.response import Response
 from snellen.core.storage.runfolder import ArmCard
 
@@ -36,20 +35,20 @@ def partial_note(shortfalls: Sequence[Gap]) -> str:
     return f"Partial: not all items were asked, and numbers are of those that were ({arms})."
 
 
-def stopping_note(rows: Iterable[Any], arms: Sequence[ArmCard]) -> str:
+def stopping_note(whole_tasks: Iterable[ResultRow], arms: Sequence[ArmCard]) -> str:
     """How many tasks that were asked until decided are so, and why the others are not; empty if there are none.
 
-    `rows` are results of whole tasks.
+    `whole_tasks` are results without factors.
     """
-    asked = [row for row in rows if row.interval == SEQUENTIAL]
+    asked = [row for row in whole_tasks if row.interval == SEQUENTIAL]
     limits = [arm.max_items for arm in arms if arm.decide not in ("", "drop")]
     if not asked or not limits:
         return ""
-    counts = [row.items for row in asked if is_decided(row.state)]
+    counts = [row.items for row in asked if row.grade.is_decided]
     number = f"{len(counts)} of {len(asked)} {'is' if len(counts) == 1 else 'are'} decided"
     if counts:
         number += f", after {sum(counts) / len(counts):.0f} items on average"
-    if undecided := Counter(row.state for row in asked if not is_decided(row.state)):
+    if undecided := Counter(row.grade.label for row in asked if not row.grade.is_decided):
         number += f"; undecided: {', '.join(f'{count} {state}' for state, count in undecided.most_common())}"
     rule = f"Each task was asked until its score was decided, {max(limits)} items at most"
     return f"{rule}: {number}. Intervals are 95 % confidence sequences, which hold whenever asking ends."

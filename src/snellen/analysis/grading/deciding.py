@@ -1,4 +1,4 @@
-"""Tasks that are asked until decided (`grades.is_decided`): the order of asking, and how many units decide a score.
+"""Tasks that are asked until decided (`Grade.is_decided`): the order of asking, and how many units decide a score.
 
 The order depends on the item set alone, so two subjects that stop at different places share the items of the shorter
 run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any
 
 from snellen.analysis.grading.grades import BAND, QUARTER, baseline, ceiling_of
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import groups_by_cluster
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -78,8 +78,8 @@ def _levels(item: Item, task: Task) -> list[str]:
     return [*factors, f"answer={json.dumps(item.answer)}"] if is_chosen else factors
 
 
-def units_to_decide(row: Any, metric: Metric) -> float:
-    """About the number of units after which a score is proven to be *none* or not (`grading_of`).
+def units_to_decide(row: ResultRow, metric: Metric) -> float:
+    """About the number of units after which a score is proven to be *none* or not (`grade_of`).
 
     Its interval is taken to narrow with the square root of their number, and its floor to be one number. Infinite for a
     score that is at the end of every claim.
@@ -89,7 +89,7 @@ def units_to_decide(row: Any, metric: Metric) -> float:
 
     def places(share: float) -> tuple[float, float]:
         """The scores at this share of the way from the blind baseline and from the floor, signs turned."""
-        first, second = (metric.sign * (start + share * (ceiling - start)) for start in (blind, row.floor))
+        first, second = (metric.sign * (start + share * (ceiling - start)) for start in (blind, row.grade.floor))
         return first, max(first, second)
 
     def times(claim: float, is_above: bool) -> float:

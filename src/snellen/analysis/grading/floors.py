@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 
 from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question
 from snellen.analysis.blind.measure import score_frame
+from snellen.analysis.grading import states
 from snellen.analysis.grading.cheap_sight import box_features, forest_answers, image_features, nearest_answers
-from snellen.analysis.grading.grades import UnitFloor
+from snellen.analysis.grading.grades import LEAST_EXCESS, UnitFloor, baseline, ceiling_of, progress
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import summary
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
@@ -37,12 +39,12 @@ BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
     "drawn boxes", "drawn boxes, learnt", "thumbnail", "answers to equal questions",
 )  # fmt: skip
 EXCESS = {
-    BOXES_ONLY: "no more than boxes only give",
-    BOXES_LEARNT: "no more than boxes only give",
-    THUMBNAIL: "no more than a thumbnail gives",
-    EQUAL_QUESTIONS: "no more than equal questions give",
+    BOXES_ONLY: states.BOXES,
+    BOXES_LEARNT: states.BOXES,
+    THUMBNAIL: states.THUMBNAIL,
+    EQUAL_QUESTIONS: states.EQUAL_QUESTIONS,
 }
-"""The state of a subject that is above the blind baseline, but not above this floor."""
+"""What a subject is no better than that is above the blind baseline, but not above this floor."""
 
 
 class FloorRule(NamedTuple):
@@ -63,29 +65,40 @@ class Floors:
     _answers: dict[tuple[str, str], Mapping[str, Answer]] = field(default_factory=dict, repr=False)
     _scores: dict[tuple[str, str, str, str], pd.Series[float]] = field(default_factory=dict, repr=False)
 
-    def of_units(
-        self, task: str, protocol: Protocol, metric: Metric, is_fitted: bool, axes: Mapping[str, Any], units: list[str]
+    def greatest(
+        self, row: ResultRow, protocol: Protocol, metric: Metric, is_fitted: bool, units: list[str]
     ) -> list[UnitFloor]:
-        """The floors of scored units, given by item id (or by group id, if groups are scored).
+        """The greatest floor of a row's scored units, given by item id (or by group id, if groups are scored).
 
-        `is_fitted` tells whether the subject was fitted to training examples.
+        Empty if no floor is above the blind baseline. `is_fitted` tells whether the subject was fitted to training
+        examples. The scores of lesser floors on the units are never computed: forests take long to fit.
         """
-        chosen = []
-        without_boxes = self.suite.tasks[task].without_boxes
-        for rule in self.rules(task):
-            is_boxes_only = rule.name in (BOXES_ONLY, BOXES_LEARNT)
-            if rule.needs_training and not is_fitted:
-                continue
-            if is_boxes_only and without_boxes and str(axes.get(without_boxes[0])) in without_boxes[1:]:
-                continue
-            scores = self._unit_scores(task, protocol, metric, rule).reindex(units)
-            if len(scores) and scores.notna().all():
-                values, condition = np.asarray(scores, np.float64), "=".join(without_boxes[:2]) if is_boxes_only else ""
-                rank = self._measured(task, protocol, metric, rule)
-                chosen.append(UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), rank, condition))
-        return chosen
+        blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
+        measured = {rule: self.measured(row.task, protocol, metric, rule) for rule in self.applicable(row, is_fitted)}
+        above = [rule for rule, score in measured.items() if progress(score, blind, ceiling) >= LEAST_EXCESS]
+        for rule in sorted(above, key=lambda rule: metric.sign * measured[rule], reverse=True):
+            floor = self.of_units(row.task, protocol, metric, rule, units)
+            if len(floor.values) and not np.isnan(floor.values).any():
+                return [floor]
+        return []
 
-    def _measured(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> float:
+    def applicable(self, row: ResultRow, is_fitted: bool) -> Iterator[FloorRule]:
+        """The rules of a row's task that apply to its subject under its condition."""
+        without_boxes = self.suite.tasks[row.task].without_boxes
+        is_drawn = not without_boxes or str(row.axes.get(without_boxes[0])) not in without_boxes[1:]
+        for rule in self.rules(row.task):
+            if (is_fitted or not rule.needs_training) and (is_drawn or rule.name not in (BOXES_ONLY, BOXES_LEARNT)):
+                yield rule
+
+    def of_units(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule, units: list[str]) -> UnitFloor:
+        """The floor of a rule on scored units; NaN for a unit on which it has no score."""
+        without_boxes = self.suite.tasks[task].without_boxes
+        condition = "=".join(without_boxes[:2]) if rule.name in (BOXES_ONLY, BOXES_LEARNT) else ""
+        values = np.asarray(self._unit_scores(task, protocol, metric, rule).reindex(units), np.float64)
+        measured = self.measured(task, protocol, metric, rule)
+        return UnitFloor(rule.name, EXCESS[rule.name], values, summary(values, metric), measured, condition)
+
+    def measured(self, task: str, protocol: Protocol, metric: Metric, rule: FloorRule) -> float:
         """The score of a rule on many items of the suite, or else on all test items of this set."""
         recorded = self._recorded.get((task, protocol.name, metric.name, rule.name))
         if recorded is not None:

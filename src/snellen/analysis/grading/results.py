@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.grading import states
 from snellen.analysis.grading.answer_forms import box_units
 from snellen.analysis.grading.deciding import turns
 from snellen.analysis.grading.floors import Floors
-from snellen.analysis.grading.grades import Grading, UnitFloor, baseline, grading_of, incomplete
+from snellen.analysis.grading.grades import WITHOUT_SCORE, UnitFloor, baseline, grade_of, incomplete, without_score
+from snellen.analysis.grading.rows import KEYS, Grade, ResultRow, result_columns
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
 from snellen.core.score import OUTCOMES, Measurement, Metric, Protocol
 from snellen.core.seeds import lazy_stream
@@ -28,39 +29,6 @@ from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.sequential import confidence_sequence
 from snellen.scoring.uncertainty import UNTOLD, Interval, summary_interval
 
-KEYS = ("subject", "suite", "task", "condition", "split", "protocol", "judge", "metric")
-KIND = ("role", "source")
-"""What the subject is and where its replies come from (`SubjectCard`)."""
-NUMBERS = (
-    "value",
-    "low",
-    "high",
-    "interval",
-    "value_read",
-    "n",
-    "clusters",
-    "detectable",
-    "items_needed",
-    "chance",
-    "blind",
-    "ceiling",
-    "no_answer_rate",
-    "cut_off_rate",
-    "failure_rate",
-    "not_applicable",
-    "factor",
-    "level",
-    "unable",
-    "items",
-    "boxes_in",
-    "grade",
-    "state",
-    "floor",
-    "floor_name",
-    "decided_by",
-    "note",
-)
-
 SEQUENTIAL = "95 % confidence sequence, by cluster"
 """The kind of intervals of tasks that were asked until decided."""
 GROUP = ["repeat", "group_id"]
@@ -69,16 +37,6 @@ UNREAD_CODES = [OUTCOMES.index("no_answer"), OUTCOMES.index("cut_off")]
 
 IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interval]
 """Function of scored units, their metric and the key of their row that returns the interval of the row's value."""
-
-
-def result_columns(suite: Suite) -> list[str]:
-    """The columns of `results.csv`: keys, one column per axis after `condition`, then the numbers."""
-    return columns_with(axis.name for axis in suite.axes)
-
-
-def columns_with(axes: Iterable[str]) -> list[str]:
-    """The columns of results of suites with these axes."""
-    return [KEYS[0], *KIND, *KEYS[1:4], *axes, *KEYS[4:], *NUMBERS]
 
 
 def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
@@ -109,17 +67,15 @@ def results(
 ) -> pd.DataFrame:
     """The results of all scores. What was never asked has no row; a declined arm has one row without value, n = 0.
 
-    Whole-task rows have empty `factor` and `level`; rows of a subgroup name them. `value`, `low`, `high`, `value_read`,
-    `chance`, `blind` and `ceiling` are fractions 0 to 1 for metrics that are shares, natural units otherwise.
-    `value_read` is `value` over the units all of whose replies were read; NaN if there is none. `floors` are those of
-    the items, if other results have computed some.
+    The columns are those of `result_columns` (`ResultRow`). `floors` are those of the items, if other results have
+    computed some.
     """
     known = _Known(items, suite, arms, interval_of, floors or Floors(items, suite))
     scores = with_python_strings(scores).copy()  # a copy has all columns of a type in one block, which is faster to cut
-    tallies, rows = _tallies(scores, items), list[dict[str, Any]]()
+    tallies, rows = _tallies(scores, items), list[ResultRow]()
     for key, places in _arm_places(scores):
         rows += _arm_rows(known, key, scores.take(places), tallies[:, places])
-    return pd.DataFrame(rows, columns=result_columns(suite))
+    return pd.DataFrame([row.cells() for row in rows], columns=result_columns(suite))
 
 
 @dataclass(frozen=True)
@@ -168,9 +124,9 @@ class _Known:
         return self.orders[key]
 
 
-def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies: Places) -> Iterator[dict[str, Any]]:
-    """The rows of an arm, a task, a protocol and a metric: numbers, then the grade by floors, of each part."""
-    keys, items = dict(zip(KEYS, map(str, key), strict=True)), known.items
+def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies: Places) -> Iterator[ResultRow]:
+    """The rows of an arm, a task, a protocol and a metric: numbers, floors, grade, row, of each part of the task."""
+    keys, items = dict[str, Any](zip(KEYS, map(str, key), strict=True)), known.items
     task = known.suite.tasks[keys["task"]]
     protocol = task.protocols[keys["protocol"]]
     metric, by_place = metric_of(protocol, keys["metric"]), units_by_place(scores, protocol)
@@ -178,8 +134,8 @@ def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies
     role, source = (subject.role, subject.source) if subject else ("model", "asked")
     has_examples = (subject is not None and subject.fitted) or scores["fingerprint"].iloc[0] not in known.unfitted
     boxes_in, reading = box_units(scores, subject.attributes.get("box_unit", "") if subject else "")
-    axes = arm.columns if arm else {}
-    grade = partial(_graded, known, protocol, metric, has_examples and role != "person", axes)
+    arm_row = ResultRow(**keys, role=role, source=source, boxes_in=boxes_in, axes=arm.columns if arm else {})
+    graded = partial(_graded, known, protocol, metric, has_examples and role != "person")
     # Cutting units by place costs a quarter of cutting whole scores.
     whole = scores if by_place is None else by_place
     scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
@@ -190,66 +146,60 @@ def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies
         if order is not None:
             units = units.assign(turn=units["cluster_id"].map(order))
         blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
-        unseen = known.blind.get(blind_key, math.nan) if metric.estimate is None else math.nan
-        row_key = (*key, factor, level)
-        numbers = _numbers(part, units, scored_units, part_tallies, metric, row_key, unseen, known.interval_of)
-        ceiling = ceiling_of_part(known.printed, keys["task"], keys["metric"], factor, level)
-        facts = {"ceiling": ceiling, "factor": factor, "level": level, "boxes_in": boxes_in}
-        row = {**keys, "role": role, "source": source, **axes, **numbers, **facts}
-        changed, grading = grade(row, units, item_ids)
-        note = "; ".join(filter(None, (grading.note, reading)))
-        yield {**row, **changed, **asdict(grading), "note": note}
+        row = replace(
+            arm_row, factor=factor, level=level,
+            blind=known.blind.get(blind_key, math.nan) if metric.estimate is None else math.nan,
+            ceiling=ceiling_of_part(known.printed, keys["task"], keys["metric"], factor, level),
+        )  # fmt: skip
+        row = _with_numbers(row, part, units, scored_units, part_tallies, metric, known.interval_of)
+        row = graded(row, units, item_ids)
+        note = "; ".join(filter(None, (row.grade.note, reading)))
+        yield replace(row, grade=replace(row.grade, note=note))
 
 
 def _graded(
-    known: _Known,
-    protocol: Protocol,
-    metric: Metric,
-    is_fitted: bool,
-    condition: Mapping[str, int | str],
-    row: Mapping[str, Any],
-    units: pd.DataFrame,
+    known: _Known, protocol: Protocol, metric: Metric, is_fitted: bool, row: ResultRow, units: pd.DataFrame,
     item_ids: pd.Series[Any],
-) -> tuple[dict[str, Any], Grading]:
-    """The grading of a row, and the numbers that an estimate changes."""
-    if metric.estimate is not None:
-        names = item_ids.reindex(units.index).tolist()
-        estimate = metric.estimate([known.items.by_id[name] for name in names], units["value"].tolist())
-        changed = _of_estimate(estimate)
-        shortfall = incomplete(SimpleNamespace(**{**row, **changed})) if len(units) else None
-        return changed, shortfall or Grading(state=estimate.state, decided_by="all answers", note=estimate.note)
-    if protocol.metrics[0].estimate is not None:
-        return {}, Grading(state="cannot be graded", note="depends on the levels that were asked")
-    thumbnail = math.nan if is_fitted else known.floors.thumbnail(row["task"], protocol, metric)
-    floors_of = partial(known.floors.of_units, row["task"], protocol, metric, is_fitted, condition)
-    return {}, _grading(row, units, item_ids, metric, floors_of, thumbnail)
-
-
-def _of_estimate(estimate: Measurement) -> dict[str, Any]:
-    """The numbers of a row that are those of an estimate; those that follow from a mean of scores are not known."""
-    unknown = dict.fromkeys(("value_read", "detectable", "items_needed"), math.nan)
-    ends = {"low": estimate.low, "high": estimate.high, "interval": estimate.interval}
-    return {"value": estimate.value, **ends, **unknown}
-
-
-def _grading(
-    row: Mapping[str, Any],
-    units: pd.DataFrame,
-    item_ids: pd.Series[Any],
-    metric: Metric,
-    floors_of: Callable[[list[str]], list[UnitFloor]],
-    thumbnail: float,
-) -> Grading:
-    """The grading of a row with these scored units. People have one interval over people and items: floors are numbers.
+) -> ResultRow:  # fmt: skip
+    """The row with its grade, and with the numbers of its estimate, if its metric has one.
 
     `item_ids` are those of the scores from which the units were made.
     """
-    line = SimpleNamespace(**row)
+    if metric.estimate is not None:
+        names = item_ids.reindex(units.index).tolist()
+        estimate = metric.estimate([known.items.by_id[name] for name in names], units["value"].tolist())
+        row = _of_estimate(row, estimate)
+        state = states.THRESHOLD if estimate.reason in states.STATES[states.THRESHOLD] else states.OPEN
+        grade = Grade(state=state, reason=estimate.reason, decided_by="all answers", note=estimate.note)
+        return replace(row, grade=(incomplete(row) if len(units) else without_score(row)) or grade)
+    if protocol.metrics[0].estimate is not None:
+        note = "depends on the levels that were asked"
+        return replace(row, grade=Grade(state=states.OPEN, reason=states.NO_BASELINE, note=note))
+    if protocol.judge is not None and not row.judge and not row.not_applicable and math.isnan(row.value):
+        return replace(row, grade=Grade(reason=states.UNJUDGED, decided_by=WITHOUT_SCORE))
+    thumbnail = math.nan if is_fitted else known.floors.thumbnail(row.task, protocol, metric)
+    floors = _floors(known.floors, protocol, metric, is_fitted, row, units, item_ids)
+    return replace(row, grade=grade_of(row, metric, units, floors, thumbnail))
+
+
+def _floors(
+    floors: Floors, protocol: Protocol, metric: Metric, is_fitted: bool, row: ResultRow, units: pd.DataFrame,
+    item_ids: pd.Series[Any],
+) -> list[UnitFloor]:  # fmt: skip
+    """The greatest floor of these units. People have one interval over people and items, so theirs is a number."""
     names = units.index if units.index.name == "group_id" else item_ids.reindex(units.index)
-    floors = floors_of(names.tolist())
-    if line.role == "person":
-        floors = [replace(floor, values=np.array([floor.value])) for floor in floors]
-    return grading_of(line, metric, units, floors, thumbnail)
+    greatest = floors.greatest(row, protocol, metric, is_fitted, names.tolist())
+    if row.role == "person":
+        return [replace(floor, values=np.array([floor.value])) for floor in greatest]
+    return greatest
+
+
+def _of_estimate(row: ResultRow, estimate: Measurement) -> ResultRow:
+    """The row with the numbers of an estimate; those that follow from a mean of scores are not known."""
+    return replace(
+        row, value=estimate.value, low=estimate.low, high=estimate.high, interval=estimate.interval,
+        value_answered=math.nan, minimum_detectable_effect=math.nan, items_needed=math.nan,
+    )  # fmt: skip
 
 
 def with_python_strings(rows: pd.DataFrame) -> pd.DataFrame:
@@ -292,16 +242,11 @@ def _in_words(scores: pd.DataFrame, column: str, items: ItemSet) -> pd.Series[An
     return pd.Series([texts[pair] for pair in pairs], dtype=object)
 
 
-def _numbers(
-    scores: pd.DataFrame,
-    units: pd.DataFrame,
-    scored_units: Callable[[pd.DataFrame], pd.DataFrame],
-    tallies: Places,
-    metric: Metric,
-    key: tuple[Any, ...],
-    blind: float,
-    interval_of: IntervalOf,
-) -> dict[str, Any]:
+def _with_numbers(
+    row: ResultRow, scores: pd.DataFrame, units: pd.DataFrame, scored_units: Callable[[pd.DataFrame], pd.DataFrame],
+    tallies: Places, metric: Metric, interval_of: IntervalOf,
+) -> ResultRow:  # fmt: skip
+    """The row with the numbers of its scores and units."""
     answered, no_answer, cut_off, failed, not_applicable = np.bincount(tallies[0], minlength=len(OUTCOMES)).tolist()
     responded = answered + no_answer + cut_off
     tried = responded + failed
@@ -310,33 +255,31 @@ def _numbers(
         is_read = ~np.isin(tallies[0], UNREAD_CODES)
         read_values = np.where(is_read, scores["value"].to_numpy(float), math.nan)
         units_read = scored_units(scores.assign(value=read_values))
-    low, high, kind = interval_of(units, metric, key)
+    low, high, kind = interval_of(units, metric, (*(getattr(row, name) for name in KEYS), row.factor, row.level))
     value = summary(units["value"].to_numpy(float), metric)
-    value_read = value if units_read is units else summary(units_read["value"].to_numpy(float), metric)
+    value_answered = value if units_read is units else summary(units_read["value"].to_numpy(float), metric)
     chances = units["chance"].to_numpy(float)
     chances = chances[~np.isnan(chances)]
-    chance = float(np.mean(chances)) if len(chances) else math.nan
-    reference = baseline(SimpleNamespace(chance=chance, blind=blind), metric)
-    return {
-        "value": value,
-        "low": low,
-        "high": high,
-        "interval": kind,
-        "value_read": value_read,
-        "n": len(units),
-        "clusters": len(set(units["cluster_id"].tolist())),
-        "detectable": detectable(low, high),
-        "items_needed": units_needed(value, reference, low, high, len(units)),
-        "chance": chance,
-        "blind": blind,
-        "no_answer_rate": no_answer / responded if responded else math.nan,
-        "cut_off_rate": cut_off / responded if responded else math.nan,
-        "failure_rate": failed / tried if tried else math.nan,
-        "not_applicable": not_applicable,
-        "unable": _is_unable(tallies, answered, no_answer + cut_off),
-        "items": responded + failed + not_applicable,
-        "left_out": _left_out(scores, units),  # no column: the state of the row says it
-    }
+    row = replace(row, chance=float(np.mean(chances)) if len(chances) else math.nan)
+    return replace(
+        row,
+        value=value,
+        low=low,
+        high=high,
+        interval=kind,
+        value_answered=value_answered,
+        n=len(units),
+        clusters=len(set(units["cluster_id"].tolist())),
+        minimum_detectable_effect=detectable(low, high),
+        items_needed=units_needed(value, baseline(row, metric), low, high, len(units)),
+        no_answer_rate=no_answer / responded if responded else math.nan,
+        cut_off_rate=cut_off / responded if responded else math.nan,
+        failure_rate=failed / tried if tried else math.nan,
+        not_applicable=not_applicable,
+        degenerate=_is_degenerate(tallies, answered, no_answer + cut_off),
+        items=responded + failed + not_applicable,
+        left_out=_left_out(scores, units),
+    )
 
 
 def _left_out(scores: pd.DataFrame, units: pd.DataFrame) -> float:
@@ -347,7 +290,7 @@ def _left_out(scores: pd.DataFrame, units: pd.DataFrame) -> float:
     return float(is_left_out.mean())
 
 
-def _is_unable(tallies: Places, answered: int, unread: int) -> bool:
+def _is_degenerate(tallies: Places, answered: int, unread: int) -> bool:
     """True if at least half of the replies hold no readable answer, or if all answers are the same.
 
     The same: at least ten questions with two or more different right answers all got one answer, by the keys of options

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grading.results import KEYS, result_columns, results, with_python_strings
+from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.grading.rows import KEYS, ResultRow, result_columns
 from snellen.analysis.tables.section import Run, once_a_run
 from snellen.core.hashing import digest
 from snellen.core.score import Metric
@@ -233,7 +234,7 @@ def with_people_as_ceilings(rows: pd.DataFrame, run: Run) -> pd.DataFrame:
     return rows.assign(ceiling=ceilings)
 
 
-def ceiling_source(run: Run, row: Any) -> str:
+def ceiling_source(run: Run, row: ResultRow) -> str:
     """The source of a row's ceiling (from `with_people_as_ceilings`): `8 people of STUDY`; or empty."""
     study = ceiling_studies(run).get(tuple(str(getattr(row, name)) for name in CEILING_KEYS))
     if study is None or study[1] != row.ceiling:

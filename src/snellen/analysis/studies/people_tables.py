@@ -16,7 +16,7 @@ from snellen.analysis.tables.section import Run, once_a_run
 from snellen.analysis.units import summary
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.core.storage.runfolder import read_calls
+from snellen.core.storage.run_tables import read_calls
 from snellen.scoring.agreement import fleiss_kappa, percent_agreement, rating_counts, split_half
 
 QUESTIONS = "questions"

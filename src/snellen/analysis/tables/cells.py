@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.score import Metric
 from snellen.scoring.crossed import PEOPLE_AND_CLUSTERS
 from snellen.scoring.power import units_for_interval
@@ -61,7 +61,7 @@ def decimal_interval(center: float, low: float, high: float, decimals: int = 1) 
 # Cells
 
 
-def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
+def in_place_of_interval(row: ResultRow, bounds: Bounds | None = (0.0, 1.0)) -> str:
     """The text in place of an interval that does not exist or is uninformative (`units_for_interval`).
 
     Empty if the interval is to be shown. `bounds` are those of the metric.
@@ -77,7 +77,7 @@ def in_place_of_interval(row: Any, bounds: Bounds | None = (0.0, 1.0)) -> str:
 
 
 def result_cell(
-    row: Any,
+    row: ResultRow | None,
     write: Callable[[float, float, float, int], str] = percent_interval,
     bounds: Bounds | None = (0.0, 1.0),
 ) -> str:
@@ -95,7 +95,7 @@ def result_cell(
     return write(row.value, row.low, row.high, row.n) + missing_shares(row)
 
 
-def metric_cell(row: Any, metric: Metric) -> str:
+def metric_cell(row: ResultRow | None, metric: Metric) -> str:
     """Like `result_cell`, in the unit of the metric."""
 
     def write(score: float, low: float, high: float, n: int) -> str:
@@ -105,7 +105,7 @@ def metric_cell(row: Any, metric: Metric) -> str:
     return result_cell(row, write, metric.bounds)
 
 
-def missing_shares(row: Any) -> str:
+def missing_shares(row: ResultRow) -> str:
     """The suffix of a score: the shares of a row of results that were not answered, cut off or failed, if any."""
     shares = ((row.no_answer_rate, "no answer"), (row.cut_off_rate, "cut off"), (row.failure_rate, "failed"))
     return "".join(f", {name} {100 * share:.0f} %" for share, name in shares if share > 0)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
+from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.rankings import ScoreMatrix
 from snellen.analysis.tables.section import Run, once_a_run, protocol_of
 from snellen.core.response import Response
@@ -152,27 +153,27 @@ def _line_class(columns: tuple[str, ...]) -> Any:
     return namedtuple("Line", ("Index", *columns), rename=True)
 
 
-def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, Any]:
+def row_by_arm(rows: pd.DataFrame) -> dict[ReportArm, ResultRow]:
     """One row of results per arm; with several judges that of the first."""
-    by_arm: dict[ReportArm, Any] = {}
-    for row in lines_of(rows):
+    by_arm: dict[ReportArm, ResultRow] = {}
+    for row in rows_of(rows):
         by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), row)
     return by_arm
 
 
-def rows_by_arm(rows: pd.DataFrame) -> dict[ReportArm, dict[str, Any]]:
+def rows_by_arm(rows: pd.DataFrame) -> dict[ReportArm, dict[str, ResultRow]]:
     """The rows of results by arm and level; with several judges that of the first."""
-    by_arm: dict[ReportArm, dict[str, Any]] = {}
-    for row in lines_of(rows):
+    by_arm: dict[ReportArm, dict[str, ResultRow]] = {}
+    for row in rows_of(rows):
         by_arm.setdefault(ReportArm(str(row.subject), str(row.condition)), {}).setdefault(str(row.level), row)
     return by_arm
 
 
-def row_of(rows: pd.DataFrame, arm: ReportArm | ArmCard) -> Any:
+def row_of(rows: pd.DataFrame, arm: ReportArm | ArmCard) -> ResultRow | None:
     """The first row of an arm, or None."""
     arms = zip(rows["subject"], rows["condition"], strict=True)
     position = next((n for n, names in enumerate(arms) if names == (arm.subject, arm.condition)), None)
-    return None if position is None else next(lines_of(rows.iloc[position : position + 1]))
+    return None if position is None else next(rows_of(rows.iloc[position : position + 1]))
 
 
 def scored_tasks(run: Run, arms: Sequence[ReportArm | ArmCard], tasks: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from snellen.analysis.tables.run_view import arm_name
 from snellen.core.box_units import BOX_UNITS
 from snellen.core.plain_text import short_reason
 from snellen.core.response import Response
-from snellen.core.storage.runfolder import empty_beside_reasoning, reply_texts
+from snellen.core.storage.run_tables import empty_beside_reasoning, reply_texts
 
 EXAMPLES, MAX_CHARACTERS = 3, 160
 """Replies that a sentence quotes, and the characters of each."""

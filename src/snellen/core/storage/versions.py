@@ -17,6 +17,7 @@ RECORDED = (
     "pyarrow",
     "pillow",
     "scikit-learn",
+    "onnxruntime",
     "torch",
     "transformers",
     "inspect_ai",

@@ -37,21 +37,17 @@ class ImagesAndMasks:
     def scan(self, root: Path) -> Iterator[RawSample | Note]:
         """See `Reader`. Pairs as declared, images by name."""
         for base in layout_folders(root, tuple(pair.images for pair in self.pairs), "folder"):
-            yield from self._base(root, base)
-
-    def _base(self, root: Path, base: Path) -> Iterator[RawSample | Note]:
-        masks = {pair.masks: masks_by_image(base / pair.masks) for pair in self.pairs if pair.masks}
-        for pair in self.pairs:
-            empty = True
-            for path in images_below(base / pair.images):
-                empty = False
-                label = next((label for name, label in pair.names if fnmatch(path.name, name)), pair.label)
-                mask_paths = tuple(masks[pair.masks].pop(path.stem, [])) if pair.masks else ()
-                if not mask_paths and pair.masks and label not in self.unmarked:
-                    yield Note("odd", "image without mask", name_below(path, root))
-                mask = MaskFiles(mask_paths) if mask_paths else None
-                yield labelled_image(name_below(path, root), ImageFile(path), label, self.object, mask)
-            if empty:
-                yield Note("missing", "images of this folder", name_below(base / pair.images, root))
-        for unused in (path for by_stem in masks.values() for paths in by_stem.values() for path in paths):
-            yield Note("missing", "image of this mask", name_below(unused, root))
+            masks = {pair.masks: masks_by_image(base / pair.masks) for pair in self.pairs if pair.masks}
+            for pair in self.pairs:
+                paths = list(images_below(base / pair.images))
+                for path in paths:
+                    label = next((label for name, label in pair.names if fnmatch(path.name, name)), pair.label)
+                    mask_paths = tuple(masks[pair.masks].pop(path.stem, [])) if pair.masks else ()
+                    if not mask_paths and pair.masks and label not in self.unmarked:
+                        yield Note("odd", "image without mask", name_below(path, root))
+                    mask = MaskFiles(mask_paths) if mask_paths else None
+                    yield labelled_image(name_below(path, root), ImageFile(path), label, self.object, mask)
+                if not paths:
+                    yield Note("missing", "images of this folder", name_below(base / pair.images, root))
+            for unused in (path for by_stem in masks.values() for paths in by_stem.values() for path in paths):
+                yield Note("missing", "image of this mask", name_below(unused, root))

@@ -84,7 +84,10 @@ def _redder(image: Image.Image) -> Image.Image:
     return Image.fromarray(pixels)
 
 
-def _line(check: str, explanation: str) -> SightLine:
+def _line(check: str, explanation: str | None, unknown: str = "") -> SightLine:
+    """The line of a check; without an explanation it says what is `unknown`."""
+    if explanation is None:
+        return SightLine(check=check, verdict="cannot tell", text=f"{check}: {unknown}")
     verdict: Verdict = "fine" if explanation == FINE else "not so"
     return SightLine(check=check, verdict=verdict, text=CHECKS[check].texts[explanation])
 
@@ -95,13 +98,7 @@ def _orientation_line(encoder: Encoder) -> SightLine:
     flagged = stored.copy()
     flagged.getexif()[drawing.ORIENTATION] = 6
     explanation = _closest(encoder, flagged, {FINE: upright, "ignored": stored})
-    if explanation is None:
-        return SightLine(
-            check="orientation",
-            verdict="cannot tell",
-            text="orientation: the features are the same with and without the flag",
-        )
-    return _line("orientation", explanation)
+    return _line("orientation", explanation, "the features are the same with and without the flag")
 
 
 def _transparency_line(encoder: Encoder) -> SightLine:
@@ -111,13 +108,7 @@ def _transparency_line(encoder: Encoder) -> SightLine:
         for level in (255, 0)
     )
     explanation = _closest(encoder, image, {FINE: white, "black": black, "hidden": image.convert("RGB")})
-    if explanation is None:
-        return SightLine(
-            check="transparency",
-            verdict="cannot tell",
-            text="transparency: neither white, black nor the hidden colour arrives",
-        )
-    return _line("transparency", explanation)
+    return _line("transparency", explanation, "neither white, black nor the hidden colour arrives")
 
 
 def _ends_line(encoder: Encoder, image: Image.Image) -> SightLine:

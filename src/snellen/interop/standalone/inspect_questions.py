@@ -6,6 +6,8 @@ Replies are read by the parser in the package next to this file. Snellen itself 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,7 @@ def questions_task(name: str) -> Task:
         Sample([ChatMessageUser(content=_content(row))], target=row["key"], id=row["item_id"], metadata=row["metadata"])
         for row in rows
     ]
-    scorer_of_rows = strict_scorer({row["item_id"]: row["scoring"] for row in rows})
+    scorer_of_rows = strict_scorer({row["item_id"]: partial(score, row["scoring"]) for row in rows})
     return Task(dataset=MemoryDataset(samples, name=name), solver=generate(), scorer=scorer_of_rows)
 
 
@@ -56,14 +58,14 @@ def unit_mean() -> Metric:
     return mean_over_units
 
 
-def strict_scorer(scoring: dict[str, dict[str, Any]]) -> Scorer:
+def strict_scorer(score_of: Mapping[str, Callable[[str], tuple[str, float]]], name: str = "strict") -> Scorer:
     """The main metric of the protocol `strict`, by sample id; `outcome` is `answered` or `no_answer`."""
 
-    @scorer(metrics=[unit_mean(), mean(), stderr()])  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
-    def strict() -> Scorer:  # arguments of a scorer are written to every log
+    @scorer(metrics=[unit_mean(), mean(), stderr()], name=name)  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+    def strict() -> Scorer:  # arguments of a scorer are written to every log and every sample
         async def score_reply(state: TaskState, target: Target) -> Score:
             reply = state.output.completion
-            outcome, value = score(scoring[str(state.sample_id)], reply)
+            outcome, value = score_of[str(state.sample_id)](reply)
             return Score(value=value, answer=reply, metadata={"outcome": outcome})
 
         return score_reply

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 from snellen.core.item import Affine, ReplySpec, View
 from snellen.core.sheet import read_sheet
-from snellen.scoring.answers import read_answer, read_json_objects
+from snellen.scoring.answers import read_answer
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import acc_num, anls, ciede2000, exact_match, giou, mae_over_gt
 

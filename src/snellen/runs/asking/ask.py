@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from snellen.analysis.tables.run_view import arm_name
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.prompt import Reply
 from snellen.core.response import Response, Status
-from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run, other_responses, read_responses
+from snellen.core.storage.run_tables import other_responses, read_responses, write_tables
+from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, open_run
 from snellen.core.subject import Base, Prepares, Subject
 from snellen.core.suite import Method, Task, Trial, settle
 from snellen.runs.asking.calls import ArmCalls, RunState, SubjectQueue
@@ -59,7 +59,7 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
                 raise
         if stop.cause is not None or plan.is_replay:
             others += _unrecorded(root, plan, responses)
-        run.write_tables(responses, others)
+        write_tables(run, responses, others)
     if stop.cause is not None:
         raise stop.cause
     return responses
@@ -146,8 +146,8 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
     )
     reasons = [faults[item.item_id] for item in train_items if item.item_id in faults]
     if reasons and getattr(type(arm.subject), "fit", None) is not Base.fit:  # others learn nothing
-        name, lines = arm_name(arm.subject.card.name, str(arm.condition)), "; ".join(summarize_failures(reasons))
-        runner.plan.notify(f"{name}: {len(reasons)} training items of {task.id} are left out: {lines}")
+        lines = "; ".join(summarize_failures(reasons))
+        runner.plan.notify(f"{runner._arm_name}: {len(reasons)} training items of {task.id} are left out: {lines}")
     subject = arm.subject
     try:
         subject = await runner.shared.stop.bounded(lambda: arm.subject.fit([*examples.values()], media))

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from snellen.analysis.tables.run_view import arm_name
 from snellen.core.condition import Condition
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, View
@@ -135,6 +134,8 @@ class ArmCalls:
 
     @property
     def _arm_name(self) -> str:
+        from snellen.analysis.tables.run_view import arm_name
+
         return arm_name(self.arm.subject.card.name, str(self.arm.condition))
 
     async def call(self, key: str, subject: Subject, prompt: Prompt) -> Reply | None:

@@ -14,7 +14,8 @@ from typing import Any
 from snellen.compute import Shard, each_result
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import part_files, read_exchanges
-from snellen.core.storage.runfolder import RunCard, open_run, read_sent
+from snellen.core.storage.run_tables import read_sent
+from snellen.core.storage.runfolder import RunCard, open_run
 from snellen.core.subject import Subject
 from snellen.core.suite import Task
 from snellen.runs.asking.ask import ask

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from snellen.analysis.grading.deciding import turns
 from snellen.core.annotations import Annotations
@@ -27,9 +28,9 @@ from snellen.runs.asking.views import lay_out_montages, show_items
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import Arm, Plan, is_asked, prices, select_test_items
 from snellen.stimuli.transforms.montage import lay_out
-from snellen.subjects.chat import limits as providers
-from snellen.subjects.chat.limits import ImageSize, Limits
-from snellen.subjects.chat.messages import is_sent_as_stored, sent_form
+
+if TYPE_CHECKING:
+    from snellen.subjects.chat.limits import ImageSize, Limits
 
 CHARACTERS_A_TOKEN = 4
 """A rough figure for estimates; services count differently, and recorded calls hold the true numbers."""
@@ -56,7 +57,6 @@ def first_calls(
     *,
     only: str | None = None,
     seed: int = 0,
-    limit: int | None = None,
     annotations: Mapping[str, Annotations] | None = None,
 ) -> Iterator[Call]:
     """The first calls of every dialogue (or of those about item `only`), with montages drawn into `media`."""
@@ -65,7 +65,7 @@ def first_calls(
         task_items = items.task(task.id)
         if not task_items or not is_asked(condition, task):
             continue
-        tested = select_test_items(task_items, task, settled, limit)
+        tested = select_test_items(task_items, task, settled, None)
         if only is not None and only not in {item.item_id for item in tested}:
             continue
         method = task.method(settled)
@@ -153,6 +153,8 @@ def expected_cost(prompt: Prompt, card: SubjectCard, media: MediaFolder, price: 
 
 def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int, str | None]:
     """Tokens of a call, and what it exceeds of the provider's limits."""
+    from snellen.subjects.chat import limits as providers
+
     model, max_px = str(card.settings.get("model", "")), card.settings.get("max_px")
     limits, parts = providers.limits_of(model), [part for turn in prompt.history for part in (*turn.parts, turn.reply)]
     parts += prompt.parts
@@ -161,7 +163,7 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
     images = [part for part in parts if not isinstance(part, str) and part not in videos]
     other_bytes = sum(len(text.encode("utf-8", "replace")) for text in texts)
     other_bytes += sum(media.find(video).stat().st_size * 4 // 3 for video in videos)
-    sizes, fault = list[ImageSize](), None
+    sizes, fault = list[providers.ImageSize](), None
     with suppress(Exception):  # the call will fail
         for is_exact in (False, True):
             sizes = [_image_size(image, media, limits, max_px, is_exact) for image in images]
@@ -177,6 +179,9 @@ def _image_size(
     prompt_image: Media | Montage, media: MediaFolder, limits: Limits, max_px: int | None, is_exact: bool
 ) -> ImageSize:
     """The size of an image as sent; if not `is_exact`, at most this one, so that nothing is drawn or converted."""
+    from snellen.subjects.chat.limits import ImageSize
+    from snellen.subjects.chat.messages import is_sent_as_stored, sent_form
+
     image = lay_out(prompt_image, media) if isinstance(prompt_image, Montage) and is_exact else prompt_image
     width, height = sent_size(_sheet_size(image) if isinstance(image, Montage) else (image.width, image.height), max_px)
     if isinstance(image, Montage) or not (is_exact or is_sent_as_stored(image, media, limits, max_px)):

@@ -15,7 +15,8 @@ from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, read_responses, read_run_card, tables_are_behind
+from snellen.core.storage.run_tables import read_responses, tables_are_behind
+from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
 from snellen.core.suite import Suite
 from snellen.runs.asking.ask import ask

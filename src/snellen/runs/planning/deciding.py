@@ -10,18 +10,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from types import SimpleNamespace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.drops import UNDECIDED, drop_of
 from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
 from snellen.analysis.grading.floors import Floors
-from snellen.analysis.grading.grades import LEFT_OUT_STATES, Grading, grading_of, is_decided
+from snellen.analysis.grading.grades import grade_of
 from snellen.analysis.grading.results import ceiling_of_part, printed_ceilings
+from snellen.analysis.grading.rows import Grade, ResultRow
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet, instalment_of
@@ -68,33 +67,29 @@ class Decider:
         return self._turns[task.id]
 
     def is_decided(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
-        """True if the scores of these items, by id, are decided (`analysis.grading.grades.is_decided`)."""
-        grading = self.grading(task, values, axes, is_fitted)
-        return grading is not None and is_decided(grading.state)
+        """True if the scores of these items, by id, are decided (`Grade.is_decided`)."""
+        grade = self.grade(task, values, axes, is_fitted)
+        return grade is not None and grade.is_decided
 
-    def grading(
-        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
-    ) -> Grading | None:
-        """The grading of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
-        result = self._result(task, values, axes, is_fitted)
-        return None if result is None else result[1]
+    def grade(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> Grade | None:
+        """The grade of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
+        row = self._row(task, values, axes, is_fitted)
+        return None if row is None else row.grade
 
     def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
         """About how many times as many items decide a score; 0 if it is decided.
 
-        0 also if items do not decide it: `grading` is None, or too many are left out.
+        0 also if items do not decide it: `grade` is None, or too many are left out.
         """
-        result = self._result(task, values, axes, is_fitted)
-        if result is None or is_decided(result[1].state) or result[1].state in LEFT_OUT_STATES:
+        row = self._row(task, values, axes, is_fitted)
+        if row is None or row.grade.is_decided or row.grade.is_of_part:
             return 0.0
-        row, grading = result
-        row.floor = grading.floor
         return max(1.0, float(units_to_decide(row, task.protocols["strict"].metrics[0]) / row.n))
 
-    def _result(
+    def _row(
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
-    ) -> tuple[SimpleNamespace, Grading] | None:
-        """The row of results that is graded, and its grading."""
+    ) -> ResultRow | None:
+        """The graded row of results."""
         protocol = task.protocols["strict"]
         metric = protocol.metrics[0]
         if metric.bounds is None or not metric.is_bounded_mean or protocol.judge is not None:
@@ -103,22 +98,20 @@ class Decider:
         if units.empty or "weight" in units:
             return None
         units = units.assign(turn=units["cluster_id"].map(self.turns(task)))
-        floors = self._floors.of_units(task.id, protocol, metric, is_fitted, axes, names)
         low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
         key = task.id, protocol.name, metric.name, "", ""
         scores = self.items.blind.scores if self.items.blind else ()
         blind = next((score.value for score in scores if score.key == key), float("nan"))
         ceiling = ceiling_of_part(printed_ceilings(self.suite, self.items), task.id, metric.name)
         chances, left_out = units["chance"].to_numpy(float), float(np.isnan(list(values.values())).mean())
-        row = SimpleNamespace(
-            subject="", task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric),
-            low=low, high=high,
+        row = ResultRow(
+            task=task.id, n=len(units), value=summary(units["value"].to_numpy(float), metric), low=low, high=high,
             chance=float(np.nanmean(chances)) if not np.isnan(chances).all() else float("nan"),
-            blind=blind, ceiling=ceiling,
-            not_applicable=0, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0, boxes_in="", unable=False,
-            left_out=left_out, failure_rate=left_out,
+            blind=blind, ceiling=ceiling, items=len(values), no_answer_rate=0.0, cut_off_rate=0.0,
+            failure_rate=left_out, left_out=left_out, axes=axes,
         )  # fmt: skip
-        return row, grading_of(row, metric, units, floors)
+        floors = self._floors.greatest(row, protocol, metric, is_fitted, names)
+        return replace(row, grade=grade_of(row, metric, units, floors))
 
 
 @dataclass
@@ -135,6 +128,8 @@ class DropDecider:
 
     def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
         """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
+        from snellen.analysis.comparison.drops import UNDECIDED, drop_of
+
         protocol = task.protocols["strict"]
         metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
         order, values = turns(self.items, task, self.max_items), dict[str, float]()

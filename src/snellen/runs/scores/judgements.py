@@ -21,7 +21,8 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import is_run, own_responses, read_run_card
+from snellen.core.storage.run_tables import own_responses
+from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results

@@ -142,7 +142,8 @@ def _score_table(
             continue
         outcome, prediction, values = score_one(item, response, how, verdicts.get(response.response_id))
         judge = judge_of if how.judge else ""  # also if nothing needed a judge: an arm is one result
-        form = _form(response)
+        has_form = response.text is not None and response.reply_spec.kind in ("box", "colour")
+        form = answer_form(response.text or "", response.reply_spec) if has_form else ""
         for metric in how.metrics:
             rows.append(
                 (
@@ -169,11 +170,6 @@ def _score_table(
                 )
             )
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _form(response: Response) -> str:
-    has_form = response.text is not None and response.reply_spec.kind in ("box", "colour")
-    return answer_form(response.text or "", response.reply_spec) if has_form else ""
 
 
 def score_path(root: Path, protocol: str) -> Path:

@@ -2,32 +2,21 @@ r"""The answer parser: the answer of a reply in the item's own terms, or None. I
 
 The rules, with examples, are in docs/answers.md. In short: a reply that is nothing but an answer is that answer; else
 the last explicit declaration counts ("The answer is B", `\boxed{B}`, {"answer": "B"}); else, if all answers that are
-named are the same, that one; else None. Only offered options count.
+named are the same, that one; else None. Only offered options count. The parser is imported at the first reply.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from snellen.core.box_units import asks_for_fractions
 from snellen.core.item import AnswerKind, Box, ReplySpec
-from snellen.scoring.answers.grammar import Grammar
-from snellen.scoring.answers.numbers import Numbers
-from snellen.scoring.answers.options import Options
-from snellen.scoring.answers.plain import Prepared, prepare, read_json_objects, without_thoughts
-from snellen.scoring.answers.reading import read
-from snellen.scoring.answers.several import read_several
-from snellen.scoring.answers.shapes import FARTHEST_FRACTION, Boxes, Colours, box_form, colour_form, numbers_written_out
 
-__all__ = ["answer_form", "read_answer", "read_cut_off", "read_exactly", "read_json_objects"]
-
-GRAMMARS: dict[AnswerKind, Grammar] = {
-    "integer": Numbers(integers=True),
-    "number": Numbers(integers=False),
-    "box": Boxes(),
-    "colour": Colours(),
-}
+if TYPE_CHECKING:
+    from snellen.scoring.answers.grammar import Grammar
+    from snellen.scoring.answers.plain import Prepared
 
 
 def read_answer(text: str, spec: ReplySpec) -> Any | None:
@@ -41,6 +30,8 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
         return exact
     if spec.kind in ("text", "description") and not _is_listed(spec):
+        from snellen.scoring.answers.plain import without_thoughts
+
         # Text is stored as UTF-8, which cannot encode half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
     return _read_prepared(_prepared(text, spec), spec)
@@ -51,21 +42,41 @@ def _is_listed(spec: ReplySpec) -> bool:
     return spec.kind in ("choice", "true_false") or (bool(spec.keys) and spec.kind not in ("integer", "number"))
 
 
+@cache
+def _grammar(kind: AnswerKind) -> Grammar:
+    """The forms of answers that are not among options shown."""
+    from snellen.scoring.answers.numbers import Numbers
+    from snellen.scoring.answers.shapes import Boxes, Colours
+
+    if kind in ("integer", "number"):
+        return Numbers(integers=kind == "integer")
+    return Boxes() if kind == "box" else Colours()
+
+
 def _prepared(text: str, spec: ReplySpec) -> Prepared:
+    from snellen.scoring.answers.plain import prepare
+    from snellen.scoring.answers.shapes import numbers_written_out
+
     return prepare(numbers_written_out(text) if spec.kind == "box" else text)
 
 
 def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
+    from snellen.scoring.answers.options import Options
+    from snellen.scoring.answers.reading import read
+    from snellen.scoring.answers.several import read_several
+
     if spec.kind == "choices":
         return read_several(reply, spec)
     if _is_listed(spec):
         return read(reply, Options.from_spec(spec))
-    answer = read(reply, GRAMMARS[spec.kind])
+    answer = read(reply, _grammar(spec.kind))
     return _stored_box(answer, spec) if spec.kind == "box" else answer
 
 
 def _stored_box(box: Box | None, spec: ReplySpec) -> Box | None:
     """The box in pixels of the stored image; None if its numbers are in another unit than the one asked for."""
+    from snellen.scoring.answers.shapes import FARTHEST_FRACTION
+
     if box is None or spec.frame is None:
         return box
     greatest = max(map(abs, box))
@@ -79,6 +90,8 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
 
     A description is read as far as it goes.
     """
+    from snellen.scoring.answers.plain import without_thoughts
+
     if spec.kind == "description":
         return read_answer(text, spec)
     if spec.kind == "text":
@@ -111,6 +124,9 @@ def answer_form(text: str, spec: ReplySpec) -> str:
     unit than fractions has the name of that unit. Colours: "hex", "short hex", "bare hex", "rgba", "percentages", "unit
     floats", "other colour system". `read_answer` does not read all of these forms.
     """
+    from snellen.scoring.answers.plain import prepare
+    from snellen.scoring.answers.shapes import box_form, colour_form
+
     is_read = read_answer(text, spec) is not None
     if spec.kind == "box":
         return spec.unit or "as asked" if is_read else box_form(text, spec) or "none"

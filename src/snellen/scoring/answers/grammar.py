@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import typing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from snellen.scoring.answers import cues
 
@@ -28,28 +27,28 @@ def is_compared(text: str, mention: Mention) -> bool:
     return bool(cues.COMPARED.search(text[max(0, mention.start - 40) : mention.start]))
 
 
-class Grammar(typing.Protocol):
-    """The forms of answers of one kind."""
+class Grammar:
+    """The forms of answers of one kind. Unless it says otherwise, sentences and lists state no answer."""
 
-    @property
-    def reaches_on(self) -> bool:
-        """True if an answer may extend over several lines."""
-
-    @property
-    def counts(self) -> bool:
-        """True if answers are numbers, which also occur in sentences that are no answers."""
+    reaches_on: ClassVar[bool] = False
+    """True if an answer may extend over several lines."""
+    counts: ClassVar[bool] = False
+    """True if answers are numbers, which also occur in sentences that are no answers."""
 
     def within(self, text: str) -> Grammar:
         """The grammar restricted to this text."""
+        return self
 
     def alone(self, passage: str) -> Any | None:
         """The answer that this passage consists of, or None."""
+        raise NotImplementedError
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every answer named in the passage and not denied there, in order.
 
         In a `declared` passage, which follows a declaration, more forms count at its beginning.
         """
+        raise NotImplementedError
 
     def stated(self, sentence: str) -> Any | None:
         """The one answer that a sentence states; None if it is hedged or denied, or there are several."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from snellen.scoring.answers import cues, markers
-from snellen.scoring.answers.grammar import Mention
+from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED
 
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -98,16 +98,11 @@ TRIMMINGS = " \t\n\"'()[]{}.,:;!?#~="
 
 
 @dataclass(frozen=True)
-class Numbers:
+class Numbers(Grammar):
     """Numbers, or only whole ones."""
 
     integers: bool
-    reaches_on: bool = False
-    counts: bool = True
-
-    def within(self, text: str) -> Numbers:
-        """Returns itself: all texts are read in the same way."""
-        return self
+    counts = True
 
     def alone(self, passage: str) -> int | float | None:
         """The number that the passage consists of, possibly with a unit, or written twice: "2 (two)"."""
@@ -158,7 +153,7 @@ class Numbers:
                 BOUND.search(lead)
                 or MANY.match(rest)
                 or MORE.match(rest)
-                or _is_fraction(lead, rest)
+                or bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))
                 or ALGEBRA.match(rest)
                 or (PERCENT.match(rest) and not self.integers)
             ):
@@ -218,9 +213,6 @@ class Numbers:
         step = STEP.match(line)
         return int(step[1]) if step else None
 
-    def truth(self, right: bool) -> None:
-        """None: numbers are neither true nor false."""
-
     def _value(self, match: re.Match[str]) -> int | float | None:
         if match["digits"]:
             number = float(match["digits"].replace(",", ""))
@@ -271,7 +263,3 @@ def _is_part(lead: str, rest: str, integers: bool) -> bool:
     if re.search(r"[^\W\d]-$|#$", lead) or NUMBERED.search(lead):
         return True
     return bool(ORDINAL.match(rest)) and not UNIT.match(rest)
-
-
-def _is_fraction(lead: str, rest: str) -> bool:
-    return bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))

@@ -11,35 +11,16 @@ from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import cues, markers
-from snellen.scoring.answers.grammar import Mention, is_compared
+from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.numbers import BOUND
-from snellen.scoring.answers.plain import MINUS, UNSPACED, flat, lower
+from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
+from snellen.scoring.answers.plain import flat, lower
 
-SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
 LABEL = re.compile(
     r"(?:(?:the )?(?:option|choice|letter)\b ?[:#]? ?)?[(\[]?([a-z]|\d{1,3})(?:[)\].:,]+ ?| - ?| )(?=\S)"
 )
-NAMED_AS = re.compile(
-    r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
-)
-NOT_ARTICLE = re.compile(
-    rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
-    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
-    r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
-    r"|instead)\b)"
-)
-"""Text after a letter that is not an article."""
-NO_NAME = re.compile(
-    r" (?:[\"'(]|(?:fits|appears|corresponds|represents|depicts|contains|displays|features|belongs|best|most|clearly"
-    r"|also|here|to|in|on|by|at|from|would|must|should|can|will|could|alone|only|rather)\b)"
-)
-"""Other text after a letter of an option that is not part of a name like "T shape"."""
-A_THING = re.compile(r"\b(?:an?|[Vv]itamin|Mrs?\.?|Dr\.?|[Pp]lan|[Gg]rade) $")
-"""Text before a letter that names a thing: "the shape of a C"."""
-WORDLIKE = frozenset("aeiouy")
-"""Letters that are words in some language: 'a', 'I', Spanish 'o' and 'y', Italian 'e'."""
 MANY_TEXTS = 50
 SUBJECT = 24
 """Characters within which a clause names its subject."""
@@ -78,7 +59,7 @@ def _names_in_lower_case(spec: ReplySpec) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(Grammar):
     """The names of the options in lower case, each with its option key; None for a name of several options.
 
     `texts` count anywhere as whole words, `labels` (a letter, or a number next to a text) in the forms of labels,
@@ -94,8 +75,6 @@ class Options:
     verdicts: Mapping[str, str | None]
     ranges: tuple[tuple[float, float, str | None], ...] = ()
     judges: bool = False
-    reaches_on: bool = False
-    counts: bool = False
 
     @classmethod
     @lru_cache(maxsize=1024)
@@ -132,7 +111,7 @@ class Options:
         openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
-        texts = {other: key for name, key in texts.items() for other in _other_forms(name)} | texts
+        texts = {other: key for name, key in texts.items() for other in variants(name)} | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
         verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, "").split()}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
@@ -235,7 +214,7 @@ class Options:
                 end = start + len(name)
                 conceded = name in TRUTHS and small.startswith(" that ", end)
                 apart = GROUP.match(name) and APART.match(small, end)
-                if _is_whole_word(passage, start, end) and not conceded and not apart:
+                if is_whole_word(passage, start, end) and not conceded and not apart:
                     yield Mention(start, end, key)
                 start = small.find(name, end)
 
@@ -260,9 +239,9 @@ class Options:
                     value = key if key == self.labels[name] else None
                     yield Mention(match.start(), aside.end(), value, True)
                     continue
-            if _is_label(passage, match.start(), match.end(), match.start() == at_start):
+            if is_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
-            elif _may_be_label(passage, match.start(), match.end(), match.start() == at_start):
+            elif may_be_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
 
     def _bracketed(self, text: str) -> str | None:
@@ -350,23 +329,9 @@ DOUBTFUL["correct"] = DOUBTFUL["yes"]
 DOUBTFUL |= dict.fromkeys(VERDICTS["yes"].split(), DOUBTFUL["yes"])
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
-SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
-"""Signs that belong to the letter or number after them: a temperature, a sum, the name of an angle."""
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 """Text in brackets right after a label."""
 WORD = re.compile(r"[^\W\d_]{2}")
-CAPITAL = re.compile(r" [A-Z]")
-ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
-_SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
-NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
-_NUMERAL = rf"(?:the |image )?(?:\d|{'|'.join(ORDINALS)})"
-LIST_BEFORE = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)? ?(?:,|and|&|, ?and) ?(?:the )?$")
-LIST_AFTER = re.compile(rf" ?(?:,|and|&|, ?and) ?{_NUMERAL}")
-NUMBERED = re.compile(r"[1-9](?:(?:, | and |, and )[1-9]){1,8}")
-"""A name that is a list of numbers, of images: "1 and 3", for which also "first and third" counts."""
-GROUP = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)?(?:,| and )")
-RANGE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) (\d{1,9}(?:\.\d{1,9})?)(?: (?:m|meters|metres))?")
-"""A range in the search form of names, in which a hyphen is a space."""
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
 LENGTH = re.compile(r"(?<![\w.,-])(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)(?!\w)")
@@ -378,92 +343,6 @@ APART = re.compile(
 NONE_ALIKE = re.compile(
     r"none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match|alike)\b[^.,:;\n]{0,40}\.?"
 )
-
-
-def _other_forms(name: str) -> Iterator[str]:
-    """Other forms of a text: "3 to 4" and "between 3 and 4" for "3-4"; "first and third" for "1 and 3"."""
-    if match := RANGE.fullmatch(name):
-        yield from (f"{match[1]} to {match[2]}", f"between {match[1]} and {match[2]}")
-    if NUMBERED.fullmatch(name):
-        for numerals in NUMERALS:
-            yield "".join(numerals[int(char) - 1] if char.isdigit() else char for char in name)
-
-
-def _is_whole_word(passage: str, start: int, end: int) -> bool:
-    """True if passage[start:end] is not part of a longer word, number, compound or list of numbers."""
-    before, after = passage[start - 1 : start], passage[end : end + 1]
-    group = GROUP.match(passage[start:end].lower())
-    if (group or passage[start].isdigit()) and LIST_BEFORE.search(passage[max(0, start - 20) : start].lower()):
-        return False
-    if (group or passage[end - 1].isdigit()) and LIST_AFTER.match(passage[end : end + 30].lower()):
-        return False
-    if passage[start].isdigit() and MINUS.match(passage, start - 1):
-        return False
-    return not (
-        _binds(passage[start], before, passage[start - 2 : start - 1] if start > 1 else "", ".,")
-        or _binds(passage[end - 1], after, passage[end + 1 : end + 2], ".,'")
-    )
-
-
-SPACELESS = re.compile(f"[{UNSPACED}]")
-
-
-def _binds(edge: str, near: str, far: str, links: str) -> bool:
-    """True if the characters beyond an edge belong to the same word."""
-    if not near:
-        return False
-    if near.isalnum() or near == "_":
-        # A Latin word inside Chinese is a word; a Chinese one inside Chinese may be part of another.
-        if not edge.isalnum():
-            return False
-        return bool(SPACELESS.match(edge)) or not SPACELESS.match(near)
-    if near == "-":
-        return far.isalnum() or (edge.isdigit() and not far.isspace())
-    if near in links:
-        return (far.isdigit() and edge.isdigit()) or (near == "'" and far.isalpha())
-    return False
-
-
-def _is_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """True if a lone letter or number is meant as the label of an option."""
-    name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
-    if _belongs_to_more(before, after):
-        return False
-    bracketed = (after[:1] == ")" and not before[-1:].isalnum()) or (before[-1:] == "[" and after[:1] == "]")
-    apart = bool(NOT_ARTICLE.match(after))
-    if bracketed or (NAMED_AS.search(before) and (apart or (name.isupper() and name != "A"))):
-        return True
-    if name.isdigit():
-        opens = not before.strip(" ") or before.rstrip(" ").endswith("\n")
-        return apart and (declared or (opens and after[:1] in (".", ":")))
-    if A_THING.search(before):
-        return False
-    if name.lower() in WORDLIKE:
-        # A capital within a sentence is not an article either, unless all are capitals.
-        within = before[-1:] == " " and before[-2:-1].isalnum() and not CAPITAL.match(after)
-        return (apart and (declared or name in "AEOUY")) or (within and name in "AEOUY")
-    return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
-
-
-def _may_be_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """True if a lone letter is not clearly a label but may be one, so that it must not be ignored.
-
-    "B red", "I choose A ...": a label or an article, a label or the name of a thing, which cannot be distinguished.
-    """
-    name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
-    if _belongs_to_more(before, after) or A_THING.search(before):
-        return False
-    return (declared and name == "A") or (name.isupper() and name.lower() not in WORDLIKE)
-
-
-def _belongs_to_more(before: str, after: str) -> bool:
-    """True if a lone letter or number is part of something: "C'est", "T-shirt", "U.S.A.", "37 °C", "f(b)", "4.5"."""
-    near, far = after[:1], after[1:2]
-    if before[-1:] in SIGNS_BEFORE or (before[-1:] in ("'", ".", ",") and before[-2:-1].isalnum()):
-        return True
-    if near in ("+", "#", "%", "°") or (near in ("'", "-", ".", ",") and far.isalnum() and not SPACELESS.match(far)):
-        return True
-    return (near == ")" or before[-1:] == "(") and before.rstrip("(")[-1:].isalnum()
 
 
 def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:

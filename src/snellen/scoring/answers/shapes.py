@@ -1,16 +1,14 @@
-"""Answers of several numbers: boxes and colours."""
+"""Answers of several numbers, which are declared or the only ones in a reply: boxes and colours."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Self
 
 from snellen.core.box_units import BOX_UNITS, BoxUnit, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
-from snellen.scoring.answers.grammar import Mention
+from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
@@ -73,33 +71,10 @@ UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](
 OPAQUE = frozenset(("1", "1.0", "100%"))
 
 
-@dataclass(frozen=True)
-class _NumberSets:
-    """Shared parts of boxes and colours: only sets of numbers are read, not sentences."""
-
-    reaches_on: bool = True
-    counts: bool = True
-
-    def within(self, text: str) -> Self:
-        """Returns itself: all texts are read in the same way."""
-        return self
-
-    def stated(self, sentence: str) -> None:
-        """None: sets of numbers are declared, or the only ones, so sentences are not searched."""
-
-    def judged(self, sentence: str) -> None:
-        """None, like `stated`."""
-
-    def listed(self, line: str) -> None:
-        """None: lines of boxes or colours are no list of options."""
-
-    def truth(self, right: bool) -> None:
-        """None: neither true nor false."""
-
-
-@dataclass(frozen=True)
-class Boxes(_NumberSets):
+class Boxes(Grammar):
     """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid."""
+
+    reaches_on = counts = True
 
     def alone(self, passage: str) -> Box | None:
         """The box of two named corners, one per line; `mentions` reads every other box."""
@@ -111,9 +86,10 @@ class Boxes(_NumberSets):
         return _mentions(passage, BOXES, 4, _box)
 
 
-@dataclass(frozen=True)
-class Colours(_NumberSets):
+class Colours(Grammar):
     """(red, green, blue), whole numbers 0..255."""
+
+    reaches_on = counts = True
 
     def alone(self, passage: str) -> Colour | None:
         """The colour of six hexadecimal digits without a mark, which count only alone; `mentions` reads the rest."""

@@ -1,4 +1,4 @@
-"""Renders images with Mitsuba 3: one built scene, many views. The only module that uses Mitsuba; import it to draw.
+"""Renders images with Mitsuba 3: one built scene, many views. Import it to draw; nothing else imports Mitsuba.
 
 `design/rendering.md` gives the reasons and measurements: box filter (others spread noise over pixels, where the
 denoiser leaves it), multijittered samples, path depth 8, a separate four-sample pass for albedo and normals, Open Image
@@ -7,38 +7,30 @@ Denoise in its fast mode. Every scene has the same kinds of surface, so that ker
 
 from __future__ import annotations
 
-import atexit
 import dataclasses
-import functools
 import math
 import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.render.appearances import METAL_RGB, RUBBER_RGB, develop, dome_map, wood_texture
+from snellen.stimuli.render.appearances import develop, dome_map
 from snellen.stimuli.render.engine import Engine, RegionSamples, RenderSettings, region_samples
-from snellen.stimuli.render.regions import BLOCK_PX, MIRROR_PX, blocks, crop, enlarged, find_regions, near_weight
-from snellen.stimuli.scenes.floor_patterns import PLAIN, pattern_factor, period_m
-from snellen.stimuli.scenes.model import (
-    COLOURS,
-    MATERIALS,
-    SHAPES,
-    AreaLight,
-    Camera,
-    Colour,
-    Floor,
-    MaterialKind,
-    Scene,
-    Solid,
-    Vec3,
+from snellen.stimuli.render.mitsuba_surfaces import (
+    paint_floor,
+    panel_surface,
+    pattern_surface,
+    plain_surface,
+    solid_surfaces,
+    texture_place,
 )
+from snellen.stimuli.render.regions import BLOCK_PX, MIRROR_PX, blocks, crop, enlarged, find_regions, near_weight
+from snellen.stimuli.scenes.floor_patterns import PLAIN, period_m
+from snellen.stimuli.scenes.model import MATERIALS, AreaLight, Camera, Floor, MaterialKind, Scene
 from snellen.stimuli.scenes.shapes import Mesh, join_meshes, place_mesh, unit_mesh
-from snellen.stimuli.scenes.vectors import Array
 
 _PATH = {"type": "path", "max_depth": 8, "rr_depth": 3}
 _AUXILIARY = {"type": "aov", "aovs": "albedo:albedo,normal:sh_normal"}
@@ -49,13 +41,6 @@ MANY_SOLIDS = 20
 """Scenes with more solids have small ones, which get a quarter of the triangles except in `reference`."""
 _FLOOR_M = 1e-3
 """Maximum height of floor points; solids are slightly above it."""
-_GLASS_INDEX = 1.5
-_PANEL_RGB = (0.5, 0.5, 0.5)
-"""Reflectance of light panels: Mitsuba's default."""
-WOOD_PX = 512
-"""Side of the texture of a wooden shape."""
-PATTERN_PX = 128
-"""Side of the texture of one period of a floor's pattern."""
 _HIDDEN = Mesh(
     np.array([[0.0, 0.0, -5.0], [1e-3, 0.0, -5.0], [0.0, 1e-3, -5.0]]),
     np.array([[0.0, 0.0, 1.0]] * 3),
@@ -100,7 +85,7 @@ class Studio:
 
     def radiance(self, camera: Camera, seed: int) -> NDArray[np.float32]:
         """Linear RGB (height, width, 3), denoised if the settings say so."""
-        _paint(self._mi, self._floor)
+        paint_floor(self._mi, self._floor)
         if self._regions is not None:
             return self._radiance_by_region(camera, seed, self._regions)
         sensor = self._mi.load_dict(_sensor(self._mi, camera, self._samples))
@@ -238,9 +223,9 @@ def _built(mi: Any, scene: Scene, detail: int = 2) -> Any:
         parts[f"light_{number}"] = mi.load_dict(_panel(mi, light))
     if len(scene.lights) == 1:
         _make_opaque(mi, parts["light_0"])
-    bsdfs = _bsdfs(mi, mi.variant())
+    surfaces = solid_surfaces(mi, mi.variant())
     for kind, mesh in _meshes(scene, detail).items():
-        parts[kind] = _mesh(mi, kind, mesh, bsdfs[kind])
+        parts[kind] = _mesh(mi, kind, mesh, surfaces[kind])
     return mi.load_dict(parts, parallel=False)
 
 
@@ -254,68 +239,9 @@ def _meshes(scene: Scene, detail: int = 2) -> dict[MaterialKind, Mesh]:
     parts: dict[MaterialKind, list[Mesh]] = {kind: [] for kind in MATERIALS}
     for solid in scene.solids:
         mesh = unit_mesh(solid.shape, detail)
-        uv = _texture_place(mesh.uv, solid)
+        uv = texture_place(mesh.uv, solid)
         parts[solid.material.kind].append(place_mesh(dataclasses.replace(mesh, uv=uv), solid.pose))
     return {kind: join_meshes(meshes) if meshes else _HIDDEN for kind, meshes in parts.items()}
-
-
-def _texture_place(uv: Array, solid: Solid) -> Array:
-    """Texture coordinates of a solid's points (n, 2): within its colour, or in the wood of its shape."""
-    kind, colour = solid.material.kind, solid.material.colour
-    if kind == "wood":
-        row = SHAPES.index(solid.shape) * (WOOD_PX + 2) + 1 + uv[:, 1] * WOOD_PX
-        return np.stack([uv[:, 0], row / (len(SHAPES) * (WOOD_PX + 2))], axis=1)
-    if colour is not None:  # the middle half, so that rounding never reaches a neighbour
-        return np.stack([(COLOURS.index(colour) + 0.25 + 0.5 * uv[:, 0]) / len(COLOURS), uv[:, 1]], axis=1)
-    return uv
-
-
-@functools.cache
-def _bsdfs(mi: Any, variant: str) -> dict[MaterialKind, Any]:
-    """The surface of every kind under a variant of Mitsuba.
-
-    Created once per process, all together: kernels read surfaces in the order of their creation, and are recompiled for
-    another order.
-    """
-    atexit.register(_bsdfs.cache_clear)  # before the renderer checks for leaks
-    return {kind: _bsdf(mi, kind) for kind in MATERIALS}
-
-
-def _bsdf(mi: Any, kind: MaterialKind) -> Any:
-    """The surface of a kind: palettes of colours, woods stacked vertically."""
-    if kind == "glass":
-        return mi.load_dict({"type": "dielectric", "int_ior": _GLASS_INDEX})
-    if kind == "wood":
-        base, roughness, metallic, specular = _woods(), 0.42, 0.0, 0.5
-    elif kind == "metal":
-        base, roughness, metallic, specular = _palette(METAL_RGB), 0.15, 1.0, 0.5
-    else:
-        base, roughness, metallic, specular = _palette(RUBBER_RGB), 0.65, 0.0, 0.3
-    return mi.load_dict(
-        {
-            "type": "principled",
-            "base_color": {
-                "type": "bitmap",
-                "bitmap": mi.Bitmap(base),
-                "raw": True,
-                "wrap_mode": "clamp",
-                "filter_type": "bilinear" if kind == "wood" else "nearest",
-            },
-            "roughness": roughness,
-            "metallic": metallic,
-            "specular": specular,
-        }
-    )
-
-
-def _woods() -> NDArray[np.float32]:
-    """The woods of all shapes stacked vertically; first and last rows are repeated, so that they do not blend."""
-    return np.concatenate([np.pad(wood_texture(shape, WOOD_PX), ((1, 1), (0, 0), (0, 0)), "edge") for shape in SHAPES])
-
-
-def _palette(rgb: Mapping[Colour, Vec3]) -> NDArray[np.float32]:
-    """A texture (1, colours, 3)."""
-    return np.array([[rgb[colour] for colour in COLOURS]], np.float32)
 
 
 def _mesh(mi: Any, name: str, mesh: Mesh, bsdf: Any) -> Any:
@@ -341,55 +267,14 @@ def _floor(mi: Any, floor: Floor) -> Any:
         corners = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]]) * half
         flat = np.pad(corners * period_m(floor.pattern, floor.stripe_m), ((0, 0), (0, 1)))
         square = Mesh(flat, np.array([[0.0, 0.0, 1.0]] * 4), corners, np.array([[0, 1, 2], [0, 2, 3]]))
-        return _mesh(mi, "floor", square, _painted(mi, mi.variant()))
+        return _mesh(mi, "floor", square, pattern_surface(mi, mi.variant()))
     return mi.load_dict(
         {
             "type": "disk",
             "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
-            "bsdf": _matt(mi, mi.variant()),
+            "bsdf": plain_surface(mi, mi.variant()),
         }
     )
-
-
-@functools.cache
-def _matt(mi: Any, variant: str) -> Any:
-    """The shared surface of plain floors, coloured by `_paint`; a new surface would recompile kernels."""
-    atexit.register(_matt.cache_clear)
-    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
-
-
-@functools.cache
-def _painted(mi: Any, variant: str) -> Any:
-    """The surface of floors with a pattern, like `_matt`."""
-    atexit.register(_painted.cache_clear)
-    blank = mi.Bitmap(np.zeros((PATTERN_PX, PATTERN_PX, 3), np.float32))
-    tile = {"type": "bitmap", "bitmap": blank, "raw": True, "wrap_mode": "repeat", "filter_type": "nearest"}
-    return mi.load_dict({"type": "diffuse", "reflectance": tile})
-
-
-def _paint(mi: Any, floor: Floor) -> None:
-    """Set the colour and pattern of the shared floor surface."""
-    import drjit as dr
-
-    if floor.pattern == PLAIN:
-        surface, name = _matt(mi, mi.variant()), "reflectance.value"
-        paint = mi.Color3f(*floor.colour_linear_rgb)
-        dr.make_opaque(paint)  # read by kernels instead of compiled into them
-    else:
-        surface, name = _painted(mi, mi.variant()), "reflectance.data"
-        along = (np.arange(PATTERN_PX) + 0.5) / PATTERN_PX * period_m(floor.pattern, 1.0)
-        factor = pattern_factor(floor.pattern, 1.0, *np.meshgrid(along, along), floor.contrast)
-        paint = mi.TensorXf((factor[..., None] * np.array(floor.colour_linear_rgb)).astype(np.float32))
-    parameters = mi.traverse(surface)
-    parameters[name] = paint
-    parameters.update()
-
-
-@functools.cache
-def _panel_surface(mi: Any, variant: str) -> Any:
-    """The surface of light panels, created once per process like `_bsdfs`."""
-    atexit.register(_panel_surface.cache_clear)
-    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
 
 def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
@@ -399,7 +284,7 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
         "type": "rectangle",
         "to_world": towards @ mi.ScalarTransform4f().scale([light.side_m / 2, light.side_m / 2, 1]),
         "emitter": {"type": "area", "radiance": radiance},
-        "bsdf": _panel_surface(mi, mi.variant()),
+        "bsdf": panel_surface(mi, mi.variant()),
     }
 
 

@@ -29,8 +29,7 @@ class CameraRanges(TypedDict, total=False):
     fill: tuple[float, float]
     distance_m: tuple[float, float] | None
     horizontal_fov_deg: float
-    width_px: int
-    height_px: int
+    size_px: tuple[int, int]
 
 
 def random_camera(
@@ -42,8 +41,7 @@ def random_camera(
     fill: tuple[float, float] = (0.78, 0.92),
     distance_m: tuple[float, float] | None = None,
     horizontal_fov_deg: float = 34.0,
-    width_px: int = 480,
-    height_px: int = 360,
+    size_px: tuple[int, int] = (480, 360),
 ) -> Camera:
     """A camera looking at the centre of the solids' bounding box from a uniformly drawn direction.
 
@@ -59,7 +57,7 @@ def random_camera(
     azimuth, elevation = np.radians(rng.uniform(*azimuth_deg)), np.radians(rng.uniform(*elevation_deg))
     away = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     if distance_m is None:
-        half = math.tan(math.radians(horizontal_fov_deg) / 2) * min(1.0, height_px / width_px)
+        half = math.tan(math.radians(horizontal_fov_deg) / 2) * min(1.0, size_px[1] / size_px[0])
         distance = radius_about(scene.solids, target) / math.sin(math.atan(rng.uniform(*fill) * half))
     else:
         distance = rng.uniform(*distance_m)
@@ -67,8 +65,8 @@ def random_camera(
         tuple_of(target + distance * away),
         tuple_of(target),
         horizontal_fov_deg=horizontal_fov_deg,
-        width_px=width_px,
-        height_px=height_px,
+        width_px=size_px[0],
+        height_px=size_px[1],
     )
 
 

@@ -34,23 +34,11 @@ def _striped(x: Array, y: Array) -> Mask:
     return x % 1 < 0.5
 
 
-def _chequered(x: Array, y: Array) -> Mask:
-    return _striped(x, y) ^ _striped(y, x)
-
-
-def _dotted(x: Array, y: Array) -> Mask:
-    return np.hypot(x % 1 - 0.5, y % 1 - 0.5) < 1 / math.sqrt(2 * math.pi)
-
-
-def _zigzagged(x: Array, y: Array) -> Mask:
-    return _striped(y + np.abs(x % 1 - 0.5), x)
-
-
 _IS_LIGHT: Mapping[str, Callable[[Array, Array], Mask]] = {
     "striped": _striped,
-    "chequered": _chequered,
-    "dotted": _dotted,
-    "zigzagged": _zigzagged,
+    "chequered": lambda x, y: _striped(x, y) ^ _striped(y, x),
+    "dotted": lambda x, y: np.hypot(x % 1 - 0.5, y % 1 - 0.5) < 1 / math.sqrt(2 * math.pi),
+    "zigzagged": lambda x, y: _striped(y + np.abs(x % 1 - 0.5), x),
 }
 
 

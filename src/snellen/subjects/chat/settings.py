@@ -6,10 +6,10 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from snellen.core.box_units import BOX_UNITS
-from snellen.core.condition import near
+from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 
 _ANSWERS = ("temperature", "seed", "top_p", "reasoning_effort", "max_px")
@@ -22,6 +22,8 @@ _LEFT_OPEN = "none"
 _EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 _KINDS = ("image", "video")
 DTYPES = ("auto", "float32", "float16", "bfloat16")
+Readers: TypeAlias = Mapping[str, Callable[[str], Any]]
+"""How the text of each setting is read; a reader raises ValueError."""
 
 
 @dataclass(frozen=True)
@@ -109,27 +111,29 @@ def read_settings(written: Mapping[str, str]) -> ChatSettings:
 
     Raises SnellenError for unknown names and invalid values.
     """
-    return ChatSettings(**_read_all(written, _READ))
+    return ChatSettings(**read_values("chat", written, _READ))
 
 
 def read_local_settings(written: Mapping[str, str]) -> LocalSettings:
     """Parse settings of a model in this process. Raises SnellenError for unknown names and invalid values."""
-    return LocalSettings(**_read_all(written, _READ_LOCAL))
+    return LocalSettings(**read_values("chat", written, _READ_LOCAL))
 
 
-def _read_all(written_settings: Mapping[str, str], read: Mapping[str, Callable[[str], Any]]) -> dict[str, Any]:
+def read_values(label: str, written_settings: Mapping[str, str], readers: Readers) -> dict[str, Any]:
+    """The values of settings by name. Raises SnellenError, after a `label`, for unknown names and invalid values."""
+    refuse_unknown(written_settings, readers, f"{label} has no setting")
     values: dict[str, Any] = {}
     for name, written in written_settings.items():
-        if name not in read:
-            raise SnellenError(f"chat subjects have no setting {name!r}; {near(name, read)}")
         try:
-            values[name] = read[name](written.strip())
+            values[name] = readers[name](written.strip())
         except ValueError as error:
-            raise SnellenError(f"chat setting {name}={written!r}: {error}") from None
+            raise SnellenError(f"{label}: {name}={written!r}: {error}") from None
     return values
 
 
-def _number(low: float, high: float) -> Callable[[str], float]:
+def number(low: float, high: float) -> Callable[[str], float]:
+    """A reader of numbers from low to high."""
+
     def read(written: str) -> float:
         try:
             value = float(written)
@@ -142,7 +146,9 @@ def _number(low: float, high: float) -> Callable[[str], float]:
     return read
 
 
-def _whole_number(low: int, high: int) -> Callable[[str], int]:
+def whole_number(low: int, high: int) -> Callable[[str], int]:
+    """A reader of whole numbers from low to high."""
+
     def read(written: str) -> int:
         if not re.fullmatch(r"\d+", written) or not low <= int(written) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}")
@@ -155,7 +161,9 @@ def _or_open(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return lambda written: None if written == _LEFT_OPEN else read(written)
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
+def one_of(*words: str) -> Callable[[str], str]:
+    """A reader of one of the words."""
+
     def read(written: str) -> str:
         if written not in words:
             raise ValueError(near(written, words))
@@ -190,42 +198,42 @@ def _kinds(written: str) -> frozenset[str]:
     return frozenset(words)
 
 
-_READ_DESCRIPTIVE: dict[str, Callable[[str], Any]] = {
+_READ_DESCRIPTIVE: Readers = {
     "family": str,
-    "reasoning": _one_of("yes", "no"),
+    "reasoning": one_of("yes", "no"),
     "counterpart": str,
-    "weights": _one_of("open", "closed"),
-    "box_unit": _one_of(*BOX_UNITS),
+    "weights": one_of("open", "closed"),
+    "box_unit": one_of(*BOX_UNITS),
 }
 
-_READ: dict[str, Callable[[str], Any]] = {
-    "temperature": _or_open(_number(0, 2)),
-    "max_tokens": _or_open(_whole_number(1, 10**9)),
-    "seed": _or_open(_whole_number(0, 2**31 - 1)),
-    "top_p": _number(0, 1),
-    "reasoning_effort": _one_of(*_EFFORTS),
-    "max_px": _whole_number(16, 10**5),
-    "attempts": _whole_number(1, 100),
-    "timeout": _whole_number(1, 600),
-    "max_concurrency": _whole_number(1, 10_000),
-    "price_in": _number(0, 1e9),
-    "price_out": _number(0, 1e9),
-    "max_images": _whole_number(0, 10**6),
+_READ: Readers = {
+    "temperature": _or_open(number(0, 2)),
+    "max_tokens": _or_open(whole_number(1, 10**9)),
+    "seed": _or_open(whole_number(0, 2**31 - 1)),
+    "top_p": number(0, 1),
+    "reasoning_effort": one_of(*_EFFORTS),
+    "max_px": whole_number(16, 10**5),
+    "attempts": whole_number(1, 100),
+    "timeout": whole_number(1, 600),
+    "max_concurrency": whole_number(1, 10_000),
+    "price_in": number(0, 1e9),
+    "price_out": number(0, 1e9),
+    "max_images": whole_number(0, 10**6),
     "accepts": _kinds,
     **_READ_DESCRIPTIVE,
 }
 assert list(_READ) == [field.name for field in fields(ChatSettings)]
 
-_READ_LOCAL: dict[str, Callable[[str], Any]] = {
-    "max_new_tokens": _whole_number(1, 10**6),
-    "temperature": _number(0, 2),
-    "dtype": _one_of(*DTYPES),
+_READ_LOCAL: Readers = {
+    "max_new_tokens": whole_number(1, 10**6),
+    "temperature": number(0, 2),
+    "dtype": one_of(*DTYPES),
     "device": _device,
-    "batch": _whole_number(1, 1024),
-    "seed": _whole_number(0, 2**31 - 1),
-    "pad": _one_of("square"),
+    "batch": whole_number(1, 1024),
+    "seed": whole_number(0, 2**31 - 1),
+    "pad": one_of("square"),
     "frames": _frames,
-    "max_images": _whole_number(0, 10**6),
+    "max_images": whole_number(0, 10**6),
     "accepts": _images_only,
     **_READ_DESCRIPTIVE,
 }

@@ -29,7 +29,6 @@ from snellen.subjects.loading import import_extra
 
 CONTINUATION = "continuation"
 """Key of the option that holds the continuation."""
-DTYPES = ("auto", "float32", "float16", "bfloat16")
 
 
 def split_context(view: View) -> tuple[str, str] | str:

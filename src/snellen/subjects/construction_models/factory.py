@@ -7,13 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.core.condition import near, refuse_unknown
+from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.chat.settings import DTYPES, Readers, number, one_of, read_values, whole_number
 from snellen.subjects.construction_models.boxes import DetectorSubject
-from snellen.subjects.construction_models.continuation import DTYPES, CausalModel, LogProbSubject
+from snellen.subjects.construction_models.continuation import CausalModel, LogProbSubject
 from snellen.subjects.construction_models.faces import BlazeFaces, CascadeFaces
 from snellen.subjects.construction_models.served import ServedLogProb, open_client
 from snellen.subjects.construction_models.zero_shot import OWLS, ZeroShotDetector
@@ -22,6 +23,24 @@ DETECTORS = ("face", "mediapipe-face", "hf/PATH_OR_ID")
 LOGPROBS = ("hf/PATH_OR_ID", "openai-api/SERVICE/MODEL")
 GROUNDED_THRESHOLD, OWL_THRESHOLD = 0.25, 0.1
 """Defaults of transformers' own post-processing."""
+_GROUNDED = ("threshold", "text_threshold")
+_CASCADE: Readers = {
+    "scale_factor": number(1.01, 4),
+    "step_ratio": number(1, 4),
+    "min_neighbors": whole_number(1, 1000),
+    "smallest": number(0, 1),
+}
+_BLAZE: Readers = {"threshold": number(0, 1), "model": one_of("short", "full")}
+_CAUSAL: Readers = {
+    "device": str,
+    "dtype": one_of(*DTYPES),
+    "paper_off_by_one": lambda written: one_of("0", "1")(written) == "1",
+}
+_SERVED: Readers = {
+    "attempts": whole_number(1, 100),
+    "timeout": whole_number(1, 3600),
+    "max_concurrency": whole_number(1, 1000),
+}
 
 
 def make_detector(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> Subject:
@@ -30,9 +49,9 @@ def make_detector(name: str, settings: Mapping[str, str], items: Sequence[Item] 
     Raises SnellenError for an unknown name, setting or value, or a missing extra, model or file.
     """
     if name == "face":
-        return _detector(name, settings, _cascade(settings))
+        return _detector(name, settings, CascadeFaces(**read_values(f"detector:{name}", settings, _CASCADE)))
     if name == "mediapipe-face":
-        return _detector(name, settings, _blaze(settings))
+        return _detector(name, settings, BlazeFaces(**read_values(f"detector:{name}", settings, _BLAZE)))
     if name.startswith("hf/") and name != "hf/":
         return _detector(name, settings, _zero_shot(name.removeprefix("hf/"), settings))
     raise SnellenError(f"no detector {name!r}; {near(name, DETECTORS)}")
@@ -45,10 +64,7 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
     """
     who = f"logprob:{name}"
     if name.startswith("hf/") and name != "hf/":
-        read = _Settings(who, settings, ("device", "dtype", "paper_off_by_one"))
-        dtype = read.one_of("dtype", DTYPES, "float32")
-        off = read.one_of("paper_off_by_one", ("0", "1"), "0") == "1"
-        model = CausalModel(name.removeprefix("hf/"), settings.get("device", "cpu"), dtype, off)
+        model = CausalModel(name.removeprefix("hf/"), **read_values(who, settings, _CAUSAL))
         return LogProbSubject(_card(who, settings, model.settings, accepts=frozenset()), model)
     kind, _, served = name.partition("/")
     service, _, model_name = served.partition("/")
@@ -56,58 +72,32 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
         raise SnellenError(f"no log-probabilities from {name!r}; write logprob: and one of {', '.join(LOGPROBS)}")
     if "paper_off_by_one" in settings:
         raise SnellenError(f"{who}: paper_off_by_one omits a token, which servers cannot do; use logprob:hf/")
-    read = _Settings(who, settings, ("attempts", "timeout", "max_concurrency"))
-    attempts, max_concurrency = read.integer("attempts", 1, 100, 5), read.integer("max_concurrency", 1, 1000, 4)
-    client = open_client(who, service, read.integer("timeout", 1, 3600, 120))
+    numbers = {"attempts": 5, "timeout": 120, "max_concurrency": 4, **read_values(who, settings, _SERVED)}
+    client = open_client(who, service, numbers["timeout"])
     settings_on_card = {"logprob": "openai-api", "version": 1, "model": name}
-    card = replace(
-        _card(who, {}, settings_on_card, accepts=frozenset()), max_concurrency=max_concurrency, is_local=False
-    )
-    return ServedLogProb(card, client, model_name, attempts)
-
-
-def _cascade(settings: Mapping[str, str]) -> CascadeFaces:
-    read = _Settings("detector:face", settings, ("scale_factor", "step_ratio", "min_neighbors", "smallest"))
-    usual = CascadeFaces()
-    return CascadeFaces(
-        read.number("scale_factor", 1.01, 4.0, usual.scale_factor),
-        read.number("step_ratio", 1.0, 4.0, usual.step_ratio),
-        read.integer("min_neighbors", 1, 1000, usual.min_neighbors),
-        read.number("smallest", 0.0, 1.0, usual.smallest),
-    )
-
-
-def _blaze(settings: Mapping[str, str]) -> BlazeFaces:
-    read = _Settings("detector:mediapipe-face", settings, ("threshold", "model"))
-    usual = BlazeFaces()
-    return BlazeFaces(
-        read.number("threshold", 0.0, 1.0, usual.threshold), read.one_of("model", ("short", "full"), usual.model)
-    )
+    card = _card(who, {}, settings_on_card, accepts=frozenset())
+    card = replace(card, max_concurrency=numbers["max_concurrency"], is_local=False)
+    return ServedLogProb(card, client, model_name, numbers["attempts"])
 
 
 def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
     owl = ZeroShotDetector(path, 0.0).family in OWLS
-    names = ("threshold", "vocabulary", "device") if owl else ("threshold", "text_threshold", "vocabulary", "device")
-    read = _Settings(f"detector:hf/{path}", settings, names)
-    return ZeroShotDetector(
-        path,
-        read.number("threshold", 0.0, 1.0, OWL_THRESHOLD if owl else GROUNDED_THRESHOLD),
-        None if owl else read.number("text_threshold", 0.0, 1.0, GROUNDED_THRESHOLD),
-        _vocabulary(Path(settings["vocabulary"])) if "vocabulary" in settings else (),
-        settings.get("device", "cpu"),
-    )
+    usual = {"threshold": OWL_THRESHOLD} if owl else dict.fromkeys(_GROUNDED, GROUNDED_THRESHOLD)
+    readers: Readers = {**dict.fromkeys(usual, number(0, 1)), "vocabulary": _vocabulary, "device": str}
+    return ZeroShotDetector(path, **usual | read_values(f"detector:hf/{path}", settings, readers))
 
 
-def _vocabulary(path: Path) -> tuple[str, ...]:
+def _vocabulary(written: str) -> tuple[str, ...]:
     """The unique names in a file, one per line, in lower case. Raises SnellenError if there are none."""
+    path = Path(written)
     try:
         lines = read_text(path, limit=MAX_YAML_BYTES).splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not a readable vocabulary ({error}); write one name per line") from error
     names = [" ".join(line.split()).lower() for line in lines]
-    for number, name in enumerate(names, 1):
+    for line, name in enumerate(names, 1):
         if "." in name:
-            raise SnellenError(f"{path}:{number}: names must not contain a full stop; write {name.replace('.', '')!r}")
+            raise SnellenError(f"{path}:{line}: names must not contain a full stop; write {name.replace('.', '')!r}")
     if not any(names):
         raise SnellenError(f"{path}: contains no names; write one per line")
     return tuple(dict.fromkeys(name for name in names if name))
@@ -133,37 +123,3 @@ def _card(
         reads="views",
         attributes={"family": "tool"},
     )
-
-
-class _Settings:
-    """Parses settings one by one. Raises SnellenError for unknown names and invalid values."""
-
-    def __init__(self, who: str, written: Mapping[str, str], names: Sequence[str]) -> None:
-        self.who, self.written = who, written
-        refuse_unknown(written, names, f"{who} has no setting")
-
-    def number(self, name: str, low: float, high: float, usual: float, kind: str = "number") -> float:
-        """A number from low to high."""
-        if name not in self.written:
-            return usual
-        try:
-            value = float(self.written[name])
-        except ValueError:
-            value = float("nan")
-        if not low <= value <= high or (kind == "whole number" and value != int(value)):
-            raise self._wrong(name, f"a {kind} from {low:g} to {high:g}")
-        return value
-
-    def integer(self, name: str, low: int, high: int, usual: int) -> int:
-        """A whole number from low to high."""
-        return int(self.number(name, low, high, usual, "whole number"))
-
-    def one_of(self, name: str, choices: Sequence[str], usual: str) -> str:
-        """One of the given choices."""
-        value = self.written.get(name, usual)
-        if value not in choices:
-            raise self._wrong(name, f"one of {', '.join(choices)}")
-        return value
-
-    def _wrong(self, name: str, expected: str) -> SnellenError:
-        return SnellenError(f"{self.who}: {name} must be {expected}, not {self.written[name]!r}")

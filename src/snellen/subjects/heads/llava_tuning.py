@@ -113,14 +113,7 @@ def tune_llava(
     SnellenError if the base is no LLaVA.
     """
     checkpoint = llava_checkpoint(str(plan.base))
-    if plan.stage.scope != "lora":
-        raise SnellenError(f"{plan.base}: a published LLaVA is trained by adapters; add --scope lora")
-    if not conversations:
-        raise SnellenError(f"{out}: no conversations to train on")
-    if out.resolve() == Path(checkpoint.path).resolve():
-        raise SnellenError(f"{out}: is the model to be trained; use another --out")
-    if processes() > 1:
-        raise SnellenError(f"{out}: a published LLaVA is trained in one process; start it without torchrun")
+    _check_plan(plan, conversations, out, checkpoint)
     weights = checkpoint.weights()
     fingerprint = digest([plan.stage.settings(), weights, conversation_marks(conversations)], 16)
     if (out / CARD).is_file():
@@ -131,7 +124,6 @@ def tune_llava(
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     processor = checkpoint.processor
     model = load_complete(checkpoint.who, KIND, checkpoint.path, str(dtype).removeprefix("torch."))
-
     wording = template_wording(processor, model)
 
     def read(images: Sequence[StoredImage]) -> Any:
@@ -166,6 +158,17 @@ def tune_llava(
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
     (out / CHECKPOINT).unlink(missing_ok=True)
     return card
+
+
+def _check_plan(plan: HeadPlan, conversations: Sequence[Conversation], out: Path, checkpoint: Checkpoint) -> None:
+    if plan.stage.scope != "lora":
+        raise SnellenError(f"{plan.base}: a published LLaVA is trained by adapters; add --scope lora")
+    if not conversations:
+        raise SnellenError(f"{out}: no conversations to train on")
+    if out.resolve() == Path(checkpoint.path).resolve():
+        raise SnellenError(f"{out}: is the model to be trained; use another --out")
+    if processes() > 1:
+        raise SnellenError(f"{out}: a published LLaVA is trained in one process; start it without torchrun")
 
 
 def llava_checkpoint(path: str) -> Checkpoint:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from snellen.core.condition import refuse_unknown
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Montage
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
+from snellen.subjects.chat.settings import Readers, read_values, whole_number
 from snellen.subjects.checkpoints import first_line
 from snellen.subjects.heads.conversations import Conversation, ConversationTurn, StoredImage
 from snellen.subjects.heads.tower import Tower
@@ -78,13 +78,9 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
 
     Raises SnellenError for an unknown setting, or if neither DIR nor the folders in it contain a trained head.
     """
-    refuse_unknown(settings, (*SETTINGS, "device"), f"head:{name} has no setting")
-    numbers, device = dict(SETTINGS), settings.get("device", "cpu")
-    for setting, text in settings.items():
-        if setting in numbers:
-            if not text.isdigit() or int(text) < 1:
-                raise SnellenError(f"head:{name}: {setting} must be a whole number above 0, not {text!r}")
-            numbers[setting] = int(text)
+    readers: Readers = {**dict.fromkeys(SETTINGS, whole_number(1, 10**6)), "device": str}
+    numbers = SETTINGS | read_values(f"head:{name}", settings, readers)
+    device = numbers.pop("device", "cpu")
     import_extra("torch", f"head:{name}")
     from snellen.subjects.heads.files import is_head, read_head_card
 

@@ -69,10 +69,6 @@ def _released_count_apart(item: Item, prediction: str) -> float:
     return math.nan if number is None else _count_apart(item, number)
 
 
-def _same_digits(item: Item, prediction: str) -> float:
-    return float(prediction == str(item.answer))
-
-
 def _bin_apart(item: Item, prediction: Any) -> float:
     return mae_over_gt(bin_middle(item.answer), bin_middle(prediction))
 
@@ -105,10 +101,6 @@ def _same_text_05(item: Item, prediction: str) -> float:
 
 def _nearest(similarity: Callable[[str, str], float]) -> Callable[[Item, str], float]:
     return lambda item, prediction: max(similarity(key, prediction) for key in key_forms(item.answer))
-
-
-def _named(item: Item, prediction: Any) -> float:
-    return float(item.answer in prediction)
 
 
 FREE_METRICS: Mapping[str, Metric] = {
@@ -159,7 +151,7 @@ def _free(name: str, score: Callable[[Item, Any], float], protocol: str, **chang
     return replace(metric, **{"score": score, "worst": worst, "chance": _measured_chance(name, protocol), **changes})
 
 
-NAMED = Metric("accuracy", _named, chance=guess, binary=True)
+NAMED = Metric("accuracy", lambda item, prediction: float(item.answer in prediction), chance=guess, binary=True)
 """Share of replies that the script of a choice accepts as right, 0 to 1. Chance is that of a guesser that writes one
 option as shown."""
 DEPTH = WORST["mae_over_gt"]
@@ -207,7 +199,7 @@ COUNT_PROTOCOLS = _both(
     _published(
         released.read_count,
         _free("mae_over_gt", _released_count_apart, "published"),
-        _free("accuracy", _same_digits, "published", worst=0.0),
+        _free("accuracy", lambda item, prediction: float(prediction == str(item.answer)), "published", worst=0.0),
         unreadable="worst",
     ),
 )

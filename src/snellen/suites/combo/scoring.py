@@ -6,8 +6,6 @@ about each reply: `snellen judge RUN --protocol manual`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 
 from snellen.core.item import Demo, Item, Option
@@ -36,11 +34,7 @@ PROTOCOLS: Protocols = {"strict": STRICT, "published": PUBLISHED}
 # Manual scoring
 
 
-def _sound(item: Item, mistake: Any) -> float:
-    return float(mistake == "none")
-
-
-SOUND = Metric("sound_reasoning", _sound, chance=lambda item: 0.0, binary=True)
+SOUND = Metric("sound_reasoning", lambda item, mistake: float(mistake == "none"), chance=lambda item: 0.0, binary=True)
 """Share of replies without a mistake in any step, 0 to 1; a guess contains no reasoning, so chance is 0."""
 MISTAKES = tuple(prompts.MISTAKES)
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from snellen.analysis.grading import states
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric, Protocol
@@ -146,17 +147,17 @@ def with_ends(value: float, low: float, high: float, measure: Measure) -> str:
 
 
 def estimate_text(estimate: Any, measure: Measure) -> str:
-    """A measurement (or a row of results) as a text: with its interval, as a bound, or its state."""
-    if estimate.state == MEASURED:
+    """A measurement as a text: with its interval, as a bound, or the reason why there is none."""
+    if estimate.reason == MEASURED:
         return with_ends(estimate.value, estimate.low, estimate.high, measure)
-    sign = {BELOW: "less than ", ABOVE: "more than "}.get(estimate.state)
-    return f"{sign}{amount(estimate.value, measure)}" if sign else str(estimate.state)
+    sign = {BELOW: "less than ", ABOVE: "more than "}.get(estimate.reason)
+    return f"{sign}{amount(estimate.value, measure)}" if sign else str(estimate.reason)
 
 
 def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], is_point: bool = False) -> Measurement:
     """The threshold of a subject with its 95 % interval; of a judgement the spread, or the PSE."""
     if not items:
-        return Measurement(math.nan, math.nan, math.nan, "", "not asked", "")
+        return Measurement(math.nan, math.nan, math.nan, "", "", "")
     result = fitted(items, errors)
     if not result.is_understood:
         right, controls = int(result.answers.right[-1]), int(result.answers.counts[-1])
@@ -169,7 +170,7 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], 
         levels = measure.levels_on(result.side)
         value, low, high = (float(10**end) for end in result.fit[:3])
         estimate = _within((value, low, high), (levels[0], levels[-1]), measure)
-    if estimate.state == MEASURED and goodness_of_fit(measure.task, result) < NO_FIT:
+    if estimate.reason == MEASURED and goodness_of_fit(measure.task, result) < NO_FIT:
         return replace(estimate, note=f"{estimate.note}; the answers fit no psychometric function")
     return estimate
 
@@ -181,9 +182,9 @@ def goodness_of_fit(task: str, fitted_answers: Fitted) -> float:
 
 def _within(ends: tuple[float, float, float], bounds: tuple[float, float], measure: Measure) -> Measurement:
     """A value with its interval, or the bound that it is beyond."""
-    for is_beyond, bound, state in ((ends[0] < bounds[0], bounds[0], BELOW), (ends[0] > bounds[1], bounds[1], ABOVE)):
+    for is_beyond, bound, reason in ((ends[0] < bounds[0], bounds[0], BELOW), (ends[0] > bounds[1], bounds[1], ABOVE)):
         if is_beyond:
-            return Measurement(bound, math.nan, math.nan, "", state, "")
+            return Measurement(bound, math.nan, math.nan, "", reason, "")
     return Measurement(*ends, CREDIBLE, MEASURED, with_ends(*ends, measure))
 
 
@@ -196,9 +197,9 @@ def point_and_spread(measure: Measure, fitted_answers: Fitted) -> tuple[Measurem
     judged = equality(fitted_answers.functions, fitted_answers.answers)
     least, most = measure.levels[0], measure.levels[-1]
     point = _within(judged[:3], (least, most), measure)
-    if point.state != MEASURED:
+    if point.reason != MEASURED:
         note = "the point of subjective equality is beyond the levels"
-        return point, Measurement(math.nan, math.nan, math.nan, "", "cannot be graded", note)
+        return point, Measurement(math.nan, math.nan, math.nan, "", states.NO_BASELINE, note)
     narrow, wide = (measure.levels[1] - least) / 2, (most - least) / 2
     return point, _within(judged[3:], (narrow, wide), measure)
 

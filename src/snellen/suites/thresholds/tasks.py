@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from snellen.core.condition import Condition
-from snellen.core.item import Item, Part, View
-from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.core.item import Part, View
+from snellen.core.suite import Task
 from snellen.presentation.controls import IMAGES, PROMPT, control
 from snellen.presentation.methods import OneByOne
 from snellen.suites.thresholds import prompts
@@ -17,17 +17,9 @@ from snellen.suites.thresholds.scoring import protocols, schedule
 AXES = (PROMPT, IMAGES)
 
 
-def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return control(context.condition["images"], context)
-
-
 def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     """The image, then the question."""
     return lambda view: (*view.query, prompts.words(view, condition))
-
-
-def _method(condition: Condition) -> Method:
-    return OneByOne(presenter(condition))
 
 
 def _task(measure: Measure) -> Task:
@@ -35,8 +27,8 @@ def _task(measure: Measure) -> Task:
         id=measure.task,
         kind="choice",
         axes=tuple(axis.name for axis in AXES),
-        transforms=_transforms,
-        method=_method,
+        transforms=lambda item, context: control(context.condition["images"], context),
+        method=lambda condition: OneByOne(presenter(condition)),
         protocols=protocols(measure),
         train_split="train",
         split_by=("canvas",) * (len(measure.canvases) > 1),

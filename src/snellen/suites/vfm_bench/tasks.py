@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Montage, Part, View
-from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.core.suite import Task, Transform, ViewContext
 from snellen.datasets.own_images import CLASS
 from snellen.presentation.controls import IMAGES, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne
@@ -139,17 +139,13 @@ def _question_for_people(view: View) -> str:
     return f"{heading}{descriptions}\n{prompts.FOR_PEOPLE}" if heading else prompts.FOR_PEOPLE
 
 
-def _method(condition: Condition) -> Method:
-    return OneByOne(presenter(condition))
-
-
 TASKS = {
     TASK: Task(
         id=TASK,
         kind="choice",
         axes=tuple(axis.name for axis in AXES),
         transforms=_transforms,
-        method=_method,
+        method=lambda condition: OneByOne(presenter(condition)),
         protocols=PROTOCOLS,
         asks=_asks,
         split_by=("industry", "concept_level", "ways", CLASS),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -224,22 +223,28 @@ class CandidateAnswer:
     requires: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class ImagePair:
+    """An image before and after an edit, with what all items about it share."""
+
+    handle: str
+    images: tuple[Media, Media]
+    cluster: str
+    factors: Mapping[str, str]
+    measures: Mapping[str, float] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
 def cue_items(
     task: Literal["gc-mat", "gc-trk"],
-    handle: str,
-    images: tuple[Media, Media],
+    pair: ImagePair,
     question: str,
     right: CandidateAnswer,
     wrong: CandidateAnswer,
-    *,
-    factors: Mapping[str, str],
-    cluster: str,
     rng: np.random.Generator,
-    measures: Mapping[str, float] = MappingProxyType({}),
-    **fields: Any,
 ) -> tuple[Item, Item]:
     """The items with the right and the wrong cue, in random order, which count only if both are right."""
-    group = f"{task}-{handle}"
+    group = f"{task}-{pair.handle}"
 
     def item(mark: str, statement: CandidateAnswer) -> Item:
         text = prompts.CUE.format(cue=statement.cue, question=question)
@@ -248,18 +253,18 @@ def cue_items(
             suite=SUITE,
             task=task,
             question=f"{text} {prompts.FORM_OF_CUE}",
-            query=images,
+            query=pair.images,
             answer=_truth(statement.right),
             answer_kind="true_false",
-            stimulus_id=f"gc-{handle}",
+            stimulus_id=f"gc-{pair.handle}",
             group_id=group,
-            cluster_id=cluster,
+            cluster_id=pair.cluster,
             version=VERSION,
-            factors={**factors, "wording": "positive" if statement.right else "negative"},
-            measures={"images": 2.0, **measures},
+            factors={**pair.factors, "wording": "positive" if statement.right else "negative"},
+            measures={"images": 2.0, **pair.measures},
             requires=statement.requires,
             latent={"worlds": [dict(world) for world in statement.worlds]} if statement.worlds else {},
-            **fields,
+            provenance=dict(pair.provenance),
         )
 
     first, second = (right, wrong) if rng.integers(2) else (wrong, right)  # ids must not reveal the answer

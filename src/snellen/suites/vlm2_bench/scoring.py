@@ -149,10 +149,6 @@ TOP = {"PQ": 1, "PQP": 2}
 """The best possible score of a description, by the pattern of its video."""
 
 
-def _of_top(item: Item, prediction: int) -> float:
-    return prediction / TOP[item.factors["pattern"]]
-
-
 PAIR_ACCURACY = Metric("pair_accuracy", correct, chance=guess, binary=True)
 """Equation 2: share of pairs of statements with both answers right, 0 to 1. Chance is that of independent guesses, 1/4;
 the paper prints 1/2 for Cpr, since it lets one guess decide both statements."""
@@ -184,7 +180,7 @@ ACC_NUM = Metric("acc_num", _near, chance=_guessed_count, title=COUNT_CLOSENESS)
 PUBLISHED_ACC_NUM = Metric("acc_num", _near_if_possible, worst=math.nan, chance=_guessed_count, title=COUNT_CLOSENESS)
 """The same, but unreadable counts and those outside 1..L are left out of the mean; `accuracy` counts them as wrong."""
 KIT_ACC_NUM = Metric("acc_num", _kit_near, chance=_guessed_count, title=COUNT_CLOSENESS)
-JUDGE_SCORE = Metric("judge_score", _of_top)
+JUDGE_SCORE = Metric("judge_score", lambda item, prediction: prediction / TOP[item.factors["pattern"]])
 """The judge's score divided by the best possible one (`TOP`), 0 to 1. Its chance level is unknown."""
 PUBLISHED_JUDGE_SCORE = replace(JUDGE_SCORE, bounds=None)
 """The same for any number that the judge wrote."""

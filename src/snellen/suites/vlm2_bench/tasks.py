@@ -9,7 +9,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import AnswerKind, Item, Montage, Part, Split, View
 from snellen.core.score import Protocol, Protocols
 from snellen.core.subject import SubjectCard
-from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.core.suite import Task, Transform, ViewContext
 from snellen.presentation.controls import (
     IMAGES,
     ORDER,
@@ -97,10 +97,6 @@ def presenter(condition: Condition) -> Callable[[View], tuple[Part, ...]]:
     return parts
 
 
-def _method(condition: Condition) -> Method:
-    return OneByOne(presenter(condition))
-
-
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (
         *order_transforms(context.condition["order"]),
@@ -141,7 +137,7 @@ def _task(
         kind=kind,
         axes=tuple(axis.name for axis in axes),
         transforms=_transforms,
-        method=_method,
+        method=lambda condition: OneByOne(presenter(condition)),
         protocols=protocols,
         train_split=train_split,
         asks=_asks,

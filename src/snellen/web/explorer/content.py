@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
-from snellen.analysis.grading.grades import colour, words
+from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import arm_name, lines_of, protocol_in
 from snellen.analysis.tables.section import Run
 from snellen.analysis.units import metric_of
@@ -26,7 +26,7 @@ from snellen.presentation.controls import IMAGES
 from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, run_replies
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
-from snellen.reports.words import amount, answer_words, foreign, span
+from snellen.reports.words import amount, answer_words, colour, foreign, grade_text, span
 
 MAX_THUMBS = 4000
 """Greatest number of images with thumbnails; with more, the item set's own files are shown."""
@@ -193,11 +193,10 @@ def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Itera
 
 def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
     cells = []
-    for row in lines_of(rows):
+    for row in rows_of(rows):
         metric = metric_in(run.suite, row)
         texts = amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
-        grade = row.grade, row.state
-        cells.append([numbers[row.arm], *texts, colour(*grade), int(row.n), words(*grade)])
+        cells.append([numbers[row.arm], *texts, colour(row.grade), int(row.n), grade_text(row.grade)])
     return cells
 
 

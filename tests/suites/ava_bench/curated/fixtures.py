@@ -46,16 +46,9 @@ def scene(
     attributes: Mapping[str, Any] | None = None,
 ) -> Sample:
     return Sample(
-        record_id=record,
-        image=ImageFile(Path(record)),
-        annotations=annotations,
-        questions=questions,
-        size=size,
-        lost=lost,
-        attributes=attributes or {},
-        source=source,
-        licence="made",
-    )
+        record_id=record, image=ImageFile(Path(record)), annotations=annotations, questions=questions, size=size,
+        lost=lost, attributes=attributes or {}, source=source, licence="made",
+    )  # fmt: skip
 
 
 def candidates(count: int, label: str = "cat", bin: str = "", source: str = "LVIS") -> list[Candidate]:

@@ -37,15 +37,11 @@ NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hal
 @pytest.mark.parametrize(
     ("labels", "name", "rule"),
     [
-        (["lawn"], "Lawn", None),
-        (["lawn", "grass", "lawn"], "Lawn", None),
-        ([], None, NO_CLASS),
-        ([" "], None, NO_CLASS),
-        (["lawn", "hall"], None, SEVERAL),
-        (["lawn", "odd"], None, SEVERAL),
+        (["lawn"], "Lawn", None), (["lawn", "grass", "lawn"], "Lawn", None), ([], None, NO_CLASS),
+        ([" "], None, NO_CLASS), (["lawn", "hall"], None, SEVERAL), (["lawn", "odd"], None, SEVERAL),
         (["odd", "other"], None, NOT_CHOSEN),
     ],
-)
+)  # fmt: skip
 def test_an_image_has_one_class_or_is_left_out(labels: list[str], name: str | None, rule: str | None) -> None:
     context = curating()
     assert only_class(scene(*map(Annotation, labels)), NAMES.__getitem__, "scene", context) == name
@@ -73,15 +69,12 @@ def test_names_come_from_the_pool_and_a_class_alone_in_its_pool_is_dropped() -> 
 @pytest.mark.parametrize(
     ("box", "size", "expected"),
     [
-        ((0.0, 0.0, 4.0, 3.0), (4, 3), True),
-        ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
-        ((-0.1, 0.0, 4.0, 3.0), (4, 3), False),
-        ((0.0, 2.0, 4.0, 2.0), (4, 3), False),
-        ((2.0, 0.0, 2.0, 3.0), (4, 3), False),
-        ((0.0, 0.0, float("nan"), 3.0), (4, 3), False),
+        ((0.0, 0.0, 4.0, 3.0), (4, 3), True), ((0.0, 0.0, 4.0, 3.0), (3, 4), False),
+        ((-0.1, 0.0, 4.0, 3.0), (4, 3), False), ((0.0, 2.0, 4.0, 2.0), (4, 3), False),
+        ((2.0, 0.0, 2.0, 3.0), (4, 3), False), ((0.0, 0.0, float("nan"), 3.0), (4, 3), False),
         ((0.0, 0.0, 4.0, 3.0), None, False),
     ],
-)
+)  # fmt: skip
 def test_a_box_is_inside_its_image(
     box: tuple[float, float, float, float], size: tuple[int, int] | None, expected: bool
 ) -> None:
@@ -89,19 +82,10 @@ def test_a_box_is_inside_its_image(
 
 
 RULES = Rules(
-    fewest=2,
-    scene_images=3,
-    action_images=4,
-    emotion_images=4,
-    texture=Caps(2, 6),
-    orientation=Caps(2, 4, 2),
-    orientation_cure_or=Caps(2, 3, 2),
-    species_images=2,
-    species_birds=3,
-    species_others=2,
-    words_iiit5k=5,
+    fewest=2, scene_images=3, action_images=4, emotion_images=4, texture=Caps(2, 6), orientation=Caps(2, 4, 2),
+    orientation_cure_or=Caps(2, 3, 2), species_images=2, species_birds=3, species_others=2, words_iiit5k=5,
     words_others=6,
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -134,13 +118,8 @@ LIMIT_CASES = (
     LimitCase(ocr.CURATION, ("STOP", "no parking", "a"), source_of, 1, 6, True),
 )
 BOXES = (
-    None,
-    None,
-    (0.0, 0.0, 50.0, 50.0),
-    (0.0, 0.0, 60.0, 50.0),
-    (40.0, 40.0, 100.0, 100.0),
-    (50.0, 50.0, 120.0, 60.0),
-)
+    None, None, (0.0, 0.0, 50.0, 50.0), (0.0, 0.0, 60.0, 50.0), (40.0, 40.0, 100.0, 100.0), (50.0, 50.0, 120.0, 60.0),
+)  # fmt: skip
 SIZES = ((100, 100), (100, 100), (100, 100), None)
 
 

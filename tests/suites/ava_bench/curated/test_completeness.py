@@ -39,12 +39,8 @@ def sample_of(
         "Objects365": ("zhiyuan_objv2_train.json", "train/patch0/a.jpg"),
     }[source]
     fields_of_image = {
-        "id": 5,
-        "width": 8,
-        "height": 6,
-        "coco_url": "http://x/train2017/a.jpg",
-        "file_name": "patch0/a.jpg",
-    }
+        "id": 5, "width": 8, "height": 6, "coco_url": "http://x/train2017/a.jpg", "file_name": "patch0/a.jpg",
+    }  # fmt: skip
     content = {"images": [{**fields_of_image, **fields}], "annotations": rows, "categories": CATEGORIES, **extra}
     write(root, {**image_files(image), name: json.dumps(content).encode()})
     (sample,) = DATASETS.get(source).samples(root)

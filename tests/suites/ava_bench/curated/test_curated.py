@@ -102,13 +102,9 @@ def test_the_set_can_be_read_and_records_what_was_kept_and_left_out(tmp_path: Pa
         "examples": ["train2017/000000000099.jpg: giraffe, 0.0013 of the image"],
     }
     assert itemset.card.provenance["balance"][localization.NAME] == {
-        "classes_and_bins": 2,
-        "train": 24,
-        "test": 6,
-        "test_share": 0.2,
-        "least_test_share": 0.2,
+        "classes_and_bins": 2, "train": 24, "test": 6, "test_share": 0.2, "least_test_share": 0.2,
         "greatest_test_share": 0.2,
-    }
+    }  # fmt: skip
     rows = pd.read_csv(tmp_path / "set" / "curation.csv")
     assert set(rows.columns) == {"task", "source", "rule", "count", "examples"}
     files = {path.name.split(".")[0] for path in (tmp_path / "set" / "media").rglob("*.*")}

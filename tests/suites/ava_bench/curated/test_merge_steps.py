@@ -25,13 +25,9 @@ from snellen.suites.curation_steps import ANSWER_KINDS, TASKS
 
 LABELS = {"Places434": ["drugstore", "pharmacy", "gas_station", "loft", "artists_loft"], "AID": ["Airport", "Parking"]}
 NAMES = {
-    "drugstore": "Pharmacy",
-    "pharmacy": "A pharmacy.",
-    "gas_station": "petrol station",
-    "loft": "loft",
-    "artists_loft": '"Loft"',
-    "Airport": "Airport",
-}
+    "drugstore": "Pharmacy", "pharmacy": "A pharmacy.", "gas_station": "petrol station", "loft": "loft",
+    "artists_loft": '"Loft"', "Airport": "Airport",
+}  # fmt: skip
 
 
 def answered(root: Path, items: Sequence[Item], texts: Mapping[str, str]) -> StepResult:

@@ -129,10 +129,7 @@ def test_texture_images_that_show_scenes_are_left_out_once_confirmed(tmp_path: P
 
 @pytest.mark.parametrize(
     ("task", "message"),
-    [
-        ("scene-merges", "--input scene-names=RUN is missing"),
-        ("action-names", "give one of Moments-in-Time"),
-    ],
+    [("scene-merges", "--input scene-names=RUN is missing"), ("action-names", "give one of Moments-in-Time")],
 )
 def test_an_error_names_the_missing_input_of_a_step(tmp_path: Path, task: str, message: str) -> None:
     folders(tmp_path / "data" / "AID", {"Beach": 1})

@@ -40,6 +40,13 @@ def motley(height: int = 480, width: int = 640, seed: int = 0) -> Pixels:
     return squares.repeat(16, axis=0).repeat(16, axis=1)[:height, :width].copy()
 
 
+def patched(patch: Pixels | tuple[int, int, int]) -> Pixels:
+    """`motley` with a patch of 160 x 240 pixels."""
+    pixels = motley()
+    pixels[120:280, 200:440] = patch
+    return pixels
+
+
 def noisy(rgb: tuple[int, int, int], sigma: float, height: int, width: int) -> Pixels:
     noise = stream("test.regions.noise").normal(0, sigma, (height, width, 3))
     return (np.array(rgb) + noise).round().clip(0, 255).astype(np.uint8)
@@ -51,8 +58,7 @@ def inside(pixels: Pixels, region: Region) -> Pixels:
 
 
 def test_a_flat_patch_is_found_and_its_colour_is_the_answer() -> None:
-    pixels = motley()
-    pixels[120:280, 200:440] = RED
+    pixels = patched(RED)
     region = best_region(pixels)
     assert isinstance(region, Region)
     assert (region.rgb, region.rgb_share, region.share_of_box) == (RED, 1, 1)
@@ -111,11 +117,9 @@ def test_a_gradient_is_cut_into_regions_that_look_like_one_colour() -> None:
 
 
 def test_the_answer_is_the_most_frequent_value_not_the_mean() -> None:
-    pixels = motley()
     patch = noisy((120, 120, 120), 2, 160, 240)
     patch[stream("test.regions.often").random((160, 240)) < 0.1] = (123, 118, 121)
-    pixels[120:280, 200:440] = patch
-    region = best_region(pixels)
+    region = best_region(patched(patch))
     assert isinstance(region, Region)
     assert region.rgb == (123, 118, 121)
     assert 0.08 < region.rgb_share < 0.13
@@ -123,22 +127,10 @@ def test_the_answer_is_the_most_frequent_value_not_the_mean() -> None:
 
 def test_the_answer_among_equally_frequent_values_is_nearest_to_the_mean() -> None:
     # Every square of 2 x 2 pixels has each of four greys, with a mean of 108; boxes have even sides.
-    pixels = motley()
-    pixels[120:280, 200:440] = (
-        np.array([[100, 104], [110, 118]])
-        .repeat(3)
-        .reshape(2, 2, 3)
-        .repeat(1, 0)[np.arange(160)[:, None] % 2, np.arange(240) % 2]
-    )
-    region = best_region(pixels)
+    square = np.array([[100, 104], [110, 118]], np.uint8).repeat(3).reshape(2, 2, 3)
+    region = best_region(patched(np.tile(square, (80, 120, 1))))
     assert isinstance(region, Region)
     assert (region.rgb, region.rgb_share) == ((110, 110, 110), 0.25)
-
-
-def patched(patch: Pixels) -> Pixels:
-    pixels = motley()
-    pixels[120:280, 200:440] = patch
-    return pixels
 
 
 def chequered() -> Pixels:

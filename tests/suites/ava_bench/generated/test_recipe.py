@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations, pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.exam.run import run
 from snellen.stimuli.render.toy import toy_image
 from snellen.stimuli.scenes import COLOURS, RenderSpec, is_within_floor, truth
 from snellen.stimuli.scenes.raster import project
@@ -36,7 +34,6 @@ from snellen.suites.ava_bench.scenes.display_truth import DisplayTruth
 from snellen.suites.ava_bench.scenes.scenes import SLOTS, apart, dealt, levelled, seen_box
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table, draw_table
 from snellen.suites.ava_bench.transforms import line_px
-from tests.suites.ava_bench.fixtures import COMPOSITES
 
 NOWHERE = Path("unused")
 N = 12
@@ -435,15 +432,6 @@ def test_every_item_records_its_size(built: ItemSet) -> None:
     assert f"counting {least:.0f}" in notes
 
 
-def test_chance_is_known_for_free_answers(built: ItemSet) -> None:
-    for task in ("localization", "counting", "colour", "ocr"):
-        assert all(
-            any(name.startswith("chance_strict") for name in i.measures)
-            for i in items_of(built, task)
-            if i.split == "test"
-        )
-
-
 def test_every_item_records_the_dimensions_it_requires(built: ItemSet) -> None:
     for item in built.items:
         worlds = item.latent["worlds"]
@@ -451,34 +439,6 @@ def test_every_item_records_the_dimensions_it_requires(built: ItemSet) -> None:
         assert {dimension for world in worlds for dimension in world["look"]} == set(item.requires)
         assert item.requires == ABILITIES[item.task].requires
     assert {item.task for item in built.items} == set(generated_tasks())
-
-
-def test_a_set_is_never_built_over_another(built: ItemSet) -> None:
-    with pytest.raises(SnellenError, match="already contains an item set"):
-        recipe.Generated().build(BuildOptions(built.root, n=N))
-
-
-def test_observers(built: ItemSet, tmp_path: Path) -> None:
-    """The oracle is right everywhere; an observer blind to a dimension falls to chance only in its tasks."""
-    fakes = ["fake:oracle", "fake:blind-to=colour", "fake:blind-to=depth"]
-    rows = run(built, fakes, tmp_path / "run", show_progress=False).all_results()
-    overall = rows[rows.factor == ""]
-    best = {"mae_over_gt": 0.0, "ciede2000": 0.0}
-    blind_rows: list[dict[str, Any]] = []
-    for row in overall.to_dict("records"):
-        perfect = abs(row["value"] - best.get(row["metric"], 1.0)) < 1e-4
-        if row["task"] in COMPOSITES:
-            continue
-        if str(row["subject"]).partition("=")[2] == ABILITIES[str(row["task"])].requires[0]:
-            blind_rows.append({str(name): value for name, value in row.items()})
-        else:
-            assert perfect, row
-    assert Counter(row["task"] for row in blind_rows) == {"colour": 1, "absolute-depth": 2, "relative-depth": 1}
-    for blind_row in blind_rows:
-        if blind_row["metric"] in best:
-            assert blind_row["high"] > 0.75 * blind_row["chance"] > 0
-        else:
-            assert blind_row["low"] <= blind_row["chance"]
 
 
 def test_shots_differ(drawn_tables: list[Table]) -> None:

@@ -51,21 +51,11 @@ TURNS: Mapping[str, tuple[str, str]] = {
     "scene": ("What is the scene class of the image? Choose one from below: 1. Hall, 2. Snowy Mountain.", "1. Hall"),
 }
 ANSWERS: Mapping[str, Any] = {
-    "localization": (8.0, 16.0, 24.0, 32.0),
-    "counting": 7,
-    "spatial": "Left below",
-    "orientation": "back",
-    "absolute-depth": "8-9",
-    "relative-depth": "blue",
-    "object": "american robin",
-    "fine-grained": "Cerulean_Warbler",
-    "colour": (232, 9, 10),
-    "texture": "veined",
-    "ocr": "STOP 5",
-    "action": "boxing",
-    "emotion": "sad",
+    "localization": (8.0, 16.0, 24.0, 32.0), "counting": 7, "spatial": "Left below", "orientation": "back",
+    "absolute-depth": "8-9", "relative-depth": "blue", "object": "american robin", "fine-grained": "Cerulean_Warbler",
+    "colour": (232, 9, 10), "texture": "veined", "ocr": "STOP 5", "action": "boxing", "emotion": "sad",
     "scene": "Hall",
-}
+}  # fmt: skip
 CUT = {
     "spatial": SPATIAL,
     "orientation": "What is the orientation of the bus?",

@@ -168,13 +168,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
 @pytest.mark.parametrize(
     ("fake", "failed"),
     [
-        ("oracle", ()),
-        ("blind-to=number", COMPOSITES[:1]),
-        ("blind-to=colour", COMPOSITES[:1]),
-        ("blind-to=location", COMPOSITES[1:]),
-        ("blind-to=depth", COMPOSITES[1:]),
+        ("oracle", ()), ("blind-to=number", COMPOSITES[:1]), ("blind-to=colour", COMPOSITES[:1]),
+        ("blind-to=location", COMPOSITES[1:]), ("blind-to=depth", COMPOSITES[1:]),
     ],
-)
+)  # fmt: skip
 def test_an_observer_blind_to_a_part_falls_to_chance(
     built: ItemSet, tmp_path: Path, fake: str, failed: tuple[str, ...]
 ) -> None:

@@ -12,7 +12,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.storage.runfolder import read_responses
+from snellen.core.storage.run_tables import read_responses
 from snellen.exam.items import build
 from snellen.exam.judge import judge
 from snellen.exam.run import run

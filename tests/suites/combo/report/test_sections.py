@@ -15,7 +15,8 @@ from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_responses, read_run_card
+from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import Subject
 from snellen.exam.run import run
 from snellen.runs.scores.score import read_scores

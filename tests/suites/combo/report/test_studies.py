@@ -30,11 +30,7 @@ HARDER: list[Side] = ["first", "second", "first", "second"]
 def test_agreement_by_hand() -> None:
     result = agreement(
         HARDER,
-        [
-            ["first", "second", "first", "first"],
-            ["first", "second", "second", "first"],
-            ["first", "first", None, None],
-        ],
+        [["first", "second", "first", "first"], ["first", "second", "second", "first"], ["first", "first", None, None]],
     )
     # Majorities: first (agrees), second (agrees), tie, first (does not): (1 + 1 + 1/2 + 0) / 4.
     assert result.by_majority.value == 2.5 / 4

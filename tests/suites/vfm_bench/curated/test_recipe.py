@@ -352,13 +352,9 @@ def test_every_episode_is_valid(sizes: list[list[int]], seed: int, n: int) -> No
 
 def record(source: str, name: str, label: str) -> Sample:
     return Sample(
-        source=source,
-        licence="none",
-        record_id=name,
-        image=ImageFile(Path(name)),
-        annotations=(Annotation(label),),
+        source=source, licence="none", record_id=name, image=ImageFile(Path(name)), annotations=(Annotation(label),),
         object="scene",
-    )
+    )  # fmt: skip
 
 
 def test_draws_are_fair_and_lent_classes_are_drawn_separately() -> None:

@@ -27,12 +27,9 @@ from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by
 
 PAIRS: Mapping[str, str] = {
-    "good": "Add a red cup to the table",
-    "vague": "Make it nicer",
-    "glaring": "Replace the sky with fire",
-    "silent": "Remove the small spoon",
-    "half": "Swap the lamp for a vase",
-}
+    "good": "Add a red cup to the table", "vague": "Make it nicer", "glaring": "Replace the sky with fire",
+    "silent": "Remove the small spoon", "half": "Swap the lamp for a vase",
+}  # fmt: skip
 
 
 def make_image(path: Path, seed: int) -> None:
@@ -123,12 +120,8 @@ def test_the_whole_chain(source: Path, tmp_path: Path) -> None:
     chain = Chain(source, tmp_path)
     steps = answered(chain)
     assert {task: itemset.card.items for task, itemset in steps.items()} == {
-        "gc-screening": 5,
-        "gc-captions": 8,
-        "gc-salience": 4,
-        "gc-cues": 6,
-        "gc-answers": 6,
-    }
+        "gc-screening": 5, "gc-captions": 8, "gc-salience": 4, "gc-cues": 6, "gc-answers": 6,
+    }  # fmt: skip
     context = next(item for item in steps["gc-salience"].items if item.provenance["pair"] == "good")
     assert "Image 1: {good} image 1, 100 % sharp\nImage 2: {good} image 2, 100 % sharp" in context.question
     assert [option.text for option in context.options] == ["Add a red cup to the left of the plate"]

@@ -173,16 +173,8 @@ def test_thirty_people_give_the_published_counts(thirty: ItemSet) -> None:
     positive = [item for item in thirty.task("pc-cpr") if item.factors["wording"] == "positive"]
     assert Counter(item.answer for item in positive) == {"true": 100, "false": 100}
     assert Counter(item.factors["pattern"] for item in positive) == {
-        "AA": 50,
-        "AAA": 20,
-        "AAAA": 30,
-        "AB": 31,
-        "AAB": 19,
-        "ABC": 6,
-        "AAAB": 13,
-        "AABC": 12,
-        "ABCD": 19,
-    }
+        "AA": 50, "AAA": 20, "AAAA": 30, "AB": 31, "AAB": 19, "ABC": 6, "AAAB": 13, "AABC": 12, "ABCD": 19,
+    }  # fmt: skip
     assert Counter(len(item.query) for item in thirty.task("pc-cnt")) == {2: 30, 3: 25, 4: 65}
     grouped = Counter(item.factors["pattern"] for item in thirty.task("pc-grp"))
     assert grouped == {"AAB": 28, "ABC": 9, "AAAB": 18, "AABC": 18, "ABCD": 27}

@@ -53,13 +53,8 @@ def cue(q_id: str, cue: str, truth: str, images: str) -> dict[str, Any]:
     edit = f"Remove the {cue}."
     names = [f"{images}/{n}.png" for n in "ab"]
     return {
-        "q_id": q_id,
-        "task": "mat",
-        "question": question,
-        "gt_answer": truth,
-        "edited_prompt": edit,
-        "images": names,
-    }
+        "q_id": q_id, "task": "mat", "question": question, "gt_answer": truth, "edited_prompt": edit, "images": names,
+    }  # fmt: skip
 
 
 def record(q_id: str, question: str, truth: object, *images: str, **fields: Any) -> dict[str, Any]:
@@ -306,14 +301,9 @@ def test_lenient_reading_loses_nothing_and_counts_its_changes(tmp_path: Path) ->
     root = release(tmp_path / "vlm2")
     counts: list[Any] = ["2", 2.0, " 1 ", 1]
     write(
-        root,
-        "oc/vanilla/oc_cnt.jsonl",
-        [json.dumps(record("0", COUNT_QUESTION, n, "1.png", "2.png")) for n in counts],
+        root, "oc/vanilla/oc_cnt.jsonl", [json.dumps(record("0", COUNT_QUESTION, n, "1.png", "2.png")) for n in counts]
     )
-    truth = (
-        record("3_p", STATEMENT.format(""), "True", *SAME),
-        record("3_n", STATEMENT.format("not "), False, *SAME),
-    )
+    truth = (record("3_p", STATEMENT.format(""), "True", *SAME), record("3_n", STATEMENT.format("not "), False, *SAME))
     lone = record("4_p", STATEMENT.format(""), "T", "1.png")
     write(root, "oc/vanilla/oc_cpr.jsonl", [json.dumps(line) for line in (*truth, lone)])
     with pytest.raises(SnellenError, match=r"(?s)6 of the released files or lines .* or give --set reading=lenient"):
@@ -341,20 +331,14 @@ def test_lenient_reading_guesses_nothing(answer: Any) -> None:
 @pytest.mark.parametrize(
     ("instruction", "cue_type"),
     [
-        ("Add a red hat to the man", "add/remove"),
-        ("please remove the dog in the background", "add/remove"),
-        ("Take out the lamp.", "add/remove"),
-        ("Replace the cat with a fox", "swap"),
-        ("turn the car into a bus", "swap"),
-        ("Replace the background with a beach", "environment"),
-        ("Make the sky pink", "environment"),
-        ("change the color of the car to blue", "attribute"),
-        ("Make the man smile", "attribute"),
-        ("What if it were different?", ""),
-        ("The man is additionally seated", ""),
-        ("", ""),
+        ("Add a red hat to the man", "add/remove"), ("please remove the dog in the background", "add/remove"),
+        ("Take out the lamp.", "add/remove"), ("Replace the cat with a fox", "swap"),
+        ("turn the car into a bus", "swap"), ("Replace the background with a beach", "environment"),
+        ("Make the sky pink", "environment"), ("change the color of the car to blue", "attribute"),
+        ("Make the man smile", "attribute"), ("What if it were different?", ""),
+        ("The man is additionally seated", ""), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_the_verb_of_the_edit_decides_the_type_of_cue(instruction: str, cue_type: str) -> None:
     assert cue_of(instruction) == cue_type
 
@@ -424,15 +408,10 @@ def test_choices_are_cut_off_only_if_they_can_be_written_back_unchanged() -> Non
 # From the files to scores
 
 REPLIES = {
-    "gc-mat": ["T", "F", "I cannot tell", "F", "The answer is T.", "F"],
-    "gc-trk": ["T", "F"],
-    "oc-cpr": ["T", "f", "T or F", "True"],
-    "oc-cnt": ["1", "5"],
-    "oc-grp": ["A) 1 and 3", "(B) None"],
-    "pc-cpr": ["true", "False."],
-    "pc-cnt": ["one"],
-    "pc-grp": ["D"],
-}
+    "gc-mat": ["T", "F", "I cannot tell", "F", "The answer is T.", "F"], "gc-trk": ["T", "F"],
+    "oc-cpr": ["T", "f", "T or F", "True"], "oc-cnt": ["1", "5"], "oc-grp": ["A) 1 and 3", "(B) None"],
+    "pc-cpr": ["true", "False."], "pc-cnt": ["one"], "pc-grp": ["D"],
+}  # fmt: skip
 SCORES = {
     # 7: three of four right, at least one of each truth; 8: not bare. vlmevalkit requires all four of 7.
     "gc-mat": (1 / 2, 1 / 2, 1 / 2),

@@ -8,35 +8,26 @@ from snellen.suites.vlm2_bench.report.answers import declines, names_somebody
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "is_declined"),
     [
-        "I'm sorry, but I can't identify people in images.",
-        "I am not able to recognize or name real individuals based on their faces.",
-        "Sorry, I cannot assist with that request.",
-        "I can’t tell who this is.",
-        "I'm unable to compare facial features of people.",
-        "I won't reveal the identities of the people shown.",
-        "I'm not allowed to determine someone's identity.",
-        "For privacy reasons I leave this open.",
+        ("I'm sorry, but I can't identify people in images.", True),
+        ("I am not able to recognize or name real individuals based on their faces.", True),
+        ("Sorry, I cannot assist with that request.", True),
+        ("I can’t tell who this is.", True),
+        ("I'm unable to compare facial features of people.", True),
+        ("I won't reveal the identities of the people shown.", True),
+        ("I'm not allowed to determine someone's identity.", True),
+        ("For privacy reasons I leave this open.", True),
+        ("T", False),
+        ("The individuals are not the same person.", False),
+        ("I cannot tell whether they are the same, but the answer is F.", False),
+        ("We can identify three people. The answer is 3.", False),
+        ("I can't identify the same person in any two images, so None.", False),
+        ("He has not changed his hair; they help each other.", False),
     ],
 )
-def test_declining(text: str) -> None:
-    assert declines(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "T",
-        "The individuals are not the same person.",
-        "I cannot tell whether they are the same, but the answer is F.",
-        "We can identify three people. The answer is 3.",
-        "I can't identify the same person in any two images, so None.",
-        "He has not changed his hair; they help each other.",
-    ],
-)
-def test_answering_is_not_declining(text: str) -> None:
-    assert not declines(text)
+def test_declining_is_not_answering(text: str, is_declined: bool) -> None:
+    assert declines(text) is is_declined
 
 
 QUESTION = "Judge the following statement based on the images: 'The individuals in these images are the same person.'"

@@ -17,9 +17,7 @@ from snellen.analysis.tables.section import ReportSection, Run
 from snellen.core.item import Item, ReplySpec
 from snellen.core.seeds import stream
 from snellen.scoring.uncertainty import mean_interval, wilson
-from snellen.suites.vlm2_bench.items import (
-    video_item,
-)
+from snellen.suites.vlm2_bench.items import video_item
 from snellen.suites.vlm2_bench.published import COLUMNS, TABLE_1
 from snellen.suites.vlm2_bench.report.answers import leaning
 from snellen.suites.vlm2_bench.report.sections import difference_of_shares, hardest, mean_of_tasks, sections
@@ -93,11 +91,7 @@ def test_both_chances_are_shown_and_differ_where_in_the_paper_one_guess_decides(
 ) -> None:
     printed = row_of(report["table-1"], subject="(chance as printed)")
     computed = row_of(report["table-1"], subject="(chance of guesses)")
-    assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == (
-        "50.00",
-        "34.88",
-        "33.72",
-    )
+    assert (printed["oc-cpr"], printed["oc-cnt"], printed["mean of the eight"]) == ("50.00", "34.88", "33.72")
     # Two questions of two images (1/2 each), two of three (1/3 each): 5/12. Eight tasks: (6 * 25 + 2 * 41.667) / 8.
     assert (computed["oc-cpr"], computed["oc-cnt"]) == ("25", "41.7")
     assert computed["mean of the eight"] == "29.2"

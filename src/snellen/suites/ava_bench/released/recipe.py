@@ -21,6 +21,7 @@ from typing import Any
 from snellen.analysis.tables.section import NOT_COMPARABLE
 from snellen.compute import Progress
 from snellen.core.build_options import BuildOptions
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SeveralProblems, SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Item, Media, Option, Split
@@ -63,14 +64,9 @@ def released_tasks() -> tuple[str, ...]:
     return names(ability for ability in ABILITIES.values() if ability.released is not None)
 
 
-def _check_names(options: BuildOptions) -> None:
-    if unknown := [task for task in options.tasks if task not in released_tasks()]:
-        raise SnellenError(f"{SUITE} --from released: no task {unknown[0]!r}; available: {', '.join(released_tasks())}")
-
-
 def _choose_tasks(options: BuildOptions, base: Path | None) -> tuple[str, ...]:
     """The tasks that have files; without a base the requested tasks."""
-    _check_names(options)
+    refuse_unknown(options.tasks, released_tasks(), f"{SUITE} --from released: no task")
     if base is None:
         return tuple(options.tasks) or released_tasks()
     return tuple(dict.fromkeys(shelf.task for shelf in _shelves(options, base)))
@@ -84,10 +80,6 @@ def _count_items(options: BuildOptions, base: Path | None) -> dict[str, int]:
     if options.n is not None:
         counts = {task: min(count, (1 + TRAIN) * options.n) for task, count in counts.items()}
     return counts
-
-
-def _extra_parameters(options: BuildOptions) -> dict[str, Any]:
-    return {"seed": options.seed, "hold_out": HELD_OUT}
 
 
 def _digest(options: BuildOptions, base: Path) -> dict[str, str]:
@@ -129,7 +121,7 @@ RELEASED = ReleasedRecipe(
     find_root=base_of,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    extra_parameters=_extra_parameters,
+    extra_parameters=lambda options: {"seed": options.seed, "hold_out": HELD_OUT},
     digest=_digest,
     read=_read,
 )

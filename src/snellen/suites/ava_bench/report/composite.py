@@ -124,7 +124,8 @@ def without_boxes(run: Run, subject_arms: Sequence[SubjectArms]) -> Iterator[Rep
         gap = paired_difference(matrix.values[1], matrix.values[0], matrix.clusters, rng, bounds=metric.bounds)
         cells = [*(metric_cell(row, metric) for row in both), points(gap.difference, gap.low, gap.high)]
         lines.append([subject, *cells, metric_cell(row_of(localized, pair.atomic), localization)])
-        shares[subject] = float(both[0].value), float(both[1].value)
+        with_boxes, without = (np.nan if row is None else row.value for row in both)
+        shares[subject] = with_boxes, without
     note = (
         "Percent right in spatial with the red and the blue box and without them, the change in points on the items "
         "that have both, and GIoU in localization, each with 95 % interval. Without boxes the two things must be found "

@@ -83,8 +83,7 @@ def draw_close_up(
         least_visible=LEAST_VISIBLE,
         elevation_deg=ELEVATION_DEG,
         fill=FILLS[content.species_difficulty],
-        width_px=side,
-        height_px=side,
+        size_px=(side, side),
     )
     stripe_m = metres_across(camera) * float(rng.uniform(*STRIPE_PX)) / 320
     floor = replace(

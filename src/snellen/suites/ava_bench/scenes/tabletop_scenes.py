@@ -7,20 +7,17 @@ small single things stand on posts.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import Material, RenderSpec, Solid, turn
-from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
+from snellen.stimuli.scenes import Material, RenderSpec, Solid
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Vec3
-from snellen.stimuli.scenes.shapes import outer_points
 from snellen.suites.ava_bench.items import EASY, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
@@ -28,7 +25,6 @@ from snellen.suites.ava_bench.scenes.scenes import (
     apart,
     clear,
     dealt,
-    extent,
     inside,
     lit,
     log_uniform,
@@ -37,7 +33,8 @@ from snellen.suites.ava_bench.scenes.scenes import (
     shorter_side,
     stretched_solid,
 )
-from snellen.suites.ava_bench.scenes.table_contents import KINDS, SINGLES, TableContent, difficulty
+from snellen.suites.ava_bench.scenes.table_contents import SINGLES, TableContent, difficulty
+from snellen.suites.ava_bench.scenes.table_objects import TableObject
 from snellen.suites.ava_bench.scenes.viewpoints import AHEAD_M, Viewpoint, draw_viewpoint
 
 NEAR_M, FAR_M = 3.2, 9.6
@@ -207,16 +204,14 @@ def _draw_single(
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
         if not _point_may_fit((*position, bottom + FLOOR_GAP_M), boxes, viewpoint):
             continue
-        angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
-        least_scale = _least_scale(kind, low, position, bottom, angle, viewpoint)
-        if not _may_fit(kind, position, bottom, angle, least_scale, boxes, viewpoint):
+        table_object = TableObject(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)), bottom)
+        if not _may_fit(table_object, table_object.least_scale(low, viewpoint), boxes, viewpoint):
             continue
         posts = (_post(number, position, bottom, viewpoint),) if is_raised else ()
         post_boxes = tuple(seen_box(post, viewpoint.camera) for post in posts)
         if not all(_fits(box, boxes, viewpoint) for box in post_boxes):
             continue
-        scale = _scale_for(kind, share, position, bottom, angle, viewpoint)
-        solid = standing(str(number), kind, TABLE_MATERIALS[0], position, angle, scale, bottom)
+        solid = table_object.solid(str(number), TABLE_MATERIALS[0], table_object.scale_for(share, viewpoint))
         box = seen_box(solid, viewpoint.camera)
         placed = Placed((solid, *posts), (box, *post_boxes))
         if low <= share_of(box, viewpoint.camera) <= high and all(
@@ -285,14 +280,14 @@ def _draw_counted(
         half_width = viewpoint.half_width_m(ahead)
         scale = max(share, MIN_SIDE) * 2 * half_width
         position = float(rng.uniform(-half_width, half_width)), ahead - AHEAD_M
-        angle = float(rng.uniform(-TURN_DEG, TURN_DEG))
+        table_object = TableObject(kind, position, float(rng.uniform(-TURN_DEG, TURN_DEG)))
         least_px = MIN_SIDE * viewpoint.width_px
         if (
-            _point_may_fit(_centre(kind, position, scale), boxes, viewpoint)
-            and shorter_side(_box(kind, position, 0.0, angle, scale, viewpoint)) + _SLACK_PX >= least_px
-            and _may_fit(kind, position, 0.0, angle, scale, boxes, viewpoint)
+            _point_may_fit(table_object.centre(scale), boxes, viewpoint)
+            and shorter_side(table_object.outer_box(scale, viewpoint)) + _SLACK_PX >= least_px
+            and _may_fit(table_object, scale, boxes, viewpoint)
         ):
-            solid = standing(name, kind, material, position, angle, scale)
+            solid = table_object.solid(name, material, scale)
             box = seen_box(solid, viewpoint.camera)
             if shorter_side(box) >= least_px and _fits(box, boxes, viewpoint):
                 return solid, box
@@ -310,111 +305,19 @@ def _fits(box: Rect, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     return _inside(box, viewpoint) and all(apart(box, other, gap) for other in boxes)
 
 
-def _may_fit(
-    kind: str,
-    position_m: tuple[float, float],
-    height_m: float,
-    turn_deg: float,
-    scale: float,
-    boxes: Sequence[Rect],
-    viewpoint: Viewpoint,
-) -> bool:
+def _may_fit(table_object: TableObject, scale: float, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only for things that do not fit at this scale or a larger one: a cheap test that ends most draws.
 
     The middle, and some points of the surface, must fit, since the whole is no smaller. A larger thing at the same
     position contains the smaller one.
     """
-    x, y, z = _centre(kind, position_m, scale)
-    if not _point_may_fit((x, y, z + height_m), boxes, viewpoint):
+    if not _point_may_fit(table_object.centre(scale), boxes, viewpoint):
         return False
-    x1, y1, x2, y2 = _box(kind, position_m, height_m, turn_deg, scale, viewpoint, _surface(kind))
+    x1, y1, x2, y2 = table_object.inner_box(scale, viewpoint)
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
-
-
-def _box(
-    kind: str,
-    position_m: tuple[float, float],
-    height_m: float,
-    turn_deg: float,
-    scale: float,
-    viewpoint: Viewpoint,
-    points: Sequence[Vec3] = (),
-) -> Rect:
-    """The box in the image around points of a thing, by default the corners of the box around it, in plain floats."""
-    cosine, sine = math.cos(math.radians(turn_deg)), math.sin(math.radians(turn_deg))
-    x, y, z = _centre(kind, position_m, scale)
-    corners = [
-        viewpoint.pixel(
-            x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + height_m + scale * w
-        )
-        for u, v, w in points or _box_corners(kind)
-    ]
-    across, along = zip(*corners, strict=True)
-    return min(across), min(along), max(across), max(along)
-
-
-def _least_scale(
-    kind: str, share: float, position_m: tuple[float, float], height_m: float, turn_deg: float, viewpoint: Viewpoint
-) -> float:
-    """A scale at which a thing surely fills less than that share of the image; not much less, as a rule."""
-    scale = 0.3 * math.sqrt(share) * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m)
-    outer = share_of(_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera)
-    scale *= math.sqrt(0.95 * share / outer)
-    while share_of(_box(kind, position_m, height_m, turn_deg, scale, viewpoint), viewpoint.camera) >= share:
-        scale *= 0.95
-    return scale
 
 
 def _point_may_fit(point_m: Vec3, boxes: Sequence[Rect], viewpoint: Viewpoint) -> bool:
     """False only if no solid that contains this point (its foot, or its middle) fits."""
     x, y = viewpoint.pixel(*point_m)
     return _fits((x + _SLACK_PX, y + _SLACK_PX, x - _SLACK_PX, y - _SLACK_PX), boxes, viewpoint)
-
-
-@cache
-def _surface(kind: str) -> tuple[Vec3, ...]:
-    """Some points of the surface of a thing at scale 1 about its middle."""
-    shape, factors = KINDS[kind]
-    return tuple(tuple_of(point) for point in outer_points(shape) * factors)
-
-
-@cache
-def _box_corners(kind: str) -> tuple[Vec3, ...]:
-    """The corners of the box around a thing at scale 1, about its middle."""
-    shape, factors = KINDS[kind]
-    x, y, z = (unit * factor / 2 for unit, factor in zip(extent(shape), factors, strict=True))
-    return tuple(product((-x, x), (-y, y), (-z, z)))
-
-
-def standing(
-    name: str,
-    kind: str,
-    material: Material,
-    position_m: tuple[float, float],
-    turn_deg: float,
-    scale: float,
-    height_m: float = 0.0,
-) -> Solid:
-    """A thing on the floor, or raised above it by a height."""
-    shape, factors = KINDS[kind]
-    x, y, z = (scale * unit * factor for unit, factor in zip(extent(shape), factors, strict=True))
-    across, along, up = _centre(kind, position_m, scale)
-    return stretched_solid(
-        name, shape, material, (across, along, up + height_m), (x, y, z), turn((0.0, 0.0, 1.0), turn_deg)
-    )
-
-
-def _centre(kind: str, position_m: tuple[float, float], scale: float) -> Vec3:
-    shape, factors = KINDS[kind]
-    return *position_m, scale * extent(shape)[2] * factors[2] / 2 + FLOOR_GAP_M
-
-
-def _scale_for(
-    kind: str, share: float, position_m: tuple[float, float], height_m: float, turn_deg: float, viewpoint: Viewpoint
-) -> float:
-    """The scale at which a thing at this position fills about that share of the image, in two steps."""
-    scale = 0.3 * math.sqrt(share) * viewpoint.half_width_m(position_m[1] + AHEAD_M, height_m)
-    for _ in range(2):
-        solid = standing("0", kind, TABLE_MATERIALS[0], position_m, turn_deg, scale, height_m)
-        scale *= math.sqrt(share / share_of(seen_box(solid, viewpoint.camera), viewpoint.camera))
-    return scale

@@ -100,16 +100,12 @@ class ItemSlot(NamedTuple):
     source: ItemSource
 
 
-def _every_slot(table: TabletopTruth) -> int:
-    return SLOTS
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TabletopQuestions:
     """An ability's questions about the tables of one split: one item per turn, and the turns that a table can serve."""
 
     make_items: Callable[[Sequence[ItemSlot], np.random.Generator], Iterator[Item]]
-    capacity: Callable[[TabletopTruth], int] = _every_slot
+    capacity: Callable[[TabletopTruth], int] = lambda table: SLOTS
 
 
 def sized(source: ItemSource, box: Rect) -> ItemSource:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from snellen.stimuli.scenes import Camera, Material, RenderSpec, studio
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.suites.ava_bench.scenes.tabletop_scenes import standing
+from snellen.suites.ava_bench.scenes.table_objects import TableObject
 
 WIDTH_PX, HEIGHT_PX = 160, 120
 STRIPE_M, CONTRAST = 0.3, 0.6
@@ -17,10 +17,9 @@ STRIPE_M, CONTRAST = 0.3, 0.6
 def term_scenes() -> Mapping[str, RenderSpec]:
     """A blue thing of each kind on the floor, and a floor of each texture, by its name."""
     camera = Camera((0.0, -5.2, 3.0), (0.0, 0.0, 0.6), horizontal_fov_deg=42.0, width_px=WIDTH_PX, height_px=HEIGHT_PX)
-    shapes = {
-        kind: RenderSpec(studio((standing(kind, kind, Material("rubber", "blue"), (0.0, 0.0), 30.0, 1.0),)), camera, 0)
-        for kind in KINDS
-    }
+    blue = Material("rubber", "blue")
+    things = {kind: TableObject(kind, (0.0, 0.0), 30.0).solid(kind, blue, scale=1.0) for kind in KINDS}
+    shapes = {kind: RenderSpec(studio((solid,)), camera, 0) for kind, solid in things.items()}
     empty = studio(())
     floors = {
         texture: replace(empty.floor, pattern=texture, stripe_m=STRIPE_M, contrast=CONTRAST) for texture in TEXTURES

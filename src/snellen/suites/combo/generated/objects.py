@@ -16,7 +16,7 @@ def object_spec(index: int, view: int, seed: int, size_px: tuple[int, int] = SIZ
     """Object 0..9503 from its view 0..19, a random view that shows both primitives clearly."""
     scene = composite_scene(composite(index))
     rng = stream(SUITE, STREAMS, seed, "view", index, view)
-    camera = clear_camera(scene, rng, width_px=size_px[0], height_px=size_px[1])
+    camera = clear_camera(scene, rng, size_px=size_px)
     return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "noise", index, view))
 
 
@@ -39,8 +39,7 @@ def natural_spec(
         rng,
         elevation_deg=category.elevation_deg,
         azimuth_deg=category.azimuth_deg,
-        width_px=size_px[0],
-        height_px=size_px[1],
+        size_px=size_px,
     )
     noise = seed_of(SUITE, STREAMS, seed, "natural noise", category.name, number)
     return RenderSpec(scene, camera, noise), block.dimensions()

@@ -29,8 +29,9 @@ from snellen.core.item import Item, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.parts import read_exchanges
-from snellen.core.storage.runfolder import SENT, sent_parts
-from snellen.scoring.answers import read_answer, read_json_objects
+from snellen.core.storage.run_tables import SENT, sent_parts
+from snellen.scoring.answers import read_answer
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.stimuli.scenes import DIMENSIONS
 from snellen.suites.combo.questions import categories, perception
 from snellen.suites.combo.questions.perception import names

@@ -39,7 +39,7 @@ class Curve(NamedTuple):
     """
 
     name: str
-    state: str
+    reason: str
     value: float
     low: float
     high: float
@@ -118,7 +118,7 @@ def functions(panels: Sequence[FunctionPanel]) -> Figure:
             dots = axes.scatter(*points, alpha=0.75, linewidths=0, color=colour, marker=appearance["marker"])
             handles.setdefault(curve.name, dots)
             axes.plot(curve.levels, curve.fit, color=colour, linewidth=1.3)
-            if curve.state == MEASURED:
+            if curve.reason == MEASURED:
                 ends = np.array([curve.value, curve.low, curve.high])
                 value, *interval = ends if measure.is_judgement else np.log10(ends)
                 y = -0.055 - 0.037 * number

@@ -35,10 +35,10 @@ ENDS = {BELOW: -math.inf, ABOVE: math.inf}
 
 
 class PersonThreshold(NamedTuple):
-    """The threshold of one person, or its bound or state, with pixels per centimetre and distance (NaN if unknown)."""
+    """The threshold of one person, its bound or the reason for none. Pixels per cm and distance are NaN if unknown."""
 
     name: str
-    state: str
+    reason: str
     value: float
     low: float
     high: float
@@ -62,13 +62,13 @@ def people_thresholds(run: Run, task: str) -> list[PersonThreshold]:
         row = rows.get(ReportArm(arm.subject, arm.condition))
         if is_person(arm) and row is not None:
             size = (float(arm.attributes.get(name, math.nan)) for name in ("px_per_cm", "distance_cm"))
-            thresholds.append(PersonThreshold(arm.subject, row.state, row.value, row.low, row.high, *size))
+            thresholds.append(PersonThreshold(arm.subject, row.grade.threshold, row.value, row.low, row.high, *size))
     return thresholds
 
 
 def median_of(thresholds: Sequence[PersonThreshold]) -> Median | None:
     """The median of people with a threshold or a bound; None without any, or if it is beyond the levels."""
-    logs = [ENDS.get(t.state, math.log(t.value)) for t in thresholds if t.state in (MEASURED, *ENDS)]
+    logs = [ENDS.get(t.reason, math.log(t.value)) for t in thresholds if t.reason in (MEASURED, *ENDS)]
     middle = median(logs) if logs else math.nan
     return Median(math.exp(middle), len(logs)) if math.isfinite(middle) else None
 
@@ -79,17 +79,17 @@ def medians(run: Run) -> dict[str, Median]:
 
 
 def angle_text(task: str, threshold: PersonThreshold) -> str:
-    """The threshold of a person at a known distance as an angle with its interval, as a bound, or its state."""
+    """The threshold of a person at a known distance as an angle with its interval, a bound, or the reason for none."""
     unit, per_arcmin, least_px = ANGLES[task]
-    if threshold.state == BELOW or threshold.value < least_px:
+    if threshold.reason == BELOW or threshold.value < least_px:
         return NOT_MEASURABLE
-    if threshold.state not in (MEASURED, ABOVE):
-        return threshold.state
+    if threshold.reason not in (MEASURED, ABOVE):
+        return threshold.reason
     value, low, high = (
         digits(per_arcmin * arcmin(end, threshold.distance_cm, threshold.px_per_cm))
         for end in (threshold.value, threshold.low, threshold.high)
     )
-    return f"{value} {unit} [{low}, {high}]" if threshold.state == MEASURED else f"more than {value} {unit}"
+    return f"{value} {unit} [{low}, {high}]" if threshold.reason == MEASURED else f"more than {value} {unit}"
 
 
 def angles(run: Run) -> Iterator[ReportSection]:
@@ -122,7 +122,7 @@ class Multiple(NamedTuple):
     """A threshold as a multiple of a unit; without an interval it is a bound."""
 
     task: str
-    state: str
+    reason: str
     value: float
     low: float
     high: float
@@ -130,9 +130,9 @@ class Multiple(NamedTuple):
     @property
     def text(self) -> str:
         """`x5.61 [3.90, 7.70]`, or the bound."""
-        if self.state == MEASURED:
+        if self.reason == MEASURED:
             return f"x{digits(self.value)} [{digits(self.low)}, {digits(self.high)}]"
-        return f"{ {BELOW: 'less', ABOVE: 'more'}[self.state] } than x{digits(self.value)}"
+        return f"{ {BELOW: 'less', ABOVE: 'more'}[self.reason] } than x{digits(self.value)}"
 
 
 def ideal_units() -> dict[str, float]:
@@ -146,15 +146,15 @@ def multiples(by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, f
     for task, thresholds in by_task.items():
         for threshold in thresholds:
             of_subject = by_name.setdefault(threshold.name, [])
-            if task in unit_by_task and threshold.state in (MEASURED, BELOW, ABOVE):
+            if task in unit_by_task and threshold.reason in (MEASURED, BELOW, ABOVE):
                 ends = (end / unit_by_task[task] for end in (threshold.value, threshold.low, threshold.high))
-                of_subject.append(Multiple(task, threshold.state, *ends))
+                of_subject.append(Multiple(task, threshold.reason, *ends))
     return {name: of_subject for name, of_subject in by_name.items() if of_subject}
 
 
 def in_words(of_subject: Sequence[Multiple], norm: str = "the ideal") -> str:
     """Which measures are best and worst as compared with the norm, if their intervals are apart."""
-    measured = sorted((m for m in of_subject if m.state == MEASURED), key=lambda multiple: multiple.value)
+    measured = sorted((m for m in of_subject if m.reason == MEASURED), key=lambda multiple: multiple.value)
     if len(measured) < 2 or measured[0].high >= measured[-1].low:
         return "no clear difference between the measures"
     factor = digits(measured[-1].value / measured[0].value)

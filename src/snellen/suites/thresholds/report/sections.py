@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.changes import NORMAL_END
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.cells import DASH, decimal_interval
 from snellen.analysis.tables.pivot import arm_parts, arm_scores, table_section
 from snellen.analysis.tables.plots import MAX_SERIES, MUTED, panel_figure, plain_axes, series_appearance, two_lines
@@ -29,6 +29,7 @@ from snellen.analysis.tables.run_view import (
 from snellen.analysis.tables.section import ReportSection, Run, once_a_run, protocol_of
 from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
+from snellen.scoring.power import NORMAL_END
 from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
@@ -44,11 +45,11 @@ if TYPE_CHECKING:
 
 
 class ArmThreshold(NamedTuple):
-    """The threshold of one arm in one task: its state, its bounds in the task's unit, and the fit behind them."""
+    """The threshold of one arm in one task: what it is, its bounds in the task's unit, and the fit behind them."""
 
     task: str
     name: str
-    state: str
+    reason: str
     value: float
     low: float
     high: float
@@ -69,7 +70,7 @@ def thresholds_of(run: Run) -> dict[str, list[ArmThreshold]]:
             if len(part) and arm in rows:
                 items = [run.items.by_id[name] for name in part["item_id"]]
                 row, result = rows[arm], scoring.fitted(items, part["value"].tolist())
-                numbers = row.state, row.value, row.low, row.high
+                numbers = row.grade.threshold, row.value, row.low, row.high
                 thresholds.append(ArmThreshold(task, arm_name(*arm), *numbers, result, role))
         if thresholds:
             by_task[task] = thresholds
@@ -101,10 +102,10 @@ def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
         "credible intervals. Subjects that did not understand the question have none."
     )
     side, rows = thresholds[0].result.side, []
-    plotted = [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD]
+    plotted = [threshold for threshold in thresholds if threshold.reason != NOT_UNDERSTOOD]
     figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
     for threshold in thresholds:
-        share = f"1/{side / threshold.value:.0f}" if threshold.state == MEASURED else DASH
+        share = f"1/{side / threshold.value:.0f}" if threshold.reason == MEASURED else DASH
         rows.append([threshold.name, f"{side} px", _cell(threshold), share])
     names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
     yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
@@ -163,9 +164,10 @@ def canvases(run: Run) -> Iterator[ReportSection]:
     for arm in examined(run, main_arms(run)):
         levels = by_arm.get(ReportArm(arm.subject, arm.condition), {})
         of_sides = {side: row for side in sides if (row := levels.get(str(side))) is not None}
-        thresholds = {side: (row.value, row.low, row.high) for side, row in of_sides.items() if row.state == MEASURED}
+        measured = {side: row for side, row in of_sides.items() if row.grade.threshold == MEASURED}
+        thresholds = {side: (row.value, row.low, row.high) for side, row in measured.items()}
         power, name = exponent(thresholds), arm_name(arm.subject, arm.condition)
-        cells = [estimate_text(of_sides[side], ACUITY) if side in of_sides else DASH for side in sides]
+        cells = [_row_text(of_sides[side]) if side in of_sides else DASH for side in sides]
         lines.append([name, *cells, DASH if power is None else decimal_interval(*power, 2), verdict(power)])
         if thresholds:
             series.append((name, thresholds))
@@ -202,18 +204,22 @@ def draw_canvases(series: Sequence[tuple[str, Any]], sides: Sequence[int]) -> Fi
     return figure
 
 
+def _row_text(row: ResultRow) -> str:
+    return estimate_text(Measurement(row.value, row.low, row.high, row.interval, row.grade.threshold, ""), ACUITY)
+
+
 def _cell(threshold: ArmThreshold) -> str:
-    """The threshold as a text, or the state in its place."""
+    """The threshold as a text, or the reason for none."""
     return estimate_text(threshold, MEASURES[threshold.task])
 
 
 def in_words(threshold: ArmThreshold) -> str:
     """What a threshold says, as a sentence without its subject."""
-    if MEASURES[threshold.task].is_judgement and threshold.state != NOT_UNDERSTOOD:
+    if MEASURES[threshold.task].is_judgement and threshold.reason != NOT_UNDERSTOOD:
         return _judged_in_words(threshold)
-    if threshold.state == BELOW and threshold.role == "person" and MEASURES[threshold.task].unit == "px":
+    if threshold.reason == BELOW and threshold.role == "person" and MEASURES[threshold.task].unit == "px":
         return f"{NOT_MEASURABLE}: reads {amount(threshold.value, MEASURES[threshold.task])}"
-    if threshold.state in (MEASURED, BELOW, ABOVE):
+    if threshold.reason in (MEASURED, BELOW, ABOVE):
         return MEASURES[threshold.task].sentence.format(value=_cell(threshold))
     right, controls = int(threshold.result.answers.right[-1]), int(threshold.result.answers.counts[-1])
     return f"did not understand the question: {right} of {controls} easy questions right"
@@ -224,7 +230,7 @@ def _judged_in_words(threshold: ArmThreshold) -> str:
     point, spread = point_and_spread(measure, threshold.result)
     is_negative = point.value < 0
     value, low, high = (-point.value, -point.high, -point.low) if is_negative else (point.value, point.low, point.high)
-    if point.state != MEASURED:
+    if point.reason != MEASURED:
         text = f"more than {amount(value, measure)}"
     else:
         text = scoring.with_ends(value, low, high, measure) + ", which is no clear bias" * (low <= 0 <= high)
@@ -247,7 +253,7 @@ def _judgements(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSectio
         curves = []
         for threshold in thresholds:
             point = spread = DASH
-            if threshold.state != NOT_UNDERSTOOD:
+            if threshold.reason != NOT_UNDERSTOOD:
                 both = point_and_spread(measure, threshold.result)
                 point, spread = (estimate_text(estimate, measure) for estimate in both)
                 curves.append(curve_of(threshold, MEASURED, both[0]))
@@ -270,7 +276,7 @@ def _in_words(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection]
     for task, thresholds in by_task.items():
         for threshold in thresholds:
             answers, fit = threshold.result.answers, threshold.result.fit
-            is_fitted = threshold.state == MEASURED
+            is_fitted = threshold.reason == MEASURED
             easy = f"{int(answers.right[-1])} of {int(answers.counts[-1])}"
             slope = f"{fit.slope:.1f}" if is_fitted and not MEASURES[task].is_judgement else DASH
             lapses = f"{100 * fit.lapse:.0f} %" if is_fitted else DASH
@@ -289,9 +295,9 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
         "of the spatial frequency that is seen best, and dots are answers at it."
     )
     panels = [
-        figures.FunctionPanel(task, MEASURES[task], [curve_of(each, each.state, each) for each in plotted])
+        figures.FunctionPanel(task, MEASURES[task], [curve_of(each, each.reason, each) for each in plotted])
         for task, thresholds in by_task.items()
-        if (plotted := [threshold for threshold in thresholds if threshold.state != NOT_UNDERSTOOD][:MAX_SERIES])
+        if (plotted := [threshold for threshold in thresholds if threshold.reason != NOT_UNDERSTOOD][:MAX_SERIES])
     ]
     figure = partial(figures.functions, panels) if panels else None
     cells = {task: {threshold.name: _cell(threshold) for threshold in of_task} for task, of_task in by_task.items()}
@@ -300,7 +306,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
     yield from table_section("Psychometric functions", note, ["task", *names], rows, "functions", figure)
 
 
-def curve_of(threshold: ArmThreshold, state: str, estimate: Any) -> figures.Curve:
+def curve_of(threshold: ArmThreshold, reason: str, estimate: Any) -> figures.Curve:
     """The curve of a subject, with a value that was estimated; of contrast at the frequency that is seen best."""
     grid, answers = threshold.result.functions, threshold.result.answers
     weights, count = posterior(grid, answers), len(CONTRAST.levels)
@@ -309,7 +315,9 @@ def curve_of(threshold: ArmThreshold, state: str, estimate: Any) -> figures.Curv
     levels = np.array(MEASURES[threshold.task].positions_on(threshold.result.side))
     shares = answers.right[part] / np.maximum(answers.counts[part], 1)
     ends = estimate.value, estimate.low, estimate.high
-    return figures.Curve(threshold.name, state, *ends, levels, answers.counts[part], shares, grid.right[part] @ weights)
+    return figures.Curve(
+        threshold.name, reason, *ends, levels, answers.counts[part], shares, grid.right[part] @ weights
+    )
 
 
 def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
@@ -320,7 +328,7 @@ def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
     )
     rows = []
     for threshold in thresholds:
-        if threshold.state == NOT_UNDERSTOOD or threshold.result.functions.by_frequency is None:
+        if threshold.reason == NOT_UNDERSTOOD or threshold.result.functions.by_frequency is None:
             continue
         weights = posterior(threshold.result.functions, threshold.result.answers)
         cells = []
@@ -328,8 +336,8 @@ def _sensitivity(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
             ends = (float(values @ weights), *credible_ends(np.round(values, 6), weights))
             value, low, high = (float(10**end) for end in ends)
             bound = min(max(value, CONTRAST.levels[0]), CONTRAST.levels[-1])
-            state = BELOW if value < bound else ABOVE if value > bound else MEASURED
-            cells.append(estimate_text(Measurement(bound, low, high, "", state, ""), CONTRAST))
+            reason = BELOW if value < bound else ABOVE if value > bound else MEASURED
+            cells.append(estimate_text(Measurement(bound, low, high, "", reason, ""), CONTRAST))
         rows.append([threshold.name, *cells])
     names = ["subject", *(f"{name} cycles/px" for name in FREQUENCIES)]
     yield from table_section("Contrast by spatial frequency", note, names, rows, "contrast")
@@ -364,7 +372,7 @@ def _measured(run: Run, measure: Measure, part: pd.DataFrame) -> Measurement:
 
 def ratio(test: Measurement, again: Measurement) -> tuple[str, str]:
     """The ratio of two thresholds with its 95 % interval, from the widths of both in log units, and what it says."""
-    if not test.state == again.state == MEASURED:
+    if not test.reason == again.reason == MEASURED:
         return DASH, "not estimable"
     step = math.log(again.value / test.value)
     half = math.hypot(*(math.log(result.high / result.low) / 2 for result in (test, again)))

@@ -16,7 +16,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import check_about, read_step_result
 from snellen.curation.review import Verdicts, read_review, verdicts_of
 from snellen.curation.steps import ITEMS, Argument, ItemStep, Stage, step_item, table_provenance
-from snellen.scoring.answers import read_json_objects
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import SUITE
 

@@ -150,8 +150,7 @@ def image_spec(draft: Draft, number: int, seed: int, size_px: tuple[int, int]) -
             elevation_deg=_elevation_deg(draft, size_px),
             azimuth_deg=(towards, towards),
             horizontal_fov_deg=FOV_DEG,
-            width_px=size_px[0],
-            height_px=size_px[1],
+            size_px=size_px,
         )
         camera = _tilted(camera, draft.tilt)
         is_in_place = _within(scene, camera) and is_within_floor(scene, camera)

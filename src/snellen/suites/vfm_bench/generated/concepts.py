@@ -134,13 +134,9 @@ def _made_of(appearance: Appearance) -> str:
 def _part_shape(appearance: Appearance) -> str:
     """`ball`, `cone set on its tip` (a cone can be joined in two ways)."""
     shape = SHAPE_NAMES[appearance["shape/secondary"]]
-    if not _cone(appearance):
+    if appearance["shape/secondary"] != "cone":
         return shape
     return shape + {"base": " set on its base", "apex": " set on its tip"}[appearance["contact-point/pivot"]]
-
-
-def _cone(appearance: Appearance) -> bool:
-    return appearance["shape/secondary"] == "cone"
 
 
 def _joint(appearance: Appearance) -> str:

@@ -50,10 +50,6 @@ from snellen.suites.vfm_bench.transforms import with_mean_regions
 LICENCE = "CC BY-NC-SA 4.0"
 
 
-def _find_root(path: Path) -> Path | None:
-    return path if (path / FILE).is_file() else None
-
-
 def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
     if unknown := [task for task in options.tasks if task != TASK]:
         raise SnellenError(f"the released files of {SUITE} have no task {unknown[0]!r}; there is {TASK}")
@@ -102,7 +98,7 @@ RELEASED = ReleasedRecipe(
     layout=f"no folder with {FILE}",
     problem="the released records or images are missing or wrong",
     remedy=f"download them again, or remove their lines from {FILE}",
-    find_root=_find_root,
+    find_root=lambda path: path if (path / FILE).is_file() else None,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
     digest=_digest,

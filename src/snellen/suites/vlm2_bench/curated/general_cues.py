@@ -23,11 +23,11 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import DECISION, StepResult, construction_subjects, read_step_result
 from snellen.curation.steps import Argument, Step, copy_media, step_item
-from snellen.scoring.answers import read_json_objects
+from snellen.scoring.answers.plain import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, source_folder
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, STREAMS, SUITE, CandidateAnswer, ImagePair, cue_items
 
 SALIENCE_BELOW = -2.0
 """Pairs with a mean log-probability of the instruction below this are kept (natural logarithm; section 2.1)."""
@@ -90,17 +90,12 @@ def curate_gc(
             break
         result = step.read_result(options, f"{SUITE}/{tasks[0]}")
         step.check(items, result)
-        results[_input_name(step)] = result
+        results[step.name.removeprefix("gc-")] = result
         pairs = _sift(step, pairs, result, notes)
     else:
         items = _final(tasks, pairs, options.seed, construction_subjects(results), notes)
     copy_media(items, screened.items.media, media)
     return CuratedItems(items, tuple(notes), results)
-
-
-def _input_name(step: PairStep) -> str:
-    assert step.result is not None
-    return step.result.name
 
 
 def _sift(step: PairStep, pairs: Sequence[CuePair], result: StepResult, notes: list[str]) -> list[CuePair]:
@@ -131,8 +126,9 @@ class _Verdict(BaseModel):
     edit: Literal["add", "remove", "swap", "attribute", "environment"]
 
 
-def _new_pair(edit_pair: EditPair, images: tuple[Media, Media]) -> CuePair:
-    return CuePair(edit_pair, images, edit_pair.instruction, edit_pair.kind)
+def _new_pair(edit_pair: EditPair, images: Sequence[Media]) -> CuePair:
+    original, edited = images
+    return CuePair(edit_pair, (original, edited), edit_pair.instruction, edit_pair.kind)
 
 
 def screening_items(pair: CuePair) -> tuple[Item, ...]:
@@ -189,16 +185,11 @@ def _screened_pairs(step: PairStep, sources: Sequence[EditPair], result: StepRes
     """All pairs with the screened images, which the next steps show."""
     by_id = {f"screening-{source.handle}": source for source in sources}
     queries = {item_id: item.query for item_id, item in result.items.by_id.items() if item_id in by_id}
-    pairs = {item_id: _new_pair(by_id[item_id], _two(query)) for item_id, query in queries.items()}
+    pairs = {item_id: _new_pair(by_id[item_id], query) for item_id, query in queries.items()}
     step.check([item for pair in pairs.values() for item in screening_items(pair)], result)
     if missing := next((source.name for item_id, source in by_id.items() if item_id not in pairs), None):
         raise SnellenError(f"{result.items.root}: pair {missing!r} of the source was not screened; {step.how_to}")
     return [pairs[item_id] for item_id in by_id]
-
-
-def _two(query: Sequence[Media]) -> tuple[Media, Media]:
-    first, second = query
-    return first, second
 
 
 def _screen(pair: CuePair, result: StepResult) -> CuePair | str:
@@ -380,16 +371,11 @@ def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = (
     if answers is None:
         return ()
     right, wrong = answers
-    return cue_items(
-        task,  # type: ignore[arg-type]  # one of FINAL
+    shared = ImagePair(
         pair.source.handle,
         pair.images,
-        question,
-        CandidateAnswer(right, True),
-        CandidateAnswer(wrong, False),
-        factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         cluster=f"gc-{pair.source.scene_handle}",
-        rng=stream(SUITE, STREAMS, seed, task, pair.source.handle),
+        factors={"cue": CUE_BY_EDIT[pair.edit], "edit": pair.edit},  # type: ignore[index]  # one of KINDS
         provenance={
             "seed": seed,
             "pair": pair.source.name,
@@ -399,6 +385,9 @@ def final_items(task: str, pair: CuePair, seed: int, subjects: Sequence[str] = (
             "construction_subjects": list(subjects),
         },
     )
+    statements = CandidateAnswer(right, True), CandidateAnswer(wrong, False)
+    rng = stream(SUITE, STREAMS, seed, task, pair.source.handle)
+    return cue_items(task, shared, question, *statements, rng)  # type: ignore[arg-type]  # one of FINAL
 
 
 def plan_gc(tasks: Sequence[str], options: BuildOptions) -> dict[str, int]:

@@ -10,7 +10,7 @@ import numpy as np
 from snellen.core.item import Item, Media
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.generated.rooms import RoomChange, SceneObject, differing, successor, tracked
-from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, CandidateAnswer, cue_items
+from snellen.suites.vlm2_bench.items import CUE_BY_EDIT, CandidateAnswer, ImagePair, cue_items
 
 World = Mapping[str, Any]
 PARTS = ("floor", "light")
@@ -26,22 +26,23 @@ def room_items(
     measures: Mapping[str, float],
 ) -> list[Item]:
     """The requested pairs of Mat and Trk about one edit; `measures` describe its size (`rooms.acuity`)."""
-    fields: dict[str, Any] = {
-        "factors": {"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
-        "measures": measures,
-        "cluster": f"room-{handle}",
-        "provenance": {
+    pair = ImagePair(
+        handle,
+        images,
+        cluster=f"room-{handle}",
+        factors={"cue": CUE_BY_EDIT[change.edit], "edit": change.edit},
+        measures=measures,
+        provenance={
             **provenance,
             "edit": change.instruction(),
             "captions": [change.before.caption(), change.after.caption()],
         },
-    }
+    )
     items: list[Item] = []
     if "gc-mat" in tasks:
-        question = prompts.MATCH[change.edit]
-        items += cue_items("gc-mat", handle, images, question, *match_statements(change, rng), rng=rng, **fields)
+        items += cue_items("gc-mat", pair, prompts.MATCH[change.edit], *match_statements(change, rng), rng)
     if "gc-trk" in tasks:
-        items += cue_items("gc-trk", handle, images, prompts.TRACK, *track_statements(change), rng=rng, **fields)
+        items += cue_items("gc-trk", pair, prompts.TRACK, *track_statements(change), rng)
     return items
 
 

@@ -104,9 +104,7 @@ def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple
     views: list[tuple[Scene, Camera, float]] = []
     while len(views) < _TRIES:
         scene = composite_scene(composite(index), rotation=turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
-        camera = clear_camera(
-            scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), width_px=size_px[0], height_px=size_px[1]
-        )
+        camera = clear_camera(scene, rng, fill=FILL, elevation_deg=(20.0, 60.0), size_px=size_px)
         views.append((scene, camera, least_highlight(scene, camera)))
         if views[-1][2] >= MIN_HIGHLIGHT:
             break

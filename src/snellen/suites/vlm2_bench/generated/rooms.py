@@ -255,18 +255,14 @@ def differing(old: SceneObject, new: SceneObject) -> tuple[str, ...]:
 def _draw_objects(count: int, rng: np.random.Generator) -> tuple[SceneObject, ...]:
     appearances: list[Appearance] = []
     while len(appearances) < count:
-        appearance = _random_appearance(rng)
+        variant = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
+        appearance = Appearance(SHAPES[int(rng.integers(len(SHAPES)))], variant.kind, variant.colour)
         if appearance not in appearances:
             appearances.append(appearance)
     return tuple(
         SceneObject(appearance, position, float(rng.uniform(0, 90)), float(rng.uniform(*SCALE)))
         for appearance, position in zip(appearances, _draw_positions(count, rng), strict=True)
     )
-
-
-def _random_appearance(rng: np.random.Generator) -> Appearance:
-    variant = MATERIAL_VARIANTS[int(rng.integers(len(MATERIAL_VARIANTS)))]
-    return Appearance(SHAPES[int(rng.integers(len(SHAPES)))], variant.kind, variant.colour)
 
 
 def _draw_positions(count: int, rng: np.random.Generator) -> list[tuple[float, float]]:
@@ -327,8 +323,7 @@ def views_of(change: RoomChange, rng: np.random.Generator, size_px: tuple[int, i
             least_visible=MIN_VISIBLE,
             elevation_deg=(35.0, 60.0),
             fill=(0.85, 0.95),
-            width_px=size_px[0],
-            height_px=size_px[1],
+            size_px=size_px,
         )
         shift_deg = float(rng.uniform(*SHIFT_DEG) * rng.choice([-1.0, 1.0]))
         cameras = camera, _moved_round(camera, shift_deg)

@@ -38,10 +38,6 @@ SETTINGS: Settings = {"reading": ("strict", "lenient")}
 """`strict` refuses records whose answer is merely written differently; `lenient` reads and counts them."""
 
 
-def _find_root(path: Path) -> Path | None:
-    return path if path.is_file() or (path / "jsonl").is_dir() else None
-
-
 def _choose_tasks(options: BuildOptions, root: Path | None) -> tuple[str, ...]:
     from_tsv = root is not None and root.is_file()
     available = tuple(task for task in TASKS if task in MODELS and not (from_tsv and task == "pc-vid"))
@@ -99,7 +95,7 @@ RELEASED = ReleasedRecipe(
         "counts both"
     ),
     settings=SETTINGS,
-    find_root=_find_root,
+    find_root=lambda path: path if path.is_file() or (path / "jsonl").is_dir() else None,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
     extra_parameters=_extra_parameters,

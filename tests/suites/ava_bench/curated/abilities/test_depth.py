@@ -75,14 +75,10 @@ def test_every_crop_contains_its_box_and_is_inside_the_image(
     ("box", "touches"),
     # KITTI cuts boxes off at the last pixel, which is column 1241 and row 374.
     [
-        ((1.0, 50.0, 90.0, 90.0), True),
-        ((1.1, 50.0, 90.0, 90.0), False),
-        ((50.0, 0.0, 90.0, 90.0), True),
-        ((900.0, 50.0, 1241.0, 90.0), True),
-        ((900.0, 50.0, 1240.9, 90.0), False),
-        ((50.0, 50.0, 90.0, 374.0), True),
+        ((1.0, 50.0, 90.0, 90.0), True), ((1.1, 50.0, 90.0, 90.0), False), ((50.0, 0.0, 90.0, 90.0), True),
+        ((900.0, 50.0, 1241.0, 90.0), True), ((900.0, 50.0, 1240.9, 90.0), False), ((50.0, 50.0, 90.0, 374.0), True),
     ],
-)
+)  # fmt: skip
 def test_boxes_at_an_edge_are_left_out_outdoors(box: Box, touches: bool) -> None:
     context = curating()
     candidates = find_all(CURATION, context, scene(annotation("Car", box, nearest_m=20.0), source=ROADS, size=ROAD))

@@ -78,11 +78,7 @@ def test_faces_that_are_left_out(
 
 def test_the_images_of_an_emotion_and_dataset_are_limited() -> None:
     context = curating(Rules(emotion_images=6), choices())
-    scenes = [
-        *of_class("RAF-DB", "anger", 7),
-        *of_class("ExpW", "angry", 6),
-        *of_class("ExpW", "sad", 4),
-    ]
+    scenes = [*of_class("RAF-DB", "anger", 7), *of_class("ExpW", "angry", 6), *of_class("ExpW", "sad", 4)]
     assert Counter(candidate.stratum[:2] for candidate in chosen(CURATION, scenes, context)) == {
         ("RAF-DB", "angry"): 6,
         ("ExpW", "angry"): 6,

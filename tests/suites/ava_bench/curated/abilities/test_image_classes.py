@@ -24,12 +24,9 @@ MOMENTS = "Moments-in-Time"
 def test_a_class_has_thirty_images_or_none_and_merged_labels_are_one_class() -> None:
     context = curating(choices=merging())
     scenes = [
-        *of_class("Places434", "first", 16),
-        *of_class("Places434", "second", 15),
-        *of_class("Places434", "lawn", 30),
-        *of_class("Places434", "hall", 29),
-        *of_class("AID", "lawn", 30),
-    ]
+        *of_class("Places434", "first", 16), *of_class("Places434", "second", 15), *of_class("Places434", "lawn", 30),
+        *of_class("Places434", "hall", 29), *of_class("AID", "lawn", 30),
+    ]  # fmt: skip
     selected = chosen(SCENE_CURATION, scenes, context)
     assert Counter(candidate.stratum for candidate in selected) == {
         ("Places434", "both", ""): 30,

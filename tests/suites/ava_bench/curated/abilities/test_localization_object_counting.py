@@ -40,11 +40,7 @@ def test_a_thing_that_is_alone_of_its_kind_is_kept_with_its_displayed_name() -> 
         ((cat(iscrowd=True),), (100, 100), completeness.CROWD),
         ((cat(None),), (100, 100), localization.NO_BOX),
         ((cat(),), None, localization.NO_BOX),
-        (
-            (cat((0.0, 0.0, 4.0, 5.0)),),
-            (100, 100),
-            localization.AREA,
-        ),  # 20 of 10,000: 0.002, and it must be above
+        ((cat((0.0, 0.0, 4.0, 5.0)),), (100, 100), localization.AREA),  # 20 of 10,000: 0.002, and it must be above
         ((cat((0.0, 0.0, 50.0, 100.0)),), (100, 100), localization.AREA),  # one half, and it must be below
     ],
 )

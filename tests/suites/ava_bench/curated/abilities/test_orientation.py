@@ -30,12 +30,8 @@ def facing(label: str, direction: str | None) -> Annotation:
 def test_an_orientation_has_ten_to_forty_images_and_a_thing_two_orientations() -> None:
     context = curating(choices=choices())
     counts = {
-        ("bus", "front"): 41,
-        ("bus", "back left"): 10,
-        ("bus", "left"): 9,
-        ("cat", "front"): 12,
-        ("cat", "left"): 9,
-    }
+        ("bus", "front"): 41, ("bus", "back left"): 10, ("bus", "left"): 9, ("cat", "front"): 12, ("cat", "left"): 9,
+    }  # fmt: skip
     scenes = [
         sample
         for (name, direction), n in counts.items()

@@ -64,12 +64,7 @@ def test_boxes_fill_a_minimum_of_the_image(source: str, box: Box, rule: str) -> 
     [
         ("LVIS", [annotation("fork"), annotation("fork", (20, 0, 21, 1))], {}, {spatial.SEVERAL: 2}),
         ("Objects365", [annotation("Fork", iscrowd=True)], {}, {CROWD: 1}),
-        (
-            "LVIS",
-            [annotation("fork")],
-            {"attributes": {NOT_EXHAUSTIVE_FIELD: ("fork", "pin")}},
-            {NOT_EXHAUSTIVE: 1},
-        ),
+        ("LVIS", [annotation("fork")], {"attributes": {NOT_EXHAUSTIVE_FIELD: ("fork", "pin")}}, {NOT_EXHAUSTIVE: 1}),
         ("LVIS", [annotation("fork", None)], {}, {spatial.NO_BOX: 1}),
         ("NYU-Depth-V2", [annotation("wall", (0, 0, 90, 90))], {}, {EXCLUDED: 1}),
     ],
