@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from snellen.compute import Progress, Shard, ShardFailed, background, map_ahead, map_shards, one_at_a_time
+from snellen.compute.pool import sharing_processes
 from snellen.core.errors import SnellenError
 
 
@@ -185,6 +186,83 @@ def test_workers_do_not_outlive_their_parent(number: signal.Signals, tmp_path: P
     wait_for_ends(tmp_path)
     assert process.returncode != 0
     assert (b"KeyboardInterrupt" in errors) == (number == signal.SIGINT)
+
+
+def processes_of(count: int) -> set[int]:
+    """The processes that did so many shards."""
+    return set(map_shards(sleep_a_little, [Shard(f"n{n}", n) for n in range(count)], workers=2))
+
+
+def sleep_a_little(number: int) -> int:
+    time.sleep(0.1)
+    return os.getpid()
+
+
+def test_calls_of_a_block_share_processes_also_those_of_another_process() -> None:
+    with sharing_processes(2):
+        first = processes_of(6)
+        with map_ahead(processes_of, [Shard("six", 6), Shard("four", 4)]) as results:
+            assert first == processes_of(6) == next(results) == next(results)
+        with sharing_processes(3), background(math.sqrt, 2) as submit:
+            submit(Shard("four", 4.0))
+        assert first == processes_of(6)
+    assert len(first) == 2
+    assert os.getpid() not in first
+    assert first.isdisjoint(processes_of(6))
+
+
+def fail(error: Exception) -> None:
+    map_shards(raise_or_end, [Shard("bad", error), Shard("worse", error)], workers=2)
+
+
+def raise_or_end(error: Exception) -> None:
+    if isinstance(error, KeyboardInterrupt | MemoryError):
+        os._exit(3)
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (SnellenError("no such colour"), SnellenError, r"no such colour \(shard (bad|worse)\)"),
+        (ValueError("no"), ShardFailed, r"shard (bad|worse) failed: ValueError"),
+        (MemoryError(), ShardFailed, r"worker process died while shard (bad|worse)"),
+    ],
+)
+def test_failures_in_shared_processes_name_their_shard(error: Exception, kind: type[Exception], message: str) -> None:
+    with sharing_processes(2), pytest.raises(kind, match=message):
+        fail(error)
+    with (
+        sharing_processes(2),
+        map_ahead(fail, [Shard("outer", error)]) as results,
+        pytest.raises(kind, match=message + ".*outer|outer.*" + message),
+    ):
+        next(results)
+
+
+def share_and_sleep(folder: Path) -> None:
+    with sharing_processes(2), map_ahead(sleep_in_two_processes, [Shard("long", folder)]) as results:
+        wait_for_locks(folder)
+        if folder.name == "early":
+            raise KeyboardInterrupt
+        next(results)
+
+
+@pytest.mark.slow
+def test_shared_processes_end_with_their_block_and_with_a_killed_parent(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("early", "late")]
+    for folder in folders:
+        folder.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        share_and_sleep(folders[0])
+    wait_for_ends(folders[0])
+    code = f"from tests.compute.test_pool import Path, share_and_sleep; share_and_sleep(Path({str(folders[1])!r}))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(Path.cwd())])}
+    process = subprocess.Popen([sys.executable, "-c", code], env=environment)
+    wait_for_locks(folders[1])
+    process.kill()
+    process.wait()
+    wait_for_ends(folders[1])
 
 
 def test_the_script_is_hidden_only_while_processes_start() -> None:

@@ -10,11 +10,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, as_completed
-from contextlib import closing, contextmanager, suppress
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, wait
+from contextlib import closing, contextmanager, nullcontext, suppress
 from functools import partial
-from itertools import islice
-from multiprocessing import active_children, get_context, parent_process
+from itertools import count, islice
+from multiprocessing import Pipe, active_children, get_context, parent_process
+from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
 from snellen.compute.executor import cluster
@@ -63,11 +64,11 @@ def each_result(
 ) -> Generator[tuple[int, Result]]:
     """(index, `function(shard.work)`) of every shard as it ends.
 
-    With `workers` above 1, shards run in newly started processes: the function must be importable. If function or work
-    are defined in the script itself, it must be guarded by `if __name__ == "__main__"`. Within `executing("ray")` they
-    run in workers of the cluster, whose number the cluster decides; each shard takes `gpus` GPUs there. The first
-    failure ends the work: a SnellenError remains one, with the shard's name added; any other becomes ShardFailed.
-    Ctrl-C ends the workers at once.
+    With `workers` above 1, shards run in newly started processes, or in those of `sharing_processes`: the function must
+    be importable. If function or work are defined in the script itself, it must be guarded by
+    `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number the cluster
+    decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains one, with the
+    shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
@@ -95,11 +96,88 @@ def _outcomes(
     elif min(workers, len(shards)) <= 1:
         for index, shard in enumerate(shards):
             yield index, partial(function, shard.work)
+    elif (is_in_script := _in_script(function, shards[0].work)) or not (_shared_pools or _connections):
+        with _pool(min(workers, len(shards)), _ignore_interrupts, is_in_script) as pool:
+            for index, future in _ended(pool, function, [shard.work for shard in shards]):
+                yield index, future.result
     else:
-        with _pool(min(workers, len(shards)), _ignore_interrupts, _in_script(function, shards[0].work)) as pool:
-            indices = {pool.submit(function, shard.work): index for index, shard in enumerate(shards)}
-            for future in as_completed(indices):
-                yield indices[future], future.result
+        calls = [pickle.dumps((function, shard.work)) for shard in shards]
+        ended = _ended_elsewhere(calls) if _connections else _ended(_shared_pools[-1], _call_pickled, calls)
+        for index, called in ended:
+            yield index, partial(_unpickled, called)
+
+
+def _ended(
+    pool: ProcessPoolExecutor, function: Callable[[Work], Result], works: Sequence[Work]
+) -> Generator[tuple[int, Future[Result]]]:
+    """(index, future) of all work as it ends; little is submitted at a time, so that all users of a pool are served."""
+    waiting, under_way = deque(enumerate(works)), dict[Future[Result], int]()
+    while waiting or under_way:
+        while waiting and len(under_way) < 2 * max(len(pool._processes or ()), 1):
+            index, work = waiting.popleft()
+            under_way[pool.submit(function, work)] = index
+        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+            yield under_way.pop(future), future
+
+
+_shared_pools: list[ProcessPoolExecutor] = []
+_connections: list[Connection] = []
+"""The pool of `sharing_processes` in this process, or the connection to the process that has it."""
+_call_numbers = count()
+
+
+@contextmanager
+def sharing_processes(workers: int) -> Iterator[None]:
+    """Within the block, the same processes do the shards of all calls, also those of the process of `map_ahead`.
+
+    They start when they are needed, and then import and compile only once. A block within another shares its processes.
+    """
+    if _shared_pools or _connections:
+        yield
+        return
+    with _pool(workers, _ignore_interrupts, imports_script=False) as pool:
+        _shared_pools.append(pool)
+        try:
+            yield
+        finally:
+            _shared_pools.clear()
+
+
+def _ended_elsewhere(works: Sequence[bytes]) -> Generator[tuple[int, Future[bytes]]]:
+    """As `_ended`, by the pool of the process that started this one."""
+    number, remaining = next(_call_numbers), len(works)
+    _connections[-1].send((number, works))
+    while remaining:
+        answered, index, result, error = _connections[-1].recv()
+        if answered == number:  # not an earlier number, of calls given up after a failure
+            future = Future[bytes]()
+            future.set_result(result) if error is None else future.set_exception(error)
+            remaining -= 1
+            yield index, future
+
+
+def _serve(connection: Connection) -> None:
+    """Answer `_ended_elsewhere` until that process, or the shared pool, ends."""
+    with suppress(EOFError, OSError, RuntimeError, CancelledError), connection:
+        while True:
+            number, calls = connection.recv()
+            for index, future in _ended(_shared_pools[-1], _call_pickled, calls):
+                error = future.exception()
+                connection.send((number, index, None if error else future.result(), error))
+
+
+@contextmanager
+def _shared_connection(is_needed: bool) -> Iterator[Connection | None]:
+    """Yield the connection by which a new process reaches the shared pool of this one, if there is one."""
+    if not (_shared_pools and is_needed):
+        yield None
+        return
+    for _ in range(_shared_pools[-1]._max_workers):  # type: ignore[attr-defined]  # not in typeshed
+        _shared_pools[-1].submit(os.getpid)  # so that all its processes start in this thread
+    ours, theirs = Pipe()
+    threading.Thread(target=_serve, args=(ours,), daemon=True).start()
+    with theirs:
+        yield theirs
 
 
 @contextmanager
@@ -111,10 +189,14 @@ def map_ahead(
     With `ahead`, only so many results are computed before they are asked for. Failures are as in `map_shards`. Leaving
     the block ends the process and all its children.
     """
-    count = len(shards) if ahead is None else ahead
-    with suppress(_Unneeded), _pool(1, _end_with_children, not shards or _in_script(function, shards[0].work)) as pool:
-        futures = deque(pool.submit(function, shard.work) for shard in shards[:count])
-        others = iter(shards[count:])
+    most, is_in_script = len(shards) if ahead is None else ahead, not shards or _in_script(function, shards[0].work)
+    with (
+        suppress(_Unneeded),
+        _shared_connection(bool(shards)) as connection,
+        _pool(1, partial(_end_with_children, connection), is_in_script) as pool,
+    ):
+        futures = deque(pool.submit(function, shard.work) for shard in shards[:most])
+        others = iter(shards[most:])
 
         def results() -> Iterator[Result]:
             for shard in shards:
@@ -167,24 +249,28 @@ def background(function: Callable[[Work], object], workers: int) -> Iterator[Cal
     if workers < 2:
         yield call
         return
-    futures: list[tuple[str, Future[object]]] = []
-    with _pool(workers - 1, _ignore_interrupts, imports_script=False) as pool:
+    futures: list[tuple[str, Future[bytes]]] = []
+    with sharing_processes(workers - 1):
 
         def submit(shard: Shard[Work]) -> None:
             pickled = _pickled(function, shard.work)
-            if pickled is None or SCRIPT in pickled:
+            if pickled is None or SCRIPT in pickled or _connections:
                 call(shard)
             else:
-                futures.append((shard.name, pool.submit(_call_pickled, pickled)))
+                futures.append((shard.name, _shared_pools[-1].submit(_call_pickled, pickled)))
 
         yield submit
         for name, future in futures:
             _result(future, name)
 
 
-def _call_pickled(pickled: bytes) -> None:
-    function, work = pickle.loads(pickled)  # our own data
-    function(work)
+def _call_pickled(call: bytes) -> bytes:
+    function, work = pickle.loads(call)  # our own data
+    return pickle.dumps(function(work))
+
+
+def _unpickled(called: Future[bytes]) -> Any:
+    return pickle.loads(called.result())  # our own data
 
 
 def _result(future: Future[Result], name: str) -> Result:
@@ -235,8 +321,9 @@ class _ScriptlessPool(ProcessPoolExecutor):
     """A pool whose processes, which start when work is submitted, do not import the script."""
 
     def submit(self, function: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Submit a call; the script is hidden only meanwhile, since other modules may look for its file."""
-        with _hidden_script():
+        """Submit a call; the script is hidden only while processes start, since other modules may look for its file."""
+        is_complete = len(self._processes or ()) == self._max_workers  # type: ignore[attr-defined]
+        with nullcontext() if is_complete else _hidden_script():
             return super().submit(function, *args, **kwargs)
 
 
@@ -268,9 +355,11 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _end_with_children() -> None:
-    """As `_ignore_interrupts`, for a worker with its own pool: if ended by its parent, it ends that pool too."""
+def _end_with_children(connection: Connection | None = None) -> None:
+    """As `_ignore_interrupts`, for a worker that reaches a shared pool, or that ends its own pool if it is ended."""
     _ignore_interrupts()
+    if connection is not None:
+        _connections.append(connection)
 
     def end(*_: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.analysis.grading.deciding import units_to_decide
 from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.compute import Progress, Shard, cluster, map_ahead
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
@@ -132,12 +133,13 @@ def checkup(
         if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card.fingerprint()):
             sight(subject, out / FOLDER / subject.card.fingerprint())
     run_set = partial(_run_set, examined, options.show_progress, announce=announce, preflight=preflight)
-    examinations, pace = _examine_all(batteries, out, built[0], run_set)
-    if options.more:
-        with instalments_in_background(options.workers) as draw_next_instalment:
-            deadline = time.monotonic() + MORE_SECONDS
-            pace = _grow(batteries, examined, examinations, deadline, options.show_progress, draw_next_instalment)
-    return _reported(batteries, examinations, options, explorer, start, pace)
+    with sharing_processes(options.workers):
+        examinations, pace = _examine_all(batteries, out, built[0], run_set)
+        if options.more:
+            with instalments_in_background(options.workers) as draw_next_instalment:
+                deadline = time.monotonic() + MORE_SECONDS
+                pace = _grow(batteries, examined, examinations, deadline, options.show_progress, draw_next_instalment)
+        return _reported(batteries, examinations, options, explorer, start, pace)
 
 
 def _battery(name: str, options: CheckupOptions) -> _Battery:

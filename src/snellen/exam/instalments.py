@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -81,7 +82,8 @@ def draw_instalment(root: Path, number: int, workers: int = 1) -> None:
         folder = root / DRAWING / f"{number:03d}"
         if not is_itemset(folder):
             recipe = SUITES.get(items.card.suite).recipes["generated"]
-            recipe.build(instalment_options(declaration, number, folder, workers))
+            with sharing_processes(workers):
+                recipe.build(instalment_options(declaration, number, folder, workers))
         instalment = read_itemset(folder, verify=False)
         new = list(_new_items(instalment.items, number, items.items))
         for media in {media.sha256: media for item in new for media in item.media()}.values():

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.compute import cores
+from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
@@ -51,7 +52,8 @@ def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:
     from snellen.runs.scores.blind import blind_card
 
     recipe = find_recipe(suite, how)
-    items = cut_off_set(suite, recipe, options) or recipe.build(options)
+    with sharing_processes(options.workers):
+        items = cut_off_set(suite, recipe, options) or recipe.build(options)
     if options.instalments > 1 and items.card.declaration is None:
         items = declare(items, options)
     return with_blind(items, blind_card(items, suite.of_items(items)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from snellen.stimuli.scenes.model import Camera
 from snellen.stimuli.scenes.shapes import Mesh
-from snellen.stimuli.scenes.vectors import Array, dot, lengths, unit_vector
+from snellen.stimuli.scenes.vectors import Array, apply_matrix, lengths, unit_vector
 
 _NEAR_M = 1e-3
 
@@ -57,12 +57,11 @@ def project(camera: Camera, points: Array) -> tuple[Array, Array]:
     behind the camera have negative depth and meaningless pixels.
     """
     axes = frame(camera)
-    relative = np.asarray(points, float) - axes.position
-    depth = dot(relative, axes.forward)
+    right, up, depth = apply_matrix((axes.right, axes.up, axes.forward), np.asarray(points, float) - axes.position).T
     safe = np.where(np.abs(depth) < 1e-12, 1e-12, depth)
     pixels = np.empty((len(depth), 2))
-    pixels[:, 0] = camera.width_px / 2 + axes.focal_px * dot(relative, axes.right) / safe
-    pixels[:, 1] = camera.height_px / 2 - axes.focal_px * dot(relative, axes.up) / safe
+    pixels[:, 0] = camera.width_px / 2 + axes.focal_px * right / safe
+    pixels[:, 1] = camera.height_px / 2 - axes.focal_px * up / safe
     return pixels, depth
 
 

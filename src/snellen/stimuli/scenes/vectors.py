@@ -32,5 +32,9 @@ def unit_vector(vector: ArrayLike) -> Array:
 
 def apply_matrix(matrix: ArrayLike, vectors: ArrayLike) -> Array:
     """`matrix` (3, 3) times each of the vectors (..., 3)."""
-    columns, vectors = np.asarray(matrix, float).T, np.asarray(vectors, float)
+    matrix, vectors = np.asarray(matrix, float), np.asarray(vectors, float)
+    if vectors.ndim == 2:  # numpy is slow along short axes
+        x, y, z = np.ascontiguousarray(vectors.T)
+        return np.asarray(matrix[:, :1] * x + matrix[:, 1:2] * y + matrix[:, 2:] * z).T
+    columns = matrix.T
     return np.asarray(vectors[..., :1] * columns[0] + vectors[..., 1:2] * columns[1] + vectors[..., 2:] * columns[2])

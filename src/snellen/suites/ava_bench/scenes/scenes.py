@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -108,6 +109,7 @@ def levelled(
     return [chosen[item] for item in range(len(candidates))]
 
 
+@cache
 def extent(shape: Shape) -> Vec3:
     """Width, depth and height of a unit primitive in metres."""
     unit = UNIT[shape]

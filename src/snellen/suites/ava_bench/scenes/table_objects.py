@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 
-import numpy as np
-
 from snellen.stimuli.scenes import Material, Solid, turn
-from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
+from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import Vec3
 from snellen.stimuli.scenes.shapes import outer_points
-from snellen.stimuli.scenes.vectors import Array, apply_matrix
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS
 from snellen.suites.ava_bench.scenes.scenes import Rect, extent, seen_box, share_of, stretched_solid
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
@@ -41,22 +38,23 @@ class TableObject:
         rotation = turn((0.0, 0.0, 1.0), self.turn_deg)
         return stretched_solid(name, shape, material, self.centre(scale), (x, y, z), rotation)
 
-    def some_points(self, scale: float) -> Array:
-        """Some points (n, 3) of its surface."""
-        cosine, sine = math.cos(math.radians(self.turn_deg)), math.sin(math.radians(self.turn_deg))
-        rotation = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
-        points: Array = scale * apply_matrix(rotation, _surface(self.kind)) + np.array(self.centre(scale))
-        return points
+    def inner_box(self, scale: float, viewpoint: Viewpoint) -> Rect:
+        """A box in the image that its own contains: around some points of its surface."""
+        return self._box(_surface(self.kind), scale, viewpoint)
 
     def outer_box(self, scale: float, viewpoint: Viewpoint) -> Rect:
-        """A box in the image that contains its own, in plain floats: around the corners of the box around it."""
+        """A box in the image that contains its own: around the corners of the box around it."""
+        return self._box(_box_corners(self.kind), scale, viewpoint)
+
+    def _box(self, points: tuple[Vec3, ...], scale: float, viewpoint: Viewpoint) -> Rect:
+        """The box in the image around points of it at scale 1, in plain floats."""
         cosine, sine = math.cos(math.radians(self.turn_deg)), math.sin(math.radians(self.turn_deg))
         x, y, z = self.centre(scale)
-        corners = [
+        pixels = [
             viewpoint.pixel(x + scale * (u * cosine - v * sine), y + scale * (u * sine + v * cosine), z + scale * w)
-            for u, v, w in _box_corners(self.kind)
+            for u, v, w in points
         ]
-        across, along = zip(*corners, strict=True)
+        across, along = zip(*pixels, strict=True)
         return min(across), min(along), max(across), max(along)
 
     def least_scale(self, share: float, viewpoint: Viewpoint) -> float:
@@ -80,10 +78,10 @@ class TableObject:
 
 
 @cache
-def _surface(kind: str) -> Array:
-    """Some points (n, 3) of the surface of a thing at scale 1 about its middle."""
+def _surface(kind: str) -> tuple[Vec3, ...]:
+    """Some points of the surface of a thing at scale 1 about its middle."""
     shape, factors = KINDS[kind]
-    return outer_points(shape) * factors
+    return tuple(tuple_of(point) for point in outer_points(shape) * factors)
 
 
 @cache

@@ -18,13 +18,11 @@ from snellen.core.seeds import seed_of, stream
 from snellen.stimuli.scenes import Material, RenderSpec, Solid
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M
 from snellen.stimuli.scenes.model import Vec3
-from snellen.stimuli.scenes.raster import project
 from snellen.suites.ava_bench.items import EASY, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.materials import TABLE_MATERIALS, group_materials
 from snellen.suites.ava_bench.scenes.scenes import (
     Rect,
     apart,
-    box_round,
     clear,
     dealt,
     inside,
@@ -315,7 +313,7 @@ def _may_fit(table_object: TableObject, scale: float, boxes: Sequence[Rect], vie
     """
     if not _point_may_fit(table_object.centre(scale), boxes, viewpoint):
         return False
-    x1, y1, x2, y2 = box_round(project(viewpoint.camera, table_object.some_points(scale))[0])
+    x1, y1, x2, y2 = table_object.inner_box(scale, viewpoint)
     return _fits((x1 + _SLACK_PX, y1 + _SLACK_PX, x2 - _SLACK_PX, y2 - _SLACK_PX), boxes, viewpoint)
 
 
