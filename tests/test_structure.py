@@ -60,8 +60,8 @@ more since curation has modules of its own (`ava_bench/curated/abilities/`).
 `core`, `src` and `tests` have 20, 50 and 325 more since cards state what names told in 60 places (`role`,
 `source`). `src` has 45 more for longer import lines since `runs` and `analysis` have subfolders.
 `analysis` and `reports` have 215 and 80 more since a row of results has a type, whose columns, grades and states are
-explained once, for pages and docs; it replaces `Any` in 40 places. `compute` has 85 more since all sets of a checkup are
-drawn by the same processes, instead of two new ones for each.
+explained once, for pages and docs; it replaces `Any` in 40 places. `compute` has 85 more since all sets of a checkup
+are drawn by the same processes, instead of two new ones for each.
 """
 
 
