@@ -1,4 +1,4 @@
-"""Limits on failed calls, after which a subject or an arm is no longer asked."""
+"""What failed calls and unreadable replies tell while a run asks, and the limits after which a subject is left alone."""
 
 from __future__ import annotations
 
