@@ -1,4 +1,4 @@
-"""What failed calls and unreadable replies tell while a run asks, and the limits after which a subject is left alone."""
+"""What failed calls and unreadable replies tell while a run asks, and limits after which a subject is left alone."""
 
 from __future__ import annotations
 
