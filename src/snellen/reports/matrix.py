@@ -1,0 +1,174 @@
+"""The matrix of the front page: a row per question, worst first for the first subject, and a column per subject."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from snellen.analysis.grading import states
+from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
+from snellen.reports.figures import COLOURS, SAME
+from snellen.reports.front_page import Front, GradedAbility, SubjectLine
+from snellen.reports.words import BEYOND, HARDLY, foreign
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MATRIX = "matrix"
+"""File name of the matrix as a table and as a figure."""
+SOLVED = GRADES[-2:]
+"""Grades of a question that tells no subjects apart if a baseline has them."""
+COMMAND = 50
+"""Most characters of a command on the page."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Subjects as columns, and the grades of each question, in their order; only questions that one of them has."""
+
+    lines: tuple[SubjectLine, ...]
+    rows: tuple[tuple[GradedAbility, ...], ...]
+
+    @property
+    def solved(self) -> list[tuple[str, tuple[GradedAbility, ...], bool]]:
+        """Each baseline with the questions that it solves, and whether these are all that it was asked."""
+        baselines = []
+        for place, line in enumerate(self.lines):
+            scored = [row[place] for row in self.rows if row[place].number]
+            solved = tuple(square for square in scored if square.grade.word in SOLVED)
+            if line.kind == "baseline" and solved:
+                baselines.append((line.subject, solved, len(solved) == len(scored)))
+        return baselines
+
+    def frame(self) -> pd.DataFrame:
+        """The matrix as text: one row per question."""
+        heads = ["question", "task", "suite", *(line.subject for line in self.lines)]
+        cells = [
+            [row[0].about.name, row[0].ability, row[0].suite, *(" ".join(filter(None, _texts(g))) for g in row)]
+            for row in self.rows
+        ]
+        return pd.DataFrame(cells, columns=heads)
+
+
+def _texts(square: GradedAbility) -> tuple[str, str, str]:
+    return square.number, square.interval, square.short if square.number else square.words
+
+
+def matrix(front: Front, simulated: bool = False) -> Matrix:
+    """The matrix of the subjects, or of the simulated observers; these are the subjects if there are no others."""
+    examined = [line for line in front.lines if line.simulated is simulated]
+    lines = tuple(examined or ([] if simulated else front.lines))
+    return matrix_of(lines, [(part.title, task) for part, tasks in front.abilities for task in tasks])
+
+
+def matrix_of(lines: Sequence[SubjectLine], abilities: Iterable[tuple[str, str]]) -> Matrix:
+    """The matrix of these subjects on these abilities (suite, task)."""
+    rows = [tuple(line.grade(*ability) for line in lines) for ability in abilities]
+    asked = [row for row in rows if any(square.number or square.group == states.OPEN for square in row)]
+    return Matrix(tuple(lines), tuple(sorted(asked, key=lambda row: _worst_first(row[0]))))
+
+
+def _worst_first(square: GradedAbility) -> tuple[int, float]:
+    """Sort key of a question: hardly beyond guessing, open, thresholds, beyond guessing, not asked; then progress."""
+    order = (HARDLY, states.OPEN, "no grade", BEYOND, states.NOT_ASKED)
+    return order.index(square.group), math.inf if math.isnan(square.progress) else square.progress
+
+
+@dataclass(frozen=True)
+class FrontSummary:
+    """What the boxes above the matrix say: of the first subject, of how sure that is, and what to do next.
+
+    `alarms` are the faults of the first subject that must be mended before its scores are read. `hardly`, `beyond` and
+    `thresholds` are its questions, `commands` pairs of a command and what it does, `wrong` lead to
+    wrong answers.
+    """
+
+    line: SubjectLine
+    alarms: tuple[str, ...]
+    hardly: tuple[GradedAbility, ...]
+    beyond: tuple[GradedAbility, ...]
+    thresholds: tuple[GradedAbility, ...]
+    decided: int
+    scores: int
+    checks: tuple[int, int]
+    commands: tuple[tuple[str, str], ...]
+    wrong: tuple[GradedAbility, ...]
+
+    @property
+    def deficits(self) -> list[str]:
+        """What decides, without the numbers."""
+        return [text.partition(" (")[0] for text in self.line.sentences]
+
+
+def summary(front: Front, table: Matrix) -> FrontSummary:
+    """The boxes above a matrix."""
+    line = table.lines[0]
+    first = [row[0] for row in table.rows]
+    unread = [text for part, _ in front.abilities for text in part.unread if f" of {line.subject} " in text]
+    checks = [check for part, _ in front.abilities for check in part.checks]
+    hardly, beyond = (tuple(g for g in first if g.group == group) for group in (HARDLY, BEYOND))
+    wrong = tuple(g for g in first if g.about.link and g.number and not g.estimate)
+    return FrontSummary(
+        line,
+        (*unread, *(f"What reaches it: {fault}" for fault in line.faults)),
+        hardly,
+        beyond[::-1],
+        tuple(g for g in first if g.estimate),
+        sum(other.decided for other in table.lines),
+        sum(len(other.with_scores()) for other in table.lines),
+        (sum(check.passes for check in checks), sum(check.places for check in checks)),
+        tuple(pair for pair in _commands(front, line) if len(pair[0]) <= COMMAND),
+        wrong[:3],
+    )
+
+
+def _commands(front: Front, line: SubjectLine) -> Iterable[tuple[str, str]]:
+    """Commands that follow from the report, with what they do; the one that decides more scores first."""
+    run = front.abilities[0][0].run
+    roots = [root for part, _ in front.abilities for root in part.run.roots]
+    if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
+        is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
+        longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
+        yield "snellen checkup --more" if is_checkup else longer, "decides more scores"
+    if line.kind == "user" and not line.sight:
+        yield f"snellen sight {line.subject}", "checks what of an image reaches it"
+    yield "snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"
+    yield f"snellen show {run.card.suite}", "shows exactly what is sent"
+
+
+def draw_matrix(table: Matrix) -> Figure:
+    """The matrix as a figure."""
+    from matplotlib.figure import Figure
+
+    width, height = 1.75 * len(table.lines), 0.42 * len(table.rows)
+    figure = Figure(figsize=(width + 3.2, height + 1.0), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlim(0, max(len(table.lines), 1))
+    axes.set_ylim(max(len(table.rows), 1), 0)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    heads = [two_lines(foreign(line.subject, 400), 22) for line in table.lines]
+    notes = [f"\n{line.kind}" if line.kind in ("baseline", "simulated") else "" for line in table.lines]
+    axes.xaxis.tick_top()
+    axes.set_xticks([n + 0.45 for n in range(len(heads))], map("".join, zip(heads, notes, strict=True)))
+    names = [two_lines(foreign(row[0].about.name or row[0].ability, 400), 34) for row in table.rows]
+    axes.set_yticks([n + 0.5 for n in range(len(names))], names)
+    axes.hlines(range(len(names) + 1), 0, len(heads), colors=FAINT, linewidth=0.7)
+    for y, row in enumerate(table.rows):
+        for x, square in enumerate(row):
+            ink = SAME if square.colour in ("same", "none") else COLOURS[square.colour]
+            text = " ".join(filter(None, (square.number, square.short))) if square.short else "·"
+            axes.annotate(text, (x + 0.03, y + 0.42), color=INK if ink == SAME else ink, fontsize=8.5)
+            if track := square.track:
+                low, value, high = (x + 0.03 + 0.0087 * end for end in (track.low, track.value, track.high))
+                hatch = "////" if square.short == states.OPEN else None
+                axes.barh(y + 0.7, 0.87, 0.2, x + 0.03, facecolor=FAINT, edgecolor="white", hatch=hatch, linewidth=0)
+                axes.hlines(y + 0.7, low, high, colors=ink, linewidth=1.4)
+                axes.vlines(value, y + 0.58, y + 0.82, colors=ink, linewidth=2.6)
+    figure.supxlabel("from guessing (left) to people, with the 95 % interval; hatched: open", color=MUTED, fontsize=8.5)
+    return figure
