@@ -19,7 +19,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import FOLDER, SightCard, SightLine, write_sight
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, write_report
-from snellen.reports.front_page import ExamPart, Front, GradedAbility, SubjectLine, Track, front
+from snellen.reports.front_page import ExamPart, Front, GradedAbility, SubjectLine, front
 from snellen.reports.loading import load_run
 from snellen.reports.matrix import COMMAND, Matrix, draw_matrix, matrix, summary
 from tests.reports.exam import Able, able, suite_of, write_items, write_run
@@ -129,11 +129,9 @@ def test_a_fault_of_sight_stands_in_place_of_the_answer(tmp_path: Path) -> None:
 
 
 def test_a_baseline_that_solves_a_question_is_named() -> None:
-    track = Track("99 %", "[97, 100]", "25 %", 90.0, 85.0, 95.0)
-
     def line(name: str, kind: Any, *words: str) -> SubjectLine:
         row = [ResultRow(task=task, grade=Grade(word, "", "")) for task, word in zip("ab", words, strict=True)]
-        grades = tuple(GradedAbility("s", r.task, 0.5, row=r, track=track) for r in row)
+        grades = tuple(GradedAbility("s", r.task, 0.5, row=r, number="99 %") for r in row)
         return SubjectLine(name, kind, grades, (), "")
 
     lines = (line("chat:x", "user", "none", "some"), line("encoder:hog", "baseline", "nearly all right", "some"))

@@ -101,36 +101,14 @@ COLUMNS = (
 """The columns of `tables/front.csv`."""
 
 
-class EstimateText(NamedTuple):
-    """A threshold or its bound, its unit and its interval as text."""
-
-    value: str
-    unit: str
-    span: str
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, self))
-
-
-@dataclass(frozen=True)
-class Track:
-    """A score on the way from guessing to people: positions from 0 to 100, the score and the blind baseline as text."""
-
-    text: str
-    span: str
-    guessing: str
-    value: float
-    low: float
-    high: float
-
-
 @dataclass(frozen=True)
 class GradedAbility:
     """The grade of one ability (a task) of a subject, with the row of results that it is from.
 
     `about` is that of `ExamPart.ability`. `text` is what the page says of the grade, with its note and its floor.
     `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
-    `track` has these as shown. A threshold has no such scale but an `estimate`. `declined` is why it was not asked.
+    A threshold has no such scale. `number`, `interval` and `guess` (the blind baseline) are texts, `declined` is why it
+    was not asked.
     """
 
     suite: str
@@ -141,8 +119,9 @@ class GradedAbility:
     text: str = ""
     row: ResultRow = field(default_factory=ResultRow, repr=False, compare=False)
     about: AbilityName = UNNAMED
-    estimate: EstimateText | None = None
-    track: Track | None = None
+    number: str = ""
+    interval: str = ""
+    guess: str = ""
     declined: str = ""
 
     @property
@@ -161,19 +140,22 @@ class GradedAbility:
         return states.OPEN if self.grade.state == states.OPEN else SHORT.get(self.words, self.words)
 
     @property
-    def number(self) -> str:
-        """The score or the threshold as text, with its unit; empty if there is none."""
-        return self.track.text if self.track else f"{self.estimate.value} {self.estimate.unit}" if self.estimate else ""
+    def is_threshold(self) -> bool:
+        """True for a threshold or its bound."""
+        return self.grade.state == states.THRESHOLD and bool(self.number)
 
     @property
-    def interval(self) -> str:
-        """The interval as text; empty if there is none."""
-        return self.track.span if self.track else self.estimate.span if self.estimate else ""
+    def positions(self) -> tuple[float, ...]:
+        """Where the score and the ends of its interval are drawn, 0 to 100; NaN without a place."""
+        first, last = TRACK
+        ends = (self.progress, self.low, self.high)
+        places = (math.nan if math.isnan(end) else min(max(end, first), last) for end in ends)
+        return tuple(round(100 * (place - first) / (last - first), 1) for place in places)
 
     @property
     def full(self) -> str:
         """Everything that a cell of the matrix stands for, in words."""
-        guess = f"guess {self.track.guessing}" if self.track else ""
+        guess = self.guess and f"guess {self.guess}"
         state = self.text or self.reason or self.words
         return ", ".join(filter(None, (f"{self.number} {self.interval}".strip(), guess, state, self.declined)))
 
@@ -341,15 +323,15 @@ def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbil
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    estimate = track = None
-    if not math.isnan(middle):
-        positions = (_x(point) for point in (middle, low, high))
-        around = span(row.low, row.high, metric, row.n)
-        track = Track(marked_amount(row.value, metric, row.n), around, amount(blind, metric), *positions)
+    number = interval = ""
     if row.grade.state == states.THRESHOLD and row.grade.is_decided:
-        estimate = EstimateText(value_words(row, metric), metric.unit, span(row.low, row.high, metric))
+        number = f"{value_words(row, metric)} {metric.unit}".rstrip()
+        interval = span(row.low, row.high, metric)
+    elif not math.isnan(row.value):
+        number, interval = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+    guess = "" if math.isnan(blind) else amount(blind, metric)
     about, text = part.ability(row.task), grade_words(row, metric, first_text)
-    return GradedAbility(*place, middle, low, high, text, row, about, estimate, track)
+    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, guess)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:
@@ -402,14 +384,6 @@ def _kind(arm: ArmCard) -> Kind:
         return "baseline"
     kind, _, name = arm.subject.partition("?")[0].partition(":")
     return "packaged" if kind == "encoder" and name in ENCODERS else "user"
-
-
-def _x(position: float) -> float:
-    """The drawn position, 0 to 100, of a point on the way; NaN stays."""
-    first, last = TRACK
-    return (
-        math.nan if math.isnan(position) else round(100 * (min(max(position, first), last) - first) / (last - first), 1)
-    )
 
 
 def _best_first(line: SubjectLine) -> tuple[float, float]:

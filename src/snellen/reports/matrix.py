@@ -112,13 +112,13 @@ def summary(front: Front, table: Matrix) -> FrontSummary:
     unread = [text for part, _ in front.abilities for text in part.unread if f" of {line.subject} " in text]
     checks = [check for part, _ in front.abilities for check in part.checks]
     hardly, beyond = (tuple(g for g in first if g.group == group) for group in (HARDLY, BEYOND))
-    wrong = tuple(g for g in first if g.about.link and g.number and not g.estimate)
+    wrong = tuple(g for g in first if g.about.link and g.number and not g.is_threshold)
     return FrontSummary(
         line,
         (*unread, *(f"What reaches it: {fault}" for fault in line.faults)),
         hardly,
         beyond[::-1],
-        tuple(g for g in first if g.estimate),
+        tuple(g for g in first if g.is_threshold),
         sum(other.decided for other in table.lines),
         sum(len(other.with_scores()) for other in table.lines),
         (sum(check.passes for check in checks), sum(check.places for check in checks)),
@@ -164,8 +164,8 @@ def draw_matrix(table: Matrix) -> Figure:
             ink = SAME if square.colour in ("same", "none") else COLOURS[square.colour]
             text = " ".join(filter(None, (square.number, square.short))) if square.short else "·"
             axes.annotate(text, (x + 0.03, y + 0.42), color=INK if ink == SAME else ink, fontsize=8.5)
-            if track := square.track:
-                low, value, high = (x + 0.03 + 0.0087 * end for end in (track.low, track.value, track.high))
+            if not math.isnan(square.progress):
+                value, low, high = (x + 0.03 + 0.0087 * end for end in square.positions)
                 hatch = "////" if square.short == states.OPEN else None
                 axes.barh(y + 0.7, 0.87, 0.2, x + 0.03, facecolor=FAINT, edgecolor="white", hatch=hatch, linewidth=0)
                 axes.hlines(y + 0.7, low, high, colors=ink, linewidth=1.4)
