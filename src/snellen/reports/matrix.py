@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,18 +59,19 @@ def _texts(square: GradedAbility) -> tuple[str, str, str]:
     return square.number, square.interval, square.short if square.number else square.words
 
 
-def matrix(front: Front, simulated: bool = False) -> Matrix:
-    """The matrix of the subjects, or of the simulated observers; these are the subjects if there are no others."""
+def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
+    """The matrix of the subjects, or of the simulated observers; these are the subjects if there are no others.
+
+    With the title of a suite, its questions and the subjects that were asked some of them.
+    """
     examined = [line for line in front.lines if line.simulated is simulated]
-    lines = tuple(examined or ([] if simulated else front.lines))
-    return matrix_of(lines, [(part.title, task) for part, tasks in front.abilities for task in tasks])
-
-
-def matrix_of(lines: Sequence[SubjectLine], abilities: Iterable[tuple[str, str]]) -> Matrix:
-    """The matrix of these subjects on these abilities (suite, task)."""
+    lines = examined or ([] if simulated else list(front.lines))
+    abilities = [(part.title, task) for part, tasks in front.abilities for task in tasks if title in ("", part.title)]
     rows = [tuple(line.grade(*ability) for line in lines) for ability in abilities]
-    asked = [row for row in rows if any(square.number or square.group == states.OPEN for square in row)]
-    return Matrix(tuple(lines), tuple(sorted(asked, key=lambda row: _worst_first(row[0]))))
+    asked = [row for row in rows if any(square.group != states.NOT_ASKED for square in row)]
+    places = [n for n in range(len(lines)) if not title or any(row[n].group != states.NOT_ASKED for row in asked)]
+    columns = [tuple(row[n] for n in places) for row in asked if places]
+    return Matrix(tuple(lines[n] for n in places), tuple(sorted(columns, key=lambda row: _worst_first(row[0]))))
 
 
 def _worst_first(square: GradedAbility) -> tuple[int, float]:

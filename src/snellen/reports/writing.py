@@ -167,8 +167,9 @@ def write_report(
         with figures.style():
             replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
     pages = [(f"{content['id']}.html", content["title"]) for content in sections]
-    for (name, _), content in zip(pages, sections, strict=True):
-        files.write_text(out / name, render_suite(content, pages, explorer is not None))
+    for (name, title), content in zip(pages, sections, strict=True):
+        shown = content | {"matrix": matrix(front_page, title=title)}
+        files.write_text(out / name, render_suite(shown, pages, explorer is not None))
     _write_front(page, front_page, exams, explorer is not None)
     if stamp:
         write_stamp(out, stamp)
