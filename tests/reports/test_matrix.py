@@ -21,7 +21,7 @@ from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, write_report
 from snellen.reports.front_page import ExamPart, Front, GradedAbility, SubjectLine, front
 from snellen.reports.loading import load_run
-from snellen.reports.matrix import COMMAND, Matrix, draw_matrix, matrix, summary
+from snellen.reports.matrix import COMMAND, Matrix, alarms, commands, draw_matrix, matrix
 from tests.reports.exam import Able, able, suite_of, write_items, write_run
 from tests.reports.test_report import Tags, page
 
@@ -96,24 +96,24 @@ def test_the_matrix_is_drawn_with_a_text_per_cell(loaded: Run) -> None:
     assert "·" in texts, "not asked"
 
 
-def test_boxes_name_the_decided_questions_and_count_the_others(loaded: Run) -> None:
+def test_the_boxes_have_the_decided_questions_and_short_commands(loaded: Run, report: Report) -> None:
     content = _front(loaded)
     table = matrix(content)
-    chosen = summary(content, table)
     line = table.lines[0]
-    assert {g.ability for g in chosen.beyond} == {g.ability for g in line.abilities("beyond guessing")}
-    assert {g.ability for g in chosen.hardly} == {g.ability for g in line.abilities("hardly beyond guessing")}
-    assert chosen.decided == sum(other.decided for other in table.lines)
-    assert chosen.scores == sum(len(other.with_scores()) for other in table.lines)
-    assert chosen.alarms == ()
-    assert len(chosen.commands) > 0
-    assert all(len(command) <= COMMAND for command, _ in chosen.commands)
+    for group in ("hardly beyond guessing", "beyond guessing"):
+        assert table.first(group) == line.abilities(group)
+    text = " ".join(Tags(report.page.read_text("utf-8")).text.split())
+    assert f"{line.decided} of {line.scores} scores" in text
+    assert f"Of all subjects: {sum(n.decided for n in table.lines)} of {sum(n.scores for n in table.lines)}." in text
+    pairs = commands(content, line)
+    assert 0 < len(pairs) <= 3
+    assert all(len(command) <= COMMAND and command in text for command, _ in pairs)
 
 
 def test_replies_that_cannot_be_read_stand_in_place_of_the_answer(loaded: Run) -> None:
     unread = ["7 % of the replies of chat:openai/gpt-4o cannot be read", "9 % of the replies of encoder:dull cannot"]
     content = _front(loaded, unread=unread)
-    assert summary(content, matrix(content)).alarms == (unread[0],)
+    assert alarms(content, matrix(content).lines[0]) == [unread[0]]
 
 
 @pytest.mark.usefixtures("without_figures")

@@ -160,11 +160,6 @@ class GradedAbility:
         return ", ".join(filter(None, (f"{self.number} {self.interval}".strip(), guess, state, self.declined)))
 
     @property
-    def note(self) -> str:
-        """What explains the grade."""
-        return self.grade.note
-
-    @property
     def colour(self) -> Colour:
         """The colour that this grade or state has on every page; that of *not asked* without a score."""
         return "none" if self.grade.reason == states.ALL else colour(self.grade)
@@ -182,7 +177,7 @@ class GradedAbility:
         """What the column of the front page does not say."""
         is_open = self.group == states.OPEN
         text = self.grade.reason if is_open else "" if self.words in GROUPS else grade_text(self.grade)
-        return ", ".join(filter(None, (text, self.note)))
+        return ", ".join(filter(None, (text, self.grade.note)))
 
 
 @dataclass(frozen=True)
@@ -206,6 +201,11 @@ class SubjectLine:
     def decided(self) -> int:
         """The number of its scores that are decided."""
         return sum(square.grade.is_decided for square in self.with_scores())
+
+    @property
+    def scores(self) -> int:
+        """The number of its scores."""
+        return len(self.with_scores())
 
     def grade(self, suite: str, ability: str) -> GradedAbility:
         """The grade of an ability of a suite."""
@@ -251,6 +251,11 @@ class Front:
     lines: tuple[SubjectLine, ...]
     abilities: tuple[tuple[ExamPart, tuple[str, ...]], ...]
     elsewhere: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> list[Check]:
+        """The checks of the instrument of all exams."""
+        return [check for part, _ in self.abilities for check in part.checks]
 
     @property
     def is_partial(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,6 +32,10 @@ class Matrix:
 
     lines: tuple[SubjectLine, ...]
     rows: tuple[tuple[GradedAbility, ...], ...]
+
+    def first(self, group: str) -> list[GradedAbility]:
+        """The questions of a group (`front_page.GROUPS`) of the first subject, worst first."""
+        return [row[0] for row in self.rows if row[0].group == group]
 
     @property
     def solved(self) -> list[tuple[str, tuple[GradedAbility, ...], bool]]:
@@ -80,66 +83,25 @@ def _worst_first(square: GradedAbility) -> tuple[int, float]:
     return order.index(square.group), math.inf if math.isnan(square.progress) else square.progress
 
 
-@dataclass(frozen=True)
-class FrontSummary:
-    """What the boxes above the matrix say: of the first subject, of how sure that is, and what to do next.
-
-    `alarms` are the faults of the first subject that must be mended before its scores are read. `hardly`, `beyond` and
-    `thresholds` are its questions, `commands` pairs of a command and what it does, `wrong` lead to
-    wrong answers.
-    """
-
-    line: SubjectLine
-    alarms: tuple[str, ...]
-    hardly: tuple[GradedAbility, ...]
-    beyond: tuple[GradedAbility, ...]
-    thresholds: tuple[GradedAbility, ...]
-    decided: int
-    scores: int
-    checks: tuple[int, int]
-    commands: tuple[tuple[str, str], ...]
-    wrong: tuple[GradedAbility, ...]
-
-    @property
-    def deficits(self) -> list[str]:
-        """What decides, without the numbers."""
-        return [text.partition(" (")[0] for text in self.line.sentences]
-
-
-def summary(front: Front, table: Matrix) -> FrontSummary:
-    """The boxes above a matrix."""
-    line = table.lines[0]
-    first = [row[0] for row in table.rows]
+def alarms(front: Front, line: SubjectLine) -> list[str]:
+    """What must be mended before the scores of a subject are read: unreadable replies, faults found by `sight`."""
     unread = [text for part, _ in front.abilities for text in part.unread if f" of {line.subject} " in text]
-    checks = [check for part, _ in front.abilities for check in part.checks]
-    hardly, beyond = (tuple(g for g in first if g.group == group) for group in (HARDLY, BEYOND))
-    wrong = tuple(g for g in first if g.about.link and g.number and not g.is_threshold)
-    return FrontSummary(
-        line,
-        (*unread, *(f"What reaches it: {fault}" for fault in line.faults)),
-        hardly,
-        beyond[::-1],
-        tuple(g for g in first if g.is_threshold),
-        sum(other.decided for other in table.lines),
-        sum(len(other.with_scores()) for other in table.lines),
-        (sum(check.passes for check in checks), sum(check.places for check in checks)),
-        tuple(pair for pair in _commands(front, line) if len(pair[0]) <= COMMAND),
-        wrong[:3],
-    )
+    return [*unread, *(f"What reaches it: {fault}" for fault in line.faults)]
 
 
-def _commands(front: Front, line: SubjectLine) -> Iterable[tuple[str, str]]:
+def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     """Commands that follow from the report, with what they do; the one that decides more scores first."""
-    run = front.abilities[0][0].run
+    run, pairs = front.abilities[0][0].run, []
     roots = [root for part, _ in front.abilities for root in part.run.roots]
     if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
         is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
-        yield "snellen checkup --more" if is_checkup else longer, "decides more scores"
+        pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     if line.kind == "user" and not line.sight:
-        yield f"snellen sight {line.subject}", "checks what of an image reaches it"
-    yield "snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"
-    yield f"snellen show {run.card.suite}", "shows exactly what is sent"
+        pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
+    pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
+    pairs.append((f"snellen show {run.card.suite}", "shows exactly what is sent"))
+    return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
 
 
 def draw_matrix(table: Matrix) -> Figure:

@@ -15,9 +15,9 @@ from snellen.analysis.grading.rows import Grade
 from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
-from snellen.reports.matrix import MATRIX, matrix, summary
+from snellen.reports.matrix import MATRIX, alarms, commands, matrix
 from snellen.reports.wide_tables import parts_of
-from snellen.reports.words import brief, foreign, grade_text, rate
+from snellen.reports.words import BEYOND, HARDLY, brief, foreign, grade_text, rate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,7 +34,9 @@ def render_front(front: Front, citation: Citation, explorer: bool) -> str:
     return template.render(
         front=front,
         matrix=table,
-        summary=summary(front, table),
+        alarms=alarms(front, table.lines[0]),
+        commands=commands(front, table.lines[0]),
+        words=(HARDLY, BEYOND),
         observers=matrix(front, simulated=True) if not table.lines[0].simulated else None,
         matrix_file=MATRIX,
         citation=citation,
