@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import pandas as pd
 
@@ -44,7 +44,7 @@ SHORT = {BEYOND: "beyond", HARDLY: "hardly", states.DECLINED: "", states.NOT_ASK
 """What a cell of the matrix says of a grade or state, if it is shorter."""
 Kind: TypeAlias = Literal["user", "person", "packaged", "baseline", "simulated"]
 """What a subject is to the reader, in the order of columns: a baseline has no trained parameters."""
-KINDS: tuple[Kind, ...] = ("user", "person", "packaged", "baseline", "simulated")
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class AbilityName(NamedTuple):
@@ -53,10 +53,6 @@ class AbilityName(NamedTuple):
     name: str = ""
     link: str = ""
     image: Thumbnail | None = None
-
-
-UNNAMED = AbilityName()
-"""What is known of a task whose suite names none."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +114,7 @@ class GradedAbility:
     high: float = math.nan
     text: str = ""
     row: ResultRow = field(default_factory=ResultRow, repr=False, compare=False)
-    about: AbilityName = UNNAMED
+    about: AbilityName = field(default_factory=AbilityName)
     number: str = ""
     interval: str = ""
     guess: str = ""
@@ -193,11 +189,6 @@ class SubjectLine:
     faults: tuple[str, ...] = ()
 
     @property
-    def simulated(self) -> bool:
-        """True for a simulated observer."""
-        return self.kind == "simulated"
-
-    @property
     def decided(self) -> int:
         """The number of its scores that are decided."""
         return sum(square.grade.is_decided for square in self.with_scores())
@@ -256,11 +247,6 @@ class Front:
     def checks(self) -> list[Check]:
         """The checks of the instrument of all exams."""
         return [check for part, _ in self.abilities for check in part.checks]
-
-    @property
-    def is_partial(self) -> bool:
-        """True if some items were not asked."""
-        return any(part.gaps for part, _ in self.abilities)
 
     @property
     def unasked(self) -> dict[str, list[str]]:

@@ -51,15 +51,10 @@ class Matrix:
     def frame(self) -> pd.DataFrame:
         """The matrix as text: one row per question."""
         heads = ["question", "task", "suite", *(line.subject for line in self.lines)]
-        cells = [
-            [row[0].about.name, row[0].ability, row[0].suite, *(" ".join(filter(None, _texts(g))) for g in row)]
-            for row in self.rows
-        ]
+        texts = [[" ".join(f"{g.number} {g.interval} {g.short or g.words}".split()) for g in row] for row in self.rows]
+        places = [[row[0].about.name, row[0].ability, row[0].suite] for row in self.rows]
+        cells = [[*place, *text] for place, text in zip(places, texts, strict=True)]
         return pd.DataFrame(cells, columns=heads)
-
-
-def _texts(square: GradedAbility) -> tuple[str, str, str]:
-    return square.number, square.interval, square.short if square.number else square.words
 
 
 def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
@@ -67,7 +62,7 @@ def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
 
     With the title of a suite, its questions and the subjects that were asked some of them.
     """
-    examined = [line for line in front.lines if line.simulated is simulated]
+    examined = [line for line in front.lines if (line.kind == "simulated") is simulated]
     lines = examined or ([] if simulated else list(front.lines))
     abilities = [(part.title, task) for part, tasks in front.abilities for task in tasks if title in ("", part.title)]
     rows = [tuple(line.grade(*ability) for line in lines) for ability in abilities]

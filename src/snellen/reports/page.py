@@ -37,7 +37,7 @@ def render_front(front: Front, citation: Citation, explorer: bool) -> str:
         alarms=alarms(front, table.lines[0]),
         commands=commands(front, table.lines[0]),
         words=(HARDLY, BEYOND),
-        observers=matrix(front, simulated=True) if not table.lines[0].simulated else None,
+        observers=matrix(front, simulated=True) if table.lines[0].kind != "simulated" else None,
         matrix_file=MATRIX,
         citation=citation,
         pages=pages,
