@@ -40,7 +40,7 @@ GUESSERS = 20
 
 
 def _sentences(page: str, subject: str) -> list[str]:
-    """The findings for a subject above its squares, one sentence each."""
+    """The findings for a subject, one sentence each."""
     (part,) = [part for part in page.split('<li class="subject') if f"<h3>{html.escape(subject)}</h3>" in part]
     return [html.unescape(text) for text in re.findall(r'<p class="decides">(.*?)</p>', part, re.DOTALL)]
 

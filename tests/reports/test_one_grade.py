@@ -7,7 +7,7 @@ from snellen.analysis.grading.rows import Grade, rows_of
 from snellen.analysis.grading.states import STATES
 from snellen.analysis.tables.run_view import main_arms
 from snellen.reports import Report, Run
-from snellen.reports.front_page import ExamPart, front
+from snellen.reports.front_page import KINDS, ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.rows import grade_words, metric_in, plain_rows, whole_tasks_of
 from snellen.reports.words import BEYOND, HARDLY, colour, first_text, grade_text
@@ -79,14 +79,15 @@ def test_the_word_of_a_grade_is_on_both_pages(report: Report) -> None:
     assert not any(" sees " in page or "does not see" in page for page in pages.values())
 
 
-def test_the_worst_subject_stands_first_and_simulated_ones_last(loaded: Run) -> None:
+def test_the_first_subject_of_the_user_stands_first_and_then_the_best(loaded: Run) -> None:
     lines = front([ExamPart(loaded, "shapes", "shapes.html")]).lines
-    assert [line.simulated for line in lines] == sorted(line.simulated for line in lines)
-    for simulated in (False, True):
-        grades = [line.with_scores() for line in lines if line.simulated is simulated]
+    assert lines[0].subject == "chat:openai/gpt-4o"
+    assert [KINDS.index(line.kind) for line in lines] == sorted(KINDS.index(line.kind) for line in lines)
+    for kind in KINDS:
+        grades = [line.with_scores() for line in lines[1:] if line.kind == kind]
         balances = [
             sum((grade.colour in ("part", "above")) - (grade.colour == "below") for grade in of_line) / len(of_line)
             for of_line in grades
         ]
-        assert balances == sorted(balances)
+        assert balances == sorted(balances, reverse=True)
     assert len({tuple(grade.colour for grade in line.with_scores()) for line in lines}) > 1

@@ -15,6 +15,7 @@ import snellen
 from snellen.reports import Report, Run, load_run
 from snellen.reports.examples import run_replies
 from snellen.reports.front_page import ExamPart, front
+from snellen.reports.matrix import matrix
 from snellen.reports.page import content_policy
 from snellen.reports.wide_tables import even_parts, parts_of, readable, transpose
 from snellen.suites import SUITES
@@ -58,15 +59,17 @@ def test_the_front_page_links_every_suite_and_names_every_subject(report: Report
     assert "explore.html" not in links
 
 
-def test_squares_have_the_colours_of_grades_and_lead_to_examples(loaded: Run, report: Report) -> None:
+def test_cells_have_the_colours_of_grades_and_lead_to_examples(loaded: Run, report: Report) -> None:
     front_page, suite_page = Tags(report.page.read_text("utf-8")), Tags(report.pages[1].read_text("utf-8"))
-    lines = front([ExamPart(loaded, "shapes", "shapes.html")]).lines
-    squares = [graded for line in lines for _, group in line.squares() for graded in group]
-    assert len(squares) == len([graded for line in lines for graded in line.grades if graded.group != "not asked"])
-    classes = [attrs.get("class") or "" for tag, attrs in front_page.elements if tag == "li"]
-    assert [name for name in classes if name.startswith("square ")] == [f"square {graded.colour}" for graded in squares]
-    anchors = {attrs.get("id") for _, attrs in suite_page.elements}
-    assert {graded.about.link.partition("#")[2] for graded in squares} <= anchors
+    content = front([ExamPart(loaded, "shapes", "shapes.html")])
+    cells = [cell for table in (matrix(content), matrix(content, simulated=True)) for row in table.rows for cell in row]
+    classes = [(attrs.get("class") or "").split() for tag, attrs in front_page.elements if tag == "td"]
+    colours = [names[0] for names in classes if names]
+    assert colours == [cell.colour for cell in cells]
+    assert {names[0] for names in classes if "open" in names} == {"same"}
+    links = {attrs["href"] for tag, attrs in front_page.elements if tag == "a" and "title" in attrs}
+    anchors = {f"shapes.html#{attrs.get('id')}" for _, attrs in suite_page.elements}
+    assert links == {cell.about.link for cell in cells if cell.short} <= anchors
 
 
 def test_a_reply_in_which_no_answer_was_found_is_still_printed(sets_folder: Path, tmp_path: Path) -> None:
@@ -108,7 +111,7 @@ def test_subjects_asked_only_under_other_conditions_are_named(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_squares_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:
+def test_cells_of_tasks_without_examples_lead_to_the_section(sets_folder: Path, tmp_path: Path) -> None:
     """Only simulated observers, which have no examples of their own, answer what an encoder without text declines."""
     items = small_set("combo", sets_folder)
     subjects = ["encoder:colour-histogram", "fake:oracle"]

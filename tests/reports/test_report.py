@@ -118,7 +118,7 @@ def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> No
 def test_figures_and_thumbnails_exist(report: Report) -> None:
     names = {path.name for path in (report.root / "figures").iterdir()}
     stems = ("shapes-overview", "shapes-naming-question", "shapes-building-difficulty")
-    assert names == {f"{stem}.svg" for stem in stems}
+    assert names == {f"{stem}.svg" for stem in stems} | {"matrix.svg", "matrix.png"}
     thumbs = list((report.root / "thumbs").iterdir())
     assert len(thumbs) > 10
     for path in thumbs:
@@ -334,7 +334,7 @@ def test_sections_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None
     assert figures == []
     full = write_report([root], tmp_path / "full", full=True, suite_of=lambda name: suite)
     assert (full.root / "figures" / "shapes-detail.svg").is_file()
-    assert not list((report.root / "figures").glob("*.png"))
+    assert [path.name for path in (report.root / "figures").glob("*.png")] == ["matrix.png"]
     with Image.open(full.root / "figures" / "shapes-overview.png") as overview:
         assert overview.width > 500
         assert len(set(overview.convert("L").getextrema())) == 2, "the figure has content"
@@ -480,7 +480,7 @@ def test_replies_that_cannot_be_read_come_first(tmp_path: Path) -> None:
         "20 % of the replies of chat:own/vague cannot be read and count as wrong; fix this before you compare scores. "
         "Such replies: “hm 0”, “hm 1”, “hm 2”."
     )
-    assert text.index(sentence) < text.index("How far does each subject")
+    assert text.index(sentence) < text.index("How sure?")
     assert sentence in " ".join((report.root / "shapes.html").read_text("utf-8").split())
     assert "replies of chat:own/nearly" not in text
     table = pd.read_csv(report.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]

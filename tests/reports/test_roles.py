@@ -17,12 +17,12 @@ from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import ArmCard, read_run_card
 from snellen.core.subject import Subject
 from snellen.exam.verification import check_replies
-from snellen.reports.choice import ability_choices
 from snellen.reports.comparisons import paired
 from snellen.reports.examples import InlineThumbs, examples
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
+from snellen.reports.matrix import matrix
 from snellen.reports.people import people_against
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.runs.asking.replay import replay
@@ -98,12 +98,11 @@ def test_a_new_kind_of_simulated_observer_is_treated_as_one_everywhere(toy: str,
     assert read_run_card(root).arms[0].role == "simulated"
     run = load_run(root, suite_of)
     pairs, order = paired(run), ["chat:2", "chat:3", "chat:4", toy]
-    part = ExamPart(run, "shapes", "shapes.html", pairs=pairs)
+    part = ExamPart(run, "shapes", "shapes.html")
     assert arm_order(whole_tasks_of(run)) == order
     assert [(line.arm, line.fake) for line in main_grid(run).lines] == [(name, name == toy) for name in order]
     assert [line.subject for line in front([part]).lines][-1] == toy
-    (choice,) = ability_choices([part])
-    assert toy not in {subject for group in (choice.best, choice.level, choice.worse) for subject, _ in group}
+    assert toy not in [line.subject for line in matrix(front([part])).lines]
     with_toy = pairs[(pairs["first"] == toy) | (pairs["second"] == toy)]
     assert set(with_toy["family"]) == {"simulated"}
     ((_, page_examples),) = examples(run, InlineThumbs(run), 1, 4)

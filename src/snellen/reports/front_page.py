@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import pandas as pd
 
@@ -18,13 +18,12 @@ from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.analysis.studies.people import is_person, study_subject
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms
 from snellen.analysis.tables.section import Run
+from snellen.core.storage.runfolder import ArmCard
 from snellen.core.storage.sight import sight_of
-from snellen.core.suite import Need
 from snellen.reports.deficit_words import sentences
 from snellen.reports.examples import Thumbnail
-from snellen.reports.grid import SIDE_BY_SIDE
+from snellen.reports.findings import Check
 from snellen.reports.rows import grade_words, metric_in, whole_tasks_of
-from snellen.reports.wide_tables import even_parts
 from snellen.reports.words import (
     BEYOND,
     HARDLY,
@@ -32,54 +31,51 @@ from snellen.reports.words import (
     amount,
     colour,
     first_text,
+    foreign,
     grade_text,
     marked_amount,
     span,
     value_words,
 )  # fmt: skip
 
-MANY = 6
-"""With more subjects than this, a table of small squares is shown before the strips."""
-TRACK = -0.35, 1.15
-"""The range of a profile on the way from blind (0) to people (1); values beyond end at its edge."""
+TRACK = -0.05, 1.05
+"""The range of a bar on the way from guessing (0) to people (1); values beyond end at its edge."""
+SHORT = {BEYOND: "beyond", HARDLY: "hardly", states.DECLINED: "", states.NOT_ASKED: ""}
+"""What a cell of the matrix says of a grade or state, if it is shorter."""
+Kind: TypeAlias = Literal["user", "person", "packaged", "baseline", "simulated"]
+"""What a subject is to the reader, in the order of columns: a baseline has no trained parameters."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class AbilityName(NamedTuple):
-    """The short name of a task, what it needs, the address of its examples, and one of its images."""
+    """The short name of a task, the address of its examples, and one of its images."""
 
     name: str = ""
-    needs: str = ""
     link: str = ""
     image: Thumbnail | None = None
-
-
-UNNAMED = AbilityName()
-"""What is known of a task whose suite names none."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ExamPart:
     """An exam on the front page: its run, the title of its suite, and its own page.
 
-    `images` has one image per task, `pairs` the contrasts of its arms (`comparisons.paired`), `unread` the sentences
-    about replies that cannot be read.
+    `images` has one image per task, `checks` are those of the instrument, `unread` the sentences about replies that
+    cannot be read.
     """
 
     run: Run
     title: str
     page: str
     gaps: Sequence[Gap] = ()
-    checks: str = ""
+    checks: Sequence[Check] = ()
     images: Mapping[str, Thumbnail] = field(default_factory=dict)
-    pairs: pd.DataFrame = field(default_factory=pd.DataFrame)
     unread: Sequence[str] = ()
 
     def ability(self, task: str) -> AbilityName:
         """What readers are told of a task."""
         known = self.run.suite.card.tasks.get(task)
         link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
-        return AbilityName(known.name if known else task, known.needs if known else "", link, self.images.get(task))
+        return AbilityName(known.name if known else task, link, self.images.get(task))
 
     @property
     def people(self) -> str:
@@ -101,24 +97,14 @@ COLUMNS = (
 """The columns of `tables/front.csv`."""
 
 
-class EstimateText(NamedTuple):
-    """A threshold or its bound, its unit and its interval as text."""
-
-    value: str
-    unit: str
-    span: str
-
-    def __str__(self) -> str:
-        return " ".join(filter(None, self))
-
-
 @dataclass(frozen=True)
 class GradedAbility:
     """The grade of one ability (a task) of a subject, with the row of results that it is from.
 
     `about` is that of `ExamPart.ability`. `text` is what the page says of the grade, with its note and its floor.
     `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
-    A threshold has no such scale but an `estimate`.
+    A threshold has no such scale. `number`, `interval` and `guess` (the blind baseline) are texts, `declined` is why it
+    was not asked.
     """
 
     suite: str
@@ -128,8 +114,11 @@ class GradedAbility:
     high: float = math.nan
     text: str = ""
     row: ResultRow = field(default_factory=ResultRow, repr=False, compare=False)
-    about: AbilityName = UNNAMED
-    estimate: EstimateText | None = None
+    about: AbilityName = field(default_factory=AbilityName)
+    number: str = ""
+    interval: str = ""
+    guess: str = ""
+    declined: str = ""
 
     @property
     def grade(self) -> Grade:
@@ -142,9 +131,29 @@ class GradedAbility:
         return first_text(self.grade)
 
     @property
-    def note(self) -> str:
-        """What explains the grade."""
-        return self.grade.note
+    def short(self) -> str:
+        """What a cell of the matrix says of the grade or state."""
+        return states.OPEN if self.grade.state == states.OPEN else SHORT.get(self.words, self.words)
+
+    @property
+    def is_threshold(self) -> bool:
+        """True for a threshold or its bound."""
+        return self.grade.state == states.THRESHOLD and bool(self.number)
+
+    @property
+    def positions(self) -> tuple[float, ...]:
+        """Where the score and the ends of its interval are drawn, 0 to 100; NaN without a place."""
+        first, last = TRACK
+        ends = (self.progress, self.low, self.high)
+        places = (math.nan if math.isnan(end) else min(max(end, first), last) for end in ends)
+        return tuple(round(100 * (place - first) / (last - first), 1) for place in places)
+
+    @property
+    def full(self) -> str:
+        """Everything that a cell of the matrix stands for, in words."""
+        guess = self.guess and f"guess {self.guess}"
+        state = self.text or self.reason or self.words
+        return ", ".join(filter(None, (f"{self.number} {self.interval}".strip(), guess, state, self.declined)))
 
     @property
     def colour(self) -> Colour:
@@ -164,32 +173,30 @@ class GradedAbility:
         """What the column of the front page does not say."""
         is_open = self.group == states.OPEN
         text = self.grade.reason if is_open else "" if self.words in GROUPS else grade_text(self.grade)
-        return ", ".join(filter(None, (text, self.note)))
-
-
-@dataclass(frozen=True)
-class Track:
-    """One ability of one subject in a profile: positions from 0 to 100, the number and the blind baseline as text."""
-
-    text: str
-    span: str
-    guessing: str
-    value: float
-    low: float
-    high: float
+        return ", ".join(filter(None, (text, self.grade.note)))
 
 
 @dataclass(frozen=True)
 class SubjectLine:
-    """A subject's row: its grades, sentences on what decides, and what `snellen sight` says (empty: not checked)."""
+    """A subject's grades, sentences on what decides, and what `snellen sight` says (empty: not checked)."""
 
     subject: str
-    simulated: bool
+    kind: Kind
     grades: tuple[GradedAbility, ...]
     sentences: tuple[str, ...]
-    tracks: Mapping[tuple[str, str], Track]
     partial: str
     sight: str = ""
+    faults: tuple[str, ...] = ()
+
+    @property
+    def decided(self) -> int:
+        """The number of its scores that are decided."""
+        return sum(square.grade.is_decided for square in self.with_scores())
+
+    @property
+    def scores(self) -> int:
+        """The number of its scores."""
+        return len(self.with_scores())
 
     def grade(self, suite: str, ability: str) -> GradedAbility:
         """The grade of an ability of a suite."""
@@ -203,15 +210,12 @@ class SubjectLine:
         """The abilities with a score."""
         return [square for square in self.grades if square.group != "not asked"]
 
-    def squares(self) -> list[tuple[str, list[GradedAbility]]]:
-        """The abilities with a score by what they need, the lowest progress first."""
-        return by_need(sorted(self.with_scores(), key=_by_progress), lambda square: square.about)
-
     def unasked(self) -> list[str]:
         """The abilities without a score, one text for each reason."""
         by_note: dict[str, list[str]] = {}
         for square in self.abilities("not asked"):
-            by_note.setdefault(square.reason or states.NOT_ASKED, []).append(square.about.name)
+            note = ": ".join(filter(None, (square.reason or states.NOT_ASKED, square.declined)))
+            by_note.setdefault(note, []).append(square.about.name)
         return [f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items()]
 
     def names(self, group: str) -> str:
@@ -230,7 +234,7 @@ class SubjectLine:
 
 @dataclass(frozen=True)
 class Front:
-    """The front page's content: subjects, and the abilities of each suite.
+    """The front page's content: subjects in the order of columns, and the abilities of each suite.
 
     `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line.
     """
@@ -240,28 +244,18 @@ class Front:
     elsewhere: tuple[str, ...] = ()
 
     @property
-    def blind(self) -> float:
-        """The position of the blind baseline in a profile."""
-        return _x(0.0)
+    def checks(self) -> list[Check]:
+        """The checks of the instrument of all exams."""
+        return [check for part, _ in self.abilities for check in part.checks]
 
     @property
-    def people(self) -> float:
-        """The position of people in a profile."""
-        return _x(1.0)
-
-    @property
-    def many(self) -> bool:
-        """True if the subjects are compared in one table of small squares first."""
-        return len(self.lines) > MANY
-
-    def columns(self) -> list[tuple[str, list[tuple[str, str, AbilityName]]]]:
-        """The abilities as (suite, task, about), by what they need, for the table of small squares."""
-        abilities = [(part.title, task, part.ability(task)) for part, tasks in self.abilities for task in tasks]
-        return by_need(abilities, lambda ability: ability[2])
-
-    def blocks(self) -> list[range]:
-        """The subjects that are side by side in one table of profiles."""
-        return even_parts(len(self.lines), SIDE_BY_SIDE)
+    def unasked(self) -> dict[str, list[str]]:
+        """What was not asked and why, with the subjects."""
+        subjects: dict[str, list[str]] = {}
+        for line in self.lines:
+            for text in line.unasked():
+                subjects.setdefault(text, []).append(line.subject)
+        return subjects
 
     def frame(self) -> pd.DataFrame:
         """The table of subjects as text."""
@@ -280,32 +274,30 @@ class Front:
         return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def by_need(abilities: Iterable[T], name_of: Callable[[T], AbilityName]) -> list[tuple[str, list[T]]]:
-    """Abilities grouped by what they need, in the order of `Need`; those without a need last, as "other"."""
-    groups: dict[str, list[T]] = {need: [] for need in (*get_args(Need), "")}
-    for ability in abilities:
-        groups[name_of(ability).needs].append(ability)
-    return [(need or "other", group) for need, group in groups.items() if group]
-
-
 def _by_progress(square: GradedAbility) -> tuple[float, str]:
     return (math.inf if math.isnan(square.progress) else square.progress, square.ability)
 
 
 def front(parts: Sequence[ExamPart]) -> Front:
-    """The page content on every subject under the main condition of each run; worst first, simulated ones last."""
+    """The page content on every subject under the main condition of each run.
+
+    The user's first subject is the first, then come the others from best to worst, by what they are (`KINDS`).
+    """
     abilities = tuple((part, tuple(dict.fromkeys(main_rows(part)["task"]))) for part in parts)
     grades: dict[str, list[GradedAbility]] = {}
     answers: dict[str, list[ScoredAnswer]] = {}
     for part in parts:
+        declined = {(r.subject, r.task): r.reason for r in part.run.responses if r.status == "declined"}
         for row in rows_of(main_rows(part)):
-            grades.setdefault(str(row.subject), []).append(_graded_ability(row, part))
+            reason = foreign(declined.get((row.subject, row.task), ""), 160)
+            grades.setdefault(str(row.subject), []).append(_graded_ability(row, part, reason))
         arms = _main_arms(part)
         for arm, of_arm in answers_by_arm(part.run).items():
             if arm in arms:
                 answers.setdefault(arm.subject, []).extend(of_arm)
     lines = [_line(subject, of_subject, answers.get(subject, []), abilities) for subject, of_subject in grades.items()]
-    lines.sort(key=_worst_first)
+    first = next((line.subject for line in lines if line.kind == "user"), "")
+    lines.sort(key=lambda line: (KINDS.index(line.kind), line.subject != first, *_best_first(line)))
     asked = [
         (study_subject(card.subject) if is_person(card) else card.subject, card.condition)
         for part in parts
@@ -315,18 +307,22 @@ def front(parts: Sequence[ExamPart]) -> Front:
     return Front(tuple(lines), abilities, tuple(elsewhere))
 
 
-def _graded_ability(row: ResultRow, part: ExamPart) -> GradedAbility:
+def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbility:
     place, metric = (part.title, row.task), metric_in(part.run.suite, row)
     if math.isnan(row.value) and not row.n:
-        return GradedAbility(*place, row=row, about=part.ability(row.task))
+        return GradedAbility(*place, row=row, about=part.ability(row.task), declined=declined)
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    estimate = None
+    number = interval = ""
     if row.grade.state == states.THRESHOLD and row.grade.is_decided:
-        estimate = EstimateText(value_words(row, metric), metric.unit, span(row.low, row.high, metric))
-    about = part.ability(row.task)
-    return GradedAbility(*place, middle, low, high, grade_words(row, metric, first_text), row, about, estimate)
+        number = f"{value_words(row, metric)} {metric.unit}".rstrip()
+        interval = span(row.low, row.high, metric)
+    elif not math.isnan(row.value):
+        number, interval = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+    guess = "" if math.isnan(blind) else amount(blind, metric)
+    about, text = part.ability(row.task), grade_words(row, metric, first_text)
+    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, guess)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:
@@ -354,7 +350,6 @@ def _line(
         if (part.title, task) not in places
     ]
     runs = {part.title: part.run for part, _ in tasks_by_part}
-    tracks = {(g.suite, g.ability): _track(g, runs[g.suite]) for g in grades if not math.isnan(g.progress)}
     note = partial_note([gap for part, _ in tasks_by_part for gap in part.gaps if gap.subject == subject])
     arms = [arm for run in runs.values() for arm in run.card.arms if arm.subject == subject]
     note = " ".join(filter(None, (note, stopping_note([square.row for square in grades], arms))))
@@ -365,33 +360,26 @@ def _line(
         )
         note = f"{note} Items without a score because their calls failed: {shares}.".lstrip()
     texts = sentences(find_deficits(answers))
-    results = [
-        sight_of(run.root, a.fingerprint) for run in runs.values() for a in run.card.arms if a.subject == subject
-    ]
+    results = [sight_of(root, arm.fingerprint) for run in runs.values() for root in run.roots for arm in arms]
     sight = max((result for result in results if result), key=lambda result: result.date, default=None)
-    words, is_simulated = sight.words() if sight else "", grades[0].row.role == "simulated"
-    return SubjectLine(subject, is_simulated, (*grades, *unasked), texts, tracks, note, words)
+    words, faults = (sight.words(), tuple(sight.faults())) if sight else ("", ())
+    return SubjectLine(subject, _kind(arms[0]), (*grades, *unasked), texts, note, words, faults)
 
 
-def _track(square: GradedAbility, run: Run) -> Track:
-    row = square.row
-    metric = metric_in(run.suite, row)
-    places = (_x(point) for point in (square.progress, square.low, square.high))
-    text = marked_amount(row.value, metric, row.n)
-    return Track(text, span(row.low, row.high, metric, row.n), amount(baseline(row, metric), metric), *places)
+def _kind(arm: ArmCard) -> Kind:
+    from snellen.subjects.encoders.factory import ENCODERS
+
+    if arm.role in ("simulated", "person"):
+        return arm.role
+    if arm.attributes.get("parameters") == "0":
+        return "baseline"
+    kind, _, name = arm.subject.partition("?")[0].partition(":")
+    return "packaged" if kind == "encoder" and name in ENCODERS else "user"
 
 
-def _x(position: float) -> float:
-    """The drawn position, 0 to 100, of a point on the way; NaN stays."""
-    first, last = TRACK
-    return (
-        math.nan if math.isnan(position) else round(100 * (min(max(position, first), last) - first) / (last - first), 1)
-    )
-
-
-def _worst_first(line: SubjectLine) -> tuple[bool, float, float]:
-    """Sort key, worst first: abilities with a grade above none minus those without, as a share; then progress."""
+def _best_first(line: SubjectLine) -> tuple[float, float]:
+    """Sort key, best first: abilities with a grade above none minus those without, as a share; then progress."""
     grades = line.with_scores()
     balance = sum((g.colour in ("part", "above")) - (g.colour == "below") for g in grades) / max(len(grades), 1)
     positions = [min(max(g.progress, 0.0), 1.0) for g in grades if not math.isnan(g.progress)]
-    return line.simulated, balance, sum(positions) / max(len(positions), 1)
+    return -balance, -sum(positions) / max(len(positions), 1)

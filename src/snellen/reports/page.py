@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 from snellen.analysis.grading.grades import FALSE_MOST
 from snellen.analysis.grading.meanings import GRADE_MEANINGS, STATE_MEANINGS
 from snellen.analysis.grading.rows import Grade
-from snellen.reports.choice import CHOICE, AbilityChoice, subject_choices
 from snellen.reports.citation import Citation
 from snellen.reports.export import format_cell
 from snellen.reports.front_page import Front
+from snellen.reports.matrix import MATRIX, alarms, commands, matrix
 from snellen.reports.wide_tables import parts_of
-from snellen.reports.words import brief, foreign, grade_text, rate
+from snellen.reports.words import BEYOND, HARDLY, brief, foreign, grade_text, rate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -26,16 +26,19 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 
-def render_front(front: Front, choices: Sequence[AbilityChoice], citation: Citation, explorer: bool) -> str:
+def render_front(front: Front, citation: Citation, explorer: bool) -> str:
     """The front page as text; with `explorer` it links to `explore.html` next to it."""
     pages = [(part.page, part.title) for part, _ in front.abilities]
     false_most = f"{100 * FALSE_MOST:g}"
-    template = _environment().get_template("front.html.j2")
+    template, table = _environment().get_template("front.html.j2"), matrix(front)
     return template.render(
         front=front,
-        choices=choices,
-        standings=subject_choices(choices),
-        choice_file=CHOICE,
+        matrix=table,
+        alarms=alarms(front, table.lines[0]),
+        commands=commands(front, table.lines[0]),
+        words=(HARDLY, BEYOND),
+        observers=matrix(front, simulated=True) if table.lines[0].kind != "simulated" else None,
+        matrix_file=MATRIX,
         citation=citation,
         pages=pages,
         explorer=explorer,

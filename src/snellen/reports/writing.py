@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -21,7 +21,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
 from snellen.reports import figures
-from snellen.reports.choice import CHOICE, ability_choices, choice_frame
 from snellen.reports.citation import FILE as CITATION
 from snellen.reports.citation import citation
 from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cells, paired, rank_cells
@@ -29,9 +28,10 @@ from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
 from snellen.reports.findings import PUBLISHED, checks, published, unread
-from snellen.reports.front_page import ExamPart, front
+from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
+from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
@@ -160,11 +160,15 @@ def write_report(
             _section(exam, study_exam, name, output, compare_published)
             for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
         ]
+        parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
+        front_page = front(parts)
+        with figures.style():
+            replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
     pages = [(f"{content['id']}.html", content["title"]) for content in sections]
-    for (name, _), content in zip(pages, sections, strict=True):
-        files.write_text(out / name, render_suite(content, pages, explorer is not None))
-    parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
-    _write_front(page, parts, exams, explorer is not None)
+    for (name, title), content in zip(pages, sections, strict=True):
+        shown = content | {"matrix": matrix(front_page, title=title)}
+        files.write_text(out / name, render_suite(shown, pages, explorer is not None))
+    _write_front(page, front_page, exams, explorer is not None)
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
@@ -178,23 +182,20 @@ def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
     return shortfalls
 
 
-def _write_front(page: Path, parts: Sequence[ExamPart], exams: Sequence[Exam], has_explorer: bool) -> None:
+def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool) -> None:
     """Write the front page, its tables, and what to cite."""
-    out, answers, choices = page.parent, front(parts), ability_choices(parts)
-    files.write_csv(out / "tables" / f"{FRONT}.csv", answers.table())
-    write_frame(out / "tables", SUBJECTS, answers.frame())
-    if choices:
-        write_frame(out / "tables", CHOICE, choice_frame(choices))
+    out = page.parent
+    files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
+    write_frame(out / "tables", SUBJECTS, front_page.frame())
+    files.write_csv(out / "tables" / f"{MATRIX}.csv", matrix(front_page).frame())
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
-    files.write_text(page, render_front(answers, choices, cited, has_explorer))
+    files.write_text(page, render_front(front_page, cited, has_explorer))
 
 
 def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:
-    passes, places = (sum(getattr(check, name) for check in content["checks"]) for name in ("passes", "places"))
-    checks = f"{passes} of {places} hold" if places else ""
-    page, images, pairs = f"{content['id']}.html", content["images"], content["pairs"]
-    return ExamPart(exam.joined, content["title"], page, _gaps(exam), checks, images, pairs, content["unread"])
+    page, checked = f"{content['id']}.html", content["checks"]
+    return ExamPart(exam.joined, content["title"], page, _gaps(exam), checked, content["images"], content["unread"])
 
 
 def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
@@ -245,7 +246,6 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "asked_published": compare_published,
         "has_paper_images": has_paper_images(run),
         "images": task_images(run, thumbs),
-        "pairs": pairs,
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
         "claim": CLAIM if CLAIM in run.items.card.notes else "",
         "set_facts": set_facts(run.items),

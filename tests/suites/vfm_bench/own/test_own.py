@@ -231,9 +231,12 @@ def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> No
     of_poor = rows[(rows["factor"] == "class") & (rows["subject"] == "recorded:poor")].set_index("level")
     assert dict(of_poor["value"]) == {"good": 0.4, "scratched": 0.4, "dented": 0.4}
     write_report([done.root], tmp_path / "report")
-    (choice,) = csv.DictReader((tmp_path / "report" / "tables" / "choice.csv").open(encoding="utf-8"))
-    assert choice["best"] == "recorded:trusted 95 %"
-    assert choice["no clear difference"] == "recorded:close 90 %"
-    assert choice["clearly worse"] == "recorded:poor 40 %"
+    tables = tmp_path / "report" / "tables"
+    (row,) = csv.DictReader((tables / "matrix.csv").open(encoding="utf-8"))
+    assert [row[f"recorded:{name}"].split(" [")[0] for name in ("trusted", "close", "poor")] == ["95 %", "90 %", "40 %"]
+    pairs = list(csv.DictReader((tables / "vfm-bench-contrasts.csv").open(encoding="utf-8")))
+    clear = {frozenset((pair["first"], pair["second"])): pair["clear"] for pair in pairs}
+    assert clear[frozenset(("recorded:trusted", "recorded:close"))] == "False"
+    assert clear[frozenset(("recorded:trusted", "recorded:poor"))] == "True"
     claim = "Grades and intervals are about images like these of these classes, not about new classes."
     assert claim in (tmp_path / "report" / "vfm-bench.html").read_text("utf-8")

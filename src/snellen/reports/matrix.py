@@ -1,0 +1,132 @@
+"""The matrix of the front page: a row per question, worst first for the first subject, and a column per subject."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from snellen.analysis.grading import states
+from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
+from snellen.reports.figures import COLOURS, SAME
+from snellen.reports.front_page import Front, GradedAbility, SubjectLine
+from snellen.reports.words import BEYOND, HARDLY, foreign
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MATRIX = "matrix"
+"""File name of the matrix as a table and as a figure."""
+SOLVED = GRADES[-2:]
+"""Grades of a question that tells no subjects apart if a baseline has them."""
+COMMAND = 50
+"""Most characters of a command on the page."""
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Subjects as columns, and the grades of each question, in their order; only questions that one of them has."""
+
+    lines: tuple[SubjectLine, ...]
+    rows: tuple[tuple[GradedAbility, ...], ...]
+
+    def first(self, group: str) -> list[GradedAbility]:
+        """The questions of a group (`front_page.GROUPS`) of the first subject, worst first."""
+        return [row[0] for row in self.rows if row[0].group == group]
+
+    @property
+    def solved(self) -> list[tuple[str, tuple[GradedAbility, ...], bool]]:
+        """Each baseline with the questions that it solves, and whether these are all that it was asked."""
+        baselines = []
+        for place, line in enumerate(self.lines):
+            scored = [row[place] for row in self.rows if row[place].number]
+            solved = tuple(square for square in scored if square.grade.word in SOLVED)
+            if line.kind == "baseline" and solved:
+                baselines.append((line.subject, solved, len(solved) == len(scored)))
+        return baselines
+
+    def frame(self) -> pd.DataFrame:
+        """The matrix as text: one row per question."""
+        heads = ["question", "task", "suite", *(line.subject for line in self.lines)]
+        texts = [[" ".join(f"{g.number} {g.interval} {g.short or g.words}".split()) for g in row] for row in self.rows]
+        places = [[row[0].about.name, row[0].ability, row[0].suite] for row in self.rows]
+        cells = [[*place, *text] for place, text in zip(places, texts, strict=True)]
+        return pd.DataFrame(cells, columns=heads)
+
+
+def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
+    """The matrix of the subjects, or of the simulated observers; these are the subjects if there are no others.
+
+    With the title of a suite, its questions and the subjects that were asked some of them.
+    """
+    examined = [line for line in front.lines if (line.kind == "simulated") is simulated]
+    lines = examined or ([] if simulated else list(front.lines))
+    abilities = [(part.title, task) for part, tasks in front.abilities for task in tasks if title in ("", part.title)]
+    rows = [tuple(line.grade(*ability) for line in lines) for ability in abilities]
+    asked = [row for row in rows if any(square.group != states.NOT_ASKED for square in row)]
+    places = [n for n in range(len(lines)) if not title or any(row[n].group != states.NOT_ASKED for row in asked)]
+    columns = [tuple(row[n] for n in places) for row in asked if places]
+    return Matrix(tuple(lines[n] for n in places), tuple(sorted(columns, key=lambda row: _worst_first(row[0]))))
+
+
+def _worst_first(square: GradedAbility) -> tuple[int, float]:
+    """Sort key of a question: hardly beyond guessing, open, thresholds, beyond guessing, not asked; then progress."""
+    order = (HARDLY, states.OPEN, "no grade", BEYOND, states.NOT_ASKED)
+    return order.index(square.group), math.inf if math.isnan(square.progress) else square.progress
+
+
+def alarms(front: Front, line: SubjectLine) -> list[str]:
+    """What must be mended before the scores of a subject are read: unreadable replies, faults found by `sight`."""
+    unread = [text for part, _ in front.abilities for text in part.unread if f" of {line.subject} " in text]
+    return [*unread, *(f"What reaches it: {fault}" for fault in line.faults)]
+
+
+def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
+    """Commands that follow from the report, with what they do; the one that decides more scores first."""
+    run, pairs = front.abilities[0][0].run, []
+    roots = [root for part, _ in front.abilities for root in part.run.roots]
+    if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
+        is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
+        longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
+        pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
+    if line.kind == "user" and not line.sight:
+        pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
+    pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
+    pairs.append((f"snellen show {run.card.suite}", "shows exactly what is sent"))
+    return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
+
+
+def draw_matrix(table: Matrix) -> Figure:
+    """The matrix as a figure."""
+    from matplotlib.figure import Figure
+
+    width, height = 1.75 * len(table.lines), 0.42 * len(table.rows)
+    figure = Figure(figsize=(width + 3.2, height + 1.0), layout="constrained")
+    axes = figure.subplots()
+    axes.set_xlim(0, max(len(table.lines), 1))
+    axes.set_ylim(max(len(table.rows), 1), 0)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    heads = [two_lines(foreign(line.subject, 400), 22) for line in table.lines]
+    notes = [f"\n{line.kind}" if line.kind in ("baseline", "simulated") else "" for line in table.lines]
+    axes.xaxis.tick_top()
+    axes.set_xticks([n + 0.45 for n in range(len(heads))], map("".join, zip(heads, notes, strict=True)))
+    names = [two_lines(foreign(row[0].about.name or row[0].ability, 400), 34) for row in table.rows]
+    axes.set_yticks([n + 0.5 for n in range(len(names))], names)
+    axes.hlines(range(len(names) + 1), 0, len(heads), colors=FAINT, linewidth=0.7)
+    for y, row in enumerate(table.rows):
+        for x, square in enumerate(row):
+            ink = SAME if square.colour in ("same", "none") else COLOURS[square.colour]
+            text = " ".join(filter(None, (square.number, square.short))) if square.short else "·"
+            axes.annotate(text, (x + 0.03, y + 0.42), color=INK if ink == SAME else ink, fontsize=8.5)
+            if not math.isnan(square.progress):
+                value, low, high = (x + 0.03 + 0.0087 * end for end in square.positions)
+                hatch = "////" if square.short == states.OPEN else None
+                axes.barh(y + 0.7, 0.87, 0.2, x + 0.03, facecolor=FAINT, edgecolor="white", hatch=hatch, linewidth=0)
+                axes.hlines(y + 0.7, low, high, colors=ink, linewidth=1.4)
+                axes.vlines(value, y + 0.58, y + 0.82, colors=ink, linewidth=2.6)
+    figure.supxlabel("from guessing (left) to people, with the 95 % interval; hatched: open", color=MUTED, fontsize=8.5)
+    return figure
