@@ -37,6 +37,7 @@ from snellen.reports.words import (
     span,
     value_words,
 )  # fmt: skip
+from snellen.subjects.registry import is_packaged
 
 TRACK = -0.05, 1.05
 """The range of a bar on the way from guessing (0) to people (1); values beyond end at its edge."""
@@ -191,12 +192,12 @@ class SubjectLine:
     @property
     def decided(self) -> int:
         """The number of its scores that are decided."""
-        return sum(square.grade.is_decided for square in self.with_scores())
+        return sum(square.grade.is_decided for square in self.grades)
 
     @property
     def scores(self) -> int:
         """The number of its scores."""
-        return len(self.with_scores())
+        return sum(bool(square.number) for square in self.grades)
 
     def grade(self, suite: str, ability: str) -> GradedAbility:
         """The grade of an ability of a suite."""
@@ -367,14 +368,11 @@ def _line(
 
 
 def _kind(arm: ArmCard) -> Kind:
-    from snellen.subjects.encoders.factory import ENCODERS
-
     if arm.role in ("simulated", "person"):
         return arm.role
     if arm.attributes.get("parameters") == "0":
         return "baseline"
-    kind, _, name = arm.subject.partition("?")[0].partition(":")
-    return "packaged" if kind == "encoder" and name in ENCODERS else "user"
+    return "packaged" if is_packaged(arm.subject) else "user"
 
 
 def _best_first(line: SubjectLine) -> tuple[float, float]:

@@ -147,9 +147,7 @@ def write_report(
     loaded = with_inputs(load_runs(runs, suite_of, workers), inputs or {})
     loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
     exams = gather(loaded)
-    (out / EXPLORER).unlink(missing_ok=True)
-    if explorer:
-        explorer(exams, out)
+    _write_explorer(explorer, exams, out)
     studies = [with_studies(exam) for exam in exams]
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
@@ -164,10 +162,7 @@ def write_report(
         front_page = front(parts)
         with figures.style():
             replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
-    pages = [(f"{content['id']}.html", content["title"]) for content in sections]
-    for (name, title), content in zip(pages, sections, strict=True):
-        shown = content | {"matrix": matrix(front_page, title=title)}
-        files.write_text(out / name, render_suite(shown, pages, explorer is not None))
+    _write_suites(out, front_page, sections, explorer is not None)
     _write_front(page, front_page, exams, explorer is not None)
     if stamp:
         write_stamp(out, stamp)
@@ -180,6 +175,20 @@ def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
     for exam in exams:
         shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
     return shortfalls
+
+
+def _write_explorer(explorer: Companion | None, exams: Sequence[Exam], out: Path) -> None:
+    (out / EXPLORER).unlink(missing_ok=True)
+    if explorer:
+        explorer(exams, out)
+
+
+def _write_suites(out: Path, front_page: Front, sections: Sequence[dict[str, Any]], has_explorer: bool) -> None:
+    """Write the pages of suites."""
+    pages = [(f"{content['id']}.html", content["title"]) for content in sections]
+    for (name, title), content in zip(pages, sections, strict=True):
+        shown = content | {"matrix": matrix(front_page, title=title)}
+        files.write_text(out / name, render_suite(shown, pages, has_explorer))
 
 
 def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool) -> None:

@@ -64,6 +64,14 @@ def is_service(spec: str) -> bool:
     return spec.startswith("chat:") and not spec.startswith("chat:hf/")
 
 
+def is_packaged(spec: str) -> bool:
+    """True if the subject of `spec` is an encoder whose weights come with a package, or that has none."""
+    from snellen.subjects.encoders.factory import ENCODERS
+
+    kind, _, rest = spec.partition(":")
+    return kind == "encoder" and rest.partition("?")[0] in ENCODERS
+
+
 def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     """Kind, name and settings of a spec. Raises SnellenError for an unknown kind."""
     kind, colon, rest = spec.partition(":")
