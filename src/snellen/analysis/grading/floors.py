@@ -73,12 +73,14 @@ class Floors:
         Empty if no floor is above the blind baseline. `is_fitted` tells whether the subject was fitted to training
         examples. The scores of lesser floors on the units are never computed: forests take long to fit.
         """
+        if not units:
+            return []
         blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
         measured = {rule: self.measured(row.task, protocol, metric, rule) for rule in self.applicable(row, is_fitted)}
         above = [rule for rule, score in measured.items() if progress(score, blind, ceiling) >= LEAST_EXCESS]
         for rule in sorted(above, key=lambda rule: metric.sign * measured[rule], reverse=True):
             floor = self.of_units(row.task, protocol, metric, rule, units)
-            if len(floor.values) and not np.isnan(floor.values).any():
+            if not np.isnan(floor.values).any():
                 return [floor]
         return []
 
