@@ -98,7 +98,7 @@ def test_rates_of_grades_in_simulations() -> None:
         print(size, simulated)
         assert simulated["of most, truly under halfway"] <= 0.05
         assert simulated["blind above none"] <= (0.003 if size < 6 else 0.001)
-        assert simulated["frame reader above none"] <= 0.001
+        assert simulated["boxes-only reader above none"] <= 0.001
     assert by_size[1]["of most, truly under halfway"] == pytest.approx(FALSE_MOST, abs=0.0005)
     assert by_size[3]["truth .75 is most or better"] >= 0.75
     assert by_size[3]["blind none"] >= 0.65
