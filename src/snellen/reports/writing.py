@@ -187,8 +187,8 @@ def _write_suites(out: Path, front_page: Front, sections: Sequence[dict[str, Any
     """Write the pages of suites."""
     pages = [(f"{content['id']}.html", content["title"]) for content in sections]
     for (name, title), content in zip(pages, sections, strict=True):
-        shown = content | {"matrix": matrix(front_page, title=title)}
-        files.write_text(out / name, render_suite(shown, pages, has_explorer))
+        page_content = content | {"matrix": matrix(front_page, title=title)}
+        files.write_text(out / name, render_suite(page_content, pages, has_explorer))
 
 
 def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool) -> None:

@@ -26,7 +26,7 @@ from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_quest
 from snellen.analysis.blind.measure import score_frame
 from snellen.analysis.grading import states
 from snellen.analysis.grading.cheap_sight import box_features, forest_answers, image_features, nearest_answers
-from snellen.analysis.grading.grades import LEAST_EXCESS, UnitFloor, baseline, ceiling_of, progress
+from snellen.analysis.grading.grades import UnitFloor, greatest_first
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import summary
 from snellen.core.item import Item
@@ -44,7 +44,7 @@ EXCESS = {
     THUMBNAIL: states.THUMBNAIL,
     EQUAL_QUESTIONS: states.EQUAL_QUESTIONS,
 }
-"""What a subject is no better than that is above the blind baseline, but not above this floor."""
+"""The reason that is given for a subject above the blind baseline, but not above this floor."""
 
 
 class FloorRule(NamedTuple):
@@ -75,10 +75,8 @@ class Floors:
         """
         if not units:
             return []
-        blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
         measured = {rule: self.measured(row.task, protocol, metric, rule) for rule in self.applicable(row, is_fitted)}
-        above = [rule for rule, score in measured.items() if progress(score, blind, ceiling) >= LEAST_EXCESS]
-        for rule in sorted(above, key=lambda rule: metric.sign * measured[rule], reverse=True):
+        for rule in greatest_first(measured, measured.__getitem__, row, metric):
             floor = self.of_units(row.task, protocol, metric, rule, units)
             if not np.isnan(floor.values).any():
                 return [floor]

@@ -20,9 +20,9 @@ Of a task that was asked until decided, all intervals are confidence sequences. 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ UNREAD, LEFT_OUT = 0.05, 0.10
 """Shares of items above which a low score may be due to wording, and a score is of a chosen part of the items."""
 LEAST_EXCESS = 0.05
 """Share of the way that a floor must be above the blind baseline: less may be chance, and does not matter."""
+FloorT = TypeVar("FloorT")
 BLIND, WITHOUT_SCORE = "blind baseline", "items without a score"
 GIVEN = {
     states.BOXES: "boxes only give",
@@ -114,6 +115,15 @@ def progress(score: float, floor: float, ceiling: float) -> float:
     return math.nan if math.isnan(floor) or floor == ceiling else (score - floor) / (ceiling - floor)
 
 
+def greatest_first(
+    floors: Iterable[FloorT], measured: Callable[[FloorT], float], row: ResultRow, metric: Metric
+) -> list[FloorT]:
+    """The floors that are above the blind baseline of a row, by their score on many items, the greatest first."""
+    blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
+    above = [floor for floor in floors if progress(measured(floor), blind, ceiling) >= LEAST_EXCESS]
+    return sorted(above, key=lambda floor: metric.sign * measured(floor), reverse=True)
+
+
 def grade_of(
     row: ResultRow,
     metric: Metric,
@@ -131,12 +141,10 @@ def grade_of(
     if math.isnan(row.value):
         return without_score(row)
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
-    above = [floor for floor in floors if progress(floor.measured, blind, ceiling) >= LEAST_EXCESS]
-    best = max(above, key=lambda floor: metric.sign * floor.measured, default=None)
+    best = next(iter(greatest_first(floors, lambda floor: floor.measured, row, metric)), None)
     # In a part of a task, a rule may be worse than the blind baseline of that part, so both are floors.
     is_greater = best is not None and metric.sign * (best.value - blind) > 0
     floor, floor_name = (best.value, best.name) if best and is_greater else (blind, BLIND)
-
     scale = _Scale(row, metric, units, blind, ceiling)
     grade = incomplete(row)
     if grade is None and math.isnan(progress(row.value, blind, ceiling)):

@@ -168,15 +168,10 @@ def column_meanings() -> dict[str, str]:
 
 def rows_of(results: pd.DataFrame) -> Iterator[ResultRow]:
     """The rows of results of a table with any of its columns; columns that it lacks have their default."""
-    names = tuple(map(str, results.columns))
-    numbers, grades = [], []
-    for place, name in enumerate(names):
-        if name in _GRADE:
-            grades.append((place, _GRADE[name]))
-        elif name == "arm" or name in _NUMBERS:
-            numbers.append((place, name))
-    known = {*_GRADE, *_NUMBERS, "arm"}
-    axes = [(place, name) for place, name in enumerate(names) if name not in known]
+    places = list(enumerate(map(str, results.columns)))
+    grades = [(place, _GRADE[name]) for place, name in places if name in _GRADE]
+    numbers = [(place, name) for place, name in places if name == "arm" or name in _NUMBERS]
+    axes = [(place, name) for place, name in places if name not in {*_GRADE, *_NUMBERS, "arm"}]
     for cells in results.to_numpy(object):
         grade = Grade(**{name: cells[place] for place, name in grades})
         values = {name: cells[place] for place, name in numbers}
