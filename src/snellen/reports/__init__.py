@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from snellen.reports.terminal import answer_table as answer_table
     from snellen.reports.terminal import print_table as print_table
     from snellen.reports.writing import Report as Report
+    from snellen.reports.writing import publish_report as publish_report
     from snellen.reports.writing import write_report as write_report
 
 _MODULES = {
@@ -20,6 +21,7 @@ _MODULES = {
     "load_run": "snellen.reports.loading",
     "answer_table": "snellen.reports.terminal",
     "print_table": "snellen.reports.terminal",
+    "publish_report": "snellen.reports.writing",
     "write_report": "snellen.reports.writing",
 }
 __all__ = list(_MODULES)

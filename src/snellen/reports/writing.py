@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,8 +19,10 @@ from snellen.analysis.tables.run_view import main_arms
 from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
+from snellen.core.registry import Registry
 from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
+from snellen.remote import published as published_at
 from snellen.reports import figures
 from snellen.reports.citation import FILE as CITATION
 from snellen.reports.citation import citation
@@ -47,6 +50,8 @@ RANKS = "ranks"
 Companion: TypeAlias = Callable[[Sequence[Exam], Path], None]
 """Function that writes additional files about the exams of a report into its folder."""
 EXPLORER = "explore.html"
+EXPLORERS: Registry[Callable[[], tuple[Companion | None, str]]] = Registry("explorer", {}, group="snellen.explorers")
+"""Functions of a higher layer that return a companion, or None with the reason."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,26 @@ class PageFigure:
     title: str
     name: str
     png: bool
+
+
+def publish_report(
+    runs: Sequence[Path],
+    out: str | Path,
+    *,
+    compare_published: bool = False,
+    full: bool = False,
+    inputs: Mapping[str, Path] | None = None,
+    workers: int = 1,
+) -> Report:
+    """`write_report` with the explorer, to a folder or URL; if its parts are missing, a line on stderr states so."""
+    explorer, reason = EXPLORERS.get("explorer")()
+    if reason:
+        sys.stderr.write(f"snellen: {reason}\n")
+    with published_at(out) as folder:
+        return write_report(
+            runs, folder, compare_published=compare_published, full=full, inputs=inputs, explorer=explorer,
+            workers=workers,
+        )  # fmt: skip
 
 
 def write_report(
