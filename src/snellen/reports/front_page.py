@@ -34,7 +34,9 @@ from snellen.reports.words import (
     foreign,
     grade_text,
     marked_amount,
+    rate,
     span,
+    unread_notes,
     value_words,
 )  # fmt: skip
 from snellen.subjects.registry import is_packaged
@@ -104,8 +106,8 @@ class GradedAbility:
 
     `about` is that of `ExamPart.ability`. `text` is what the page says of the grade, with its note and its floor.
     `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
-    A threshold has no such scale. `number`, `interval` and `guess` (the blind baseline) are texts, `declined` is why it
-    was not asked.
+    A threshold has no such scale. `number`, `interval`, `missing` (shares of replies that were not read, or failed) and
+    `guess` (the blind baseline) are texts, `declined` is why it was not asked.
     """
 
     suite: str
@@ -118,6 +120,7 @@ class GradedAbility:
     about: AbilityName = field(default_factory=AbilityName)
     number: str = ""
     interval: str = ""
+    missing: tuple[str, ...] = ()
     guess: str = ""
     declined: str = ""
 
@@ -154,7 +157,8 @@ class GradedAbility:
         """Everything that a cell of the matrix stands for, in words."""
         guess = self.guess and f"guess {self.guess}"
         state = self.text or self.reason or self.words
-        return ", ".join(filter(None, (f"{self.number} {self.interval}".strip(), guess, state, self.declined)))
+        score = f"{self.number} {self.interval}".strip()
+        return ", ".join(filter(None, (score, guess, state, *self.missing, self.declined)))
 
     @property
     def colour(self) -> Colour:
@@ -315,15 +319,16 @@ def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbil
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    number = interval = ""
+    number, interval, missing = "", "", tuple[str, ...]()
     if row.grade.state == states.THRESHOLD and row.grade.is_decided:
         number = f"{value_words(row, metric)} {metric.unit}".rstrip()
         interval = span(row.low, row.high, metric)
     elif not math.isnan(row.value):
         number, interval = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+        missing = (*unread_notes(row, metric), *[f"failed {rate(row.failure_rate)}"] * (row.failure_rate > 0))
     guess = "" if math.isnan(blind) else amount(blind, metric)
     about, text = part.ability(row.task), grade_words(row, metric, first_text)
-    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, guess)
+    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, missing, guess)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:

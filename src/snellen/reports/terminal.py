@@ -114,9 +114,7 @@ def _cell(row: ResultRow, metric: Metric, with_n_and_chance: tuple[bool, bool]) 
     if math.isnan(row.value):
         failed = state == states.FAILED
         return f"[red]{state}[/]" if failed else DASH if state == states.NOT_ASKED else f"[dim]{state}[/]"
-    instead = in_place_of_interval(row, metric.bounds)
-    around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
-    around = around if not instead else "" if instead.startswith("wide") else instead
+    around = in_place_of_interval(row) or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{value_words(row, metric)} [dim]{around}[/]" if around else value_words(row, metric)
     with_n, with_chance = with_n_and_chance
     notes = [f"n {row.n}"] if with_n else []
