@@ -16,6 +16,8 @@ from snellen.analysis.grading.grades import baseline, ceiling_of, progress
 from snellen.analysis.grading.results import printed_ceilings
 from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.analysis.studies.people import is_person, study_subject
+from snellen.analysis.tables.rank_table import common_ranks
+from snellen.analysis.tables.rankings import Ranked
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms
 from snellen.analysis.tables.section import Run
 from snellen.core.storage.runfolder import ArmCard
@@ -241,12 +243,14 @@ class SubjectLine:
 class Front:
     """The front page's content: subjects in the order of columns, and the abilities of each suite.
 
-    `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line.
+    `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line. `ranks` are
+    those of all suites (under the empty name) and of each suite (`rank_table.common_ranks`).
     """
 
     lines: tuple[SubjectLine, ...]
     abilities: tuple[tuple[ExamPart, tuple[str, ...]], ...]
     elsewhere: tuple[str, ...] = ()
+    ranks: Mapping[str, Mapping[str, Ranked]] = field(default_factory=dict)
 
     @property
     def checks(self) -> list[Check]:
@@ -309,7 +313,9 @@ def front(parts: Sequence[ExamPart]) -> Front:
         for card in arm_cards(part.run).values()
     ]
     elsewhere = dict.fromkeys(arm_name(*arm) for arm in asked if arm[0] not in grades)
-    return Front(tuple(lines), abilities, tuple(elsewhere))
+    ranks = {part.title: common_ranks([part.run]) for part in parts}
+    ranks[""] = common_ranks([part.run for part in parts]) if len(parts) > 1 else ranks[parts[0].title]
+    return Front(tuple(lines), abilities, tuple(elsewhere), ranks)
 
 
 def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbility:
