@@ -38,6 +38,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians, profile
+from snellen.suites.thresholds.report.stimuli import at_threshold, best_variant
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
     if "acuity" in by_task:
         yield from _chart(by_task["acuity"])
         yield from canvases(run)
+    yield from at_threshold(by_task)
     yield from angles(run)
     yield from profile(by_task, medians(run))
     yield from _in_words(by_task)
@@ -309,8 +311,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
 def curve_of(threshold: ArmThreshold, reason: str, estimate: Any) -> figures.Curve:
     """The curve of a subject, with a value that was estimated; of contrast at the frequency that is seen best."""
     grid, answers = threshold.result.functions, threshold.result.answers
-    weights, count = posterior(grid, answers), len(CONTRAST.levels)
-    variant = 0 if grid.by_frequency is None else int(np.argmin(grid.by_frequency @ weights))
+    weights, count, variant = posterior(grid, answers), len(CONTRAST.levels), best_variant(threshold)
     part = slice(variant * count, (variant + 1) * count)
     levels = np.array(MEASURES[threshold.task].positions_on(threshold.result.side))
     shares = answers.right[part] / np.maximum(answers.counts[part], 1)
