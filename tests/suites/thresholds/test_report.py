@@ -67,19 +67,16 @@ def test_thresholds_are_told_in_words(listed: dict[str, ReportSection]) -> None:
     assert cells(listed["in-words"], "answers")["acuity", "py:dull"] == "40"
 
 
-def test_the_chart_gives_shares_of_the_canvas(listed: dict[str, ReportSection]) -> None:
-    table = listed["acuity-chart"].table.set_index("subject")
-    gap = float(table.loc["py:dull", "gap"].split()[0])
-    assert table.loc["py:dull", "gap as a share of the canvas"] == f"1/{448 / gap:.0f}"
-    assert table.loc["py:perfect", "gap"] == "less than 0.50 px"
-
-
 def test_stimuli_are_shown_at_the_thresholds_of_those_who_understood(listed: dict[str, ReportSection]) -> None:
     section = listed["at-threshold"]
     letters, gaps = cells(section, "letter"), cells(section, "threshold")
     assert ("number", "py:dull") not in letters
     assert letters["contrast", "py:sharp"] == "–"
     gap = float(gaps["acuity", "py:dull"].split()[0])
+    shares = cells(section, "as a share of the canvas")
+    assert shares["acuity", "py:dull"] == f"1/{448 / gap:.0f}"
+    assert gaps["acuity", "py:perfect"] == "less than 0.50 px"
+    assert shares["acuity", "py:perfect"] == shares["contrast", "py:sharp"] == "–"
     assert float(letters["acuity", "py:dull"].split()[1]) == pytest.approx(5 * gap, abs=0.5)
     figure = section.figure()
     (axes,) = figure.axes

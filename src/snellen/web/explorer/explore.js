@@ -186,7 +186,7 @@
     const escaped = DataTable.render.text();
     const shown = shownArms.slice(0, COLUMNS);
     const columns = [
-      { title: "", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
+      { title: "image", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
         cell.replaceChildren(node("button", { type: "button", className: "open", ariaLabel: "Open " + item.id, onclick: () => openItem(item) },
           ...(item.query.length ? [shot(item.query[0], 48)] : ["open"])));
       } },

@@ -1,4 +1,4 @@
-"""The report's sections of thresholds: the acuity chart, thresholds in words, functions, contrast, errors by place."""
+"""The report's sections of thresholds: stimuli, thresholds in words, functions, contrast, errors by place."""
 
 from __future__ import annotations
 
@@ -83,10 +83,9 @@ def sections(run: Run) -> Iterator[ReportSection]:
     by_task = thresholds_of(run)
     if not by_task:
         return
-    if "acuity" in by_task:
-        yield from _chart(by_task["acuity"])
-        yield from canvases(run)
     yield from at_threshold(by_task)
+    if "acuity" in by_task:
+        yield from canvases(run)
     yield from angles(run)
     yield from profile(by_task, medians(run))
     yield from _in_words(by_task)
@@ -95,22 +94,6 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from _sensitivity(by_task.get("contrast", []))
     yield from retest(run)
     yield from _places(run)
-
-
-def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
-    note = (
-        "The smallest gap of a Landolt ring whose direction a subject reads half of the time, beyond guessing. Rings "
-        "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
-        "credible intervals. Subjects that did not understand the question have none."
-    )
-    side, rows = thresholds[0].result.side, []
-    plotted = [threshold for threshold in thresholds if threshold.reason != NOT_UNDERSTOOD]
-    figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
-    for threshold in thresholds:
-        share = f"1/{side / threshold.value:.0f}" if threshold.reason == MEASURED else DASH
-        rows.append([threshold.name, f"{side} px", _cell(threshold), share])
-    names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
-    yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
 
 # Canvases

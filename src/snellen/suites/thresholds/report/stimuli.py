@@ -13,7 +13,7 @@ from snellen.analysis.tables.cells import DASH
 from snellen.analysis.tables.pivot import table_section
 from snellen.analysis.tables.plots import MUTED, two_lines
 from snellen.analysis.tables.section import ReportSection
-from snellen.core.score import NOT_UNDERSTOOD
+from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
 from snellen.scoring.psychometric import posterior
 from snellen.suites.thresholds.measures import MEASURES
@@ -39,11 +39,14 @@ def at_threshold(by_task: Mapping[str, Sequence[Any]]) -> Iterator[ReportSection
     )
     understood = {task: [t for t in of_task if t.reason != NOT_UNDERSTOOD] for task, of_task in by_task.items()}
     shown = {task: of_task for task, of_task in understood.items() if of_task and not MEASURES[task].is_judgement}
-    rows = [
-        [task, threshold.name, estimate_text(threshold, MEASURES[task]), letter(threshold) or DASH]
-        for task, of_task in shown.items() for threshold in of_task
-    ]  # fmt: skip
-    names = ["task", "subject", "threshold", "letter"]
+    rows = []
+    for task, of_task in shown.items():
+        for threshold in of_task:
+            side, is_length = threshold.result.side, threshold.reason == MEASURED and MEASURES[task].unit == "px"
+            share = f"1/{side / threshold.value:.0f}" if is_length else DASH
+            text = estimate_text(threshold, MEASURES[task])
+            rows.append([task, threshold.name, f"{side} px", text, letter(threshold) or DASH, share])
+    names = ["task", "subject", "canvas", "threshold", "letter", "as a share of the canvas"]
     yield from table_section("Stimuli at threshold", note, names, rows, "at-threshold", partial(true_size, shown))
 
 
