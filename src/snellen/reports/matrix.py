@@ -97,14 +97,15 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     """Commands that follow from the report, with what they do; the one that decides more scores first."""
     run, pairs = front.abilities[0][0].run, []
     roots = [root for part, _ in front.abilities for root in part.run.roots]
+    is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
     if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
-        is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     if line.kind == "user" and not line.sight:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
     pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
-    pairs.append((f"snellen show {run.card.suite}", "shows exactly what is sent"))
+    shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
+    pairs.append((f"snellen show {shown}", "shows exactly what is sent"))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
 
 

@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 
-def render_front(front: Front, citation: Citation, explorer: bool) -> str:
-    """The front page as text; with `explorer` it links to `explore.html` next to it."""
+def render_placeholder(waiting: Sequence[str]) -> str:
+    """The page before the first results."""
+    return _environment().get_template("placeholder.html.j2").render(waiting=waiting)
+
+
+def render_front(front: Front, citation: Citation, explorer: bool, waiting: Sequence[str] = ()) -> str:
+    """The front page as text; with `explorer` it links to `explore.html` next to it. `waiting` are suites to come."""
     pages = [(part.page, part.title) for part, _ in front.abilities]
     false_most = f"{100 * FALSE_MOST:g}"
     template, table = _environment().get_template("front.html.j2"), matrix(front)
@@ -42,6 +47,7 @@ def render_front(front: Front, citation: Citation, explorer: bool) -> str:
         citation=citation,
         pages=pages,
         explorer=explorer,
+        waiting=waiting,
         false_most=false_most,
         grade_meanings=GRADE_MEANINGS,
         state_meanings={grade_text(Grade("", *key)): meaning for key, meaning in STATE_MEANINGS.items()},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -35,7 +36,7 @@ from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
-from snellen.reports.page import render_front, render_suite
+from snellen.reports.page import render_front, render_placeholder, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
@@ -133,6 +134,37 @@ def publish_report(
         )  # fmt: skip
 
 
+@dataclass
+class GrowingReport:
+    """A report in the folder `root` that is written again after each run; it keeps the runs and contents of pages."""
+
+    root: Path
+    runs: dict[Path, Run] = field(default_factory=dict)
+    contents: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def write(self, runs: Sequence[Path], waiting: Sequence[str]) -> Report:
+        """The report on the runs so far; `waiting` names the suites that follow."""
+        return write_report(runs, self.root, growing=self, waiting=waiting)
+
+    def load(self, runs: Sequence[Path], suite_of: SuiteOf, workers: int) -> list[Run]:
+        """The runs, of which only new ones are read."""
+        new = [root for root in runs if root not in self.runs]
+        self.runs.update(zip(new, load_runs(new, suite_of, workers), strict=True))
+        return [self.runs[root] for root in runs]
+
+    def content(self, name: str, run: Run, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The content of a page, made if it is not known of this run."""
+        if name not in self.contents or self.contents[name]["run"] is not run:
+            self.contents[name] = make()
+        return self.contents[name]
+
+
+def write_placeholder(out: Path, waiting: Sequence[str]) -> None:
+    """Write a page that names the suites whose results follow, unless there is a report in the folder."""
+    if not (out / "index.html").exists():
+        files.write_text(out / "index.html", render_placeholder(waiting))
+
+
 def write_report(
     runs: Sequence[Path],
     out: Path,
@@ -143,6 +175,8 @@ def write_report(
     suite_of: SuiteOf = registered,
     explorer: Companion | None = None,
     workers: int = 1,
+    growing: GrowingReport | None = None,
+    waiting: Sequence[str] = (),
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
@@ -157,19 +191,23 @@ def write_report(
         suite_of: Function from the name of a suite to the suite.
         explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
         workers: Number of processes that compute results and draw figures, to the same bytes.
+        growing: What an earlier call for this folder keeps for the next one, without `compare_published` and inputs.
+        waiting: Names of suites whose results follow; the report is then not a complete one.
 
     Raises:
         SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
 
     """
     page, stamp = out / "index.html", ""
-    if runs and suite_of is registered:  # code of other suites is outside this package, so changes would be missed
+    # Code of other suites is outside this package, so changes would be missed.
+    if runs and suite_of is registered and not waiting:
         options = {"published": compare_published, "full": full, "explorer": explorer is not None}
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    loaded = with_inputs(load_runs(runs, suite_of, workers), inputs or {})
+    growing = growing or GrowingReport(out)
+    loaded = with_inputs(growing.load(runs, suite_of, workers), inputs or {})
     loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
     exams = gather(loaded)
     _write_explorer(explorer, exams, out)
@@ -180,7 +218,7 @@ def write_report(
     with background(_draw, workers if full or len(exams) > 1 else 1) as draw:
         output = _Output(out, full, draw)
         sections = [
-            _section(exam, study_exam, name, output, compare_published)
+            growing.content(name, exam.joined, partial(_section, exam, study_exam, name, output, compare_published))
             for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
         ]
         parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
@@ -188,7 +226,7 @@ def write_report(
         with figures.style():
             replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
     _write_suites(out, front_page, sections, explorer is not None)
-    _write_front(page, front_page, exams, explorer is not None)
+    _write_front(page, front_page, exams, explorer is not None, waiting)
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
@@ -216,7 +254,9 @@ def _write_suites(out: Path, front_page: Front, sections: Sequence[dict[str, Any
         files.write_text(out / name, render_suite(page_content, pages, has_explorer))
 
 
-def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool) -> None:
+def _write_front(
+    page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool, waiting: Sequence[str]
+) -> None:
     """Write the front page, its tables, and what to cite."""
     out = page.parent
     files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
@@ -224,7 +264,7 @@ def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explo
     files.write_csv(out / "tables" / f"{MATRIX}.csv", matrix(front_page).frame())
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
-    files.write_text(page, render_front(front_page, cited, has_explorer))
+    files.write_text(page, render_front(front_page, cited, has_explorer, waiting))
 
 
 def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:

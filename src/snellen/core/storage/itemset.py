@@ -23,7 +23,7 @@ from snellen.core.item import AnswerKind, Demo, Item, Media, Option, Split
 from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
+from snellen.core.storage.item_rows import JSON_FIELDS, decided_rows, rounded, write_image_recipes
 from snellen.core.storage.itemset_cards import (
     BlindCard,
     Instalment,
@@ -143,6 +143,7 @@ def write_itemset(
         recipe_hash=recipe_hash(suite, version, source, recipe),
         content_hash=hashes.content_hash,
         rows_hash=hashes.rows_hash,
+        test_hash=hashes.test_hash,
         items=len(items),
         counts=counts_of(items),
         provenance=dict(provenance or {}),
@@ -159,8 +160,14 @@ def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, s
     for row in files.rows_of(table):
         rows_digest.add(row)
     files.write_table(path, table)
-    decided = rows_hash(files.rows_of(table), image_recipes)
-    return Instalment(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
+    decided, tested = ListDigest(), ListDigest()
+    for row in decided_rows(files.rows_of(table), image_recipes):
+        decided.add(row)
+        if row["split"] == "test":
+            tested.add(row)
+    return Instalment(
+        items=len(items), content_hash=rows_digest.digest(), rows_hash=decided.digest(), test_hash=tested.digest()
+    )  # fmt: skip
 
 
 def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
@@ -183,6 +190,7 @@ def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
         "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
         "content_hash": name,
         "rows_hash": name,
+        "test_hash": name,
         "declaration": declaration,
         "instalments": (first,),
     }
