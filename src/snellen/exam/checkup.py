@@ -45,7 +45,8 @@ from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     from snellen.reports import Report
-    from snellen.reports.writing import Companion, GrowingReport
+    from snellen.reports.growing import GrowingReport
+    from snellen.reports.writing import Companion
 
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
@@ -148,11 +149,12 @@ def _examine_all(
 
     The pace is the largest ratio of the time to the planned one of a set that is drawn, at least 1.
     """
-    from snellen.reports.writing import GrowingReport, write_placeholder
+    from snellen.reports import write_report
+    from snellen.reports.growing import GrowingReport, write_placeholder
 
-    growing, examinations, pace = GrowingReport(out / "report"), dict[str, Examination](), 1.0
+    growing, examinations, pace = GrowingReport(), dict[str, Examination](), 1.0
     titles = {battery.suite: SUITES.get(battery.suite).card.title for battery in batteries}
-    write_placeholder(growing.root, list(titles.values()))
+    write_placeholder(out / "report", list(titles.values()))
     with closing(item_sets(batteries)) as sets:
         for battery, (items, seconds) in zip(batteries, sets, strict=True):
             if (planned := drawing_seconds(plan_of(battery.options))) > 1:
@@ -163,10 +165,11 @@ def _examine_all(
             most = INSTALMENTS[battery.suite][1] if battery.suite in INSTALMENTS else None
             examinations[battery.suite] = run_set(battery, items, most)
             del titles[battery.suite]
+            growing.waiting = list(titles.values())
             board.states[battery.suite].is_over = True
             if titles and board.states[battery.suite].questions.done:  # else nothing is new
                 roots = [examinations[name].root for name in SUITES if name in examinations]
-                growing.write(roots, list(titles.values()))
+                write_report(roots, out / "report", growing=growing)
     return growing, examinations, pace
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -34,9 +34,10 @@ from snellen.reports.export import add_note, read_results, with_unasked, write_f
 from snellen.reports.findings import PUBLISHED, checks, published, unread
 from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
+from snellen.reports.growing import GrowingReport
+from snellen.reports.loading import Exam, SuiteOf, gather, registered, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
-from snellen.reports.page import render_front, render_placeholder, render_suite
+from snellen.reports.page import render_front, render_suite
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
@@ -104,6 +105,10 @@ class _Output:
         self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures", name, self.full)))
         return PageFigure(title, name, self.full)
 
+    def matrix_figure(self, front_page: Front) -> None:
+        with figures.style():
+            replace(self, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
+
 
 @dataclass(frozen=True)
 class PageFigure:
@@ -134,37 +139,6 @@ def publish_report(
         )  # fmt: skip
 
 
-@dataclass
-class GrowingReport:
-    """A report in the folder `root` that is written again after each run; it keeps the runs and contents of pages."""
-
-    root: Path
-    runs: dict[Path, Run] = field(default_factory=dict)
-    contents: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def write(self, runs: Sequence[Path], waiting: Sequence[str]) -> Report:
-        """The report on the runs so far; `waiting` names the suites that follow."""
-        return write_report(runs, self.root, growing=self, waiting=waiting)
-
-    def load(self, runs: Sequence[Path], suite_of: SuiteOf, workers: int) -> list[Run]:
-        """The runs, of which only new ones are read."""
-        new = [root for root in runs if root not in self.runs]
-        self.runs.update(zip(new, load_runs(new, suite_of, workers), strict=True))
-        return [self.runs[root] for root in runs]
-
-    def content(self, name: str, run: Run, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The content of a page, made if it is not known of this run."""
-        if name not in self.contents or self.contents[name]["run"] is not run:
-            self.contents[name] = make()
-        return self.contents[name]
-
-
-def write_placeholder(out: Path, waiting: Sequence[str]) -> None:
-    """Write a page that names the suites whose results follow, unless there is a report in the folder."""
-    if not (out / "index.html").exists():
-        files.write_text(out / "index.html", render_placeholder(waiting))
-
-
 def write_report(
     runs: Sequence[Path],
     out: Path,
@@ -176,7 +150,6 @@ def write_report(
     explorer: Companion | None = None,
     workers: int = 1,
     growing: GrowingReport | None = None,
-    waiting: Sequence[str] = (),
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
@@ -192,26 +165,24 @@ def write_report(
         explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
         workers: Number of processes that compute results and draw figures, to the same bytes.
         growing: What an earlier call for this folder keeps for the next one, without `compare_published` and inputs.
-        waiting: Names of suites whose results follow; the report is then not a complete one.
 
     Raises:
         SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
 
     """
-    page, stamp = out / "index.html", ""
+    page, stamp, growing = out / "index.html", "", growing or GrowingReport()
+    options = {"published": compare_published, "full": full, "explorer": explorer is not None}
     # Code of other suites is outside this package, so changes would be missed.
-    if runs and suite_of is registered and not waiting:
-        options = {"published": compare_published, "full": full, "explorer": explorer is not None}
+    if runs and suite_of is registered and not growing.waiting:
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    growing = growing or GrowingReport(out)
     loaded = with_inputs(growing.load(runs, suite_of, workers), inputs or {})
     loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
     exams = gather(loaded)
-    _write_explorer(explorer, exams, out)
     studies = [with_studies(exam) for exam in exams]
+    _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
     # One suite has so few figures that they are drawn before another process has finished its imports.
@@ -221,12 +192,10 @@ def write_report(
             growing.content(name, exam.joined, partial(_section, exam, study_exam, name, output, compare_published))
             for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
         ]
-        parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
-        front_page = front(parts)
-        with figures.style():
-            replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
+        front_page = front([_front_part(exam, content) for exam, content in zip(studies, sections, strict=True)])
+        output.matrix_figure(front_page)
     _write_suites(out, front_page, sections, explorer is not None)
-    _write_front(page, front_page, exams, explorer is not None, waiting)
+    _write_front(page, front_page, exams, explorer is not None, growing.waiting)
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
