@@ -3,7 +3,8 @@
 for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells], body = table.tBodies[0], rows = [...body.rows];
   const text = (row, place) => row.cells[place].dataset.sort ?? row.cells[place].textContent.trim();
-  const number = (cell) => parseFloat(cell.replace("−", "-").replace(/(\d),(?=\d{3})/g, "$1").replace(/^[^\d.-]+/, ""));
+  const amount = /^(?:less than|more than|[<>x+\s])*([-−]?\d+(?:,\d{3})*(?:\.\d+)?)/;
+  const number = (cell) => parseFloat((amount.exec(cell)?.[1] ?? "").replace("−", "-").replaceAll(",", ""));
   const isReference = (row) => text(row, 0).startsWith("(");  /* chance and the like stay below the subjects */
   const sort = (place, sign) => {
     const isNumeric = rows.some((row) => !isReference(row) && place && !isNaN(number(text(row, place))));
