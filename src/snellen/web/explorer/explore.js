@@ -90,7 +90,7 @@
       if (text) readers.set(text, [...(readers.get(text) || []), arms[n].name]);
     }
     return [...readers].map(([text, names]) => node("details", { open: true },
-      node("summary", {}, "Prompt as sent" + (readers.size > 1 ? " to " + names.join(", ") : "")), node("pre", { tabIndex: 0 }, text)));
+      node("summary", {}, "Prompt as sent" + (names.length < numbers.filter((n) => item.answers.has(n)).length ? " to " + names.join(", ") : "")), node("pre", { tabIndex: 0 }, text)));
   }
 
   function card(item, numbers) {
@@ -186,7 +186,7 @@
     const escaped = DataTable.render.text();
     const shown = shownArms.slice(0, COLUMNS);
     const columns = [
-      { title: "image", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
+      { title: "item", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
         cell.replaceChildren(node("button", { type: "button", className: "open", ariaLabel: "Open " + item.id, onclick: () => openItem(item) },
           ...(item.query.length ? [shot(item.query[0], 48)] : ["open"])));
       } },
