@@ -17,7 +17,7 @@ import importlib, os, pkgutil, platform, sys
 import joblib, matplotlib.pyplot, numpy, pandas, pyarrow.parquet, sklearn  # which ask for themselves
 
 platform.node()
-extras = "inspect_ai torch transformers mitsuba drjit ray av mediapipe onnx onnxruntime datasets playwright fastapi peft"
+extras = "inspect_ai torch transformers mitsuba drjit ray av mediapipe onnx onnxruntime datasets fastapi peft"
 sys.modules.update(dict.fromkeys(["fcntl", *extras.split()]))
 for name in ("sched_getaffinity", "uname", "O_NOFOLLOW", "O_NONBLOCK", "nice"):
     delattr(os, name)
