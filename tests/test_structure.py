@@ -64,9 +64,9 @@ explained once, for pages and docs; it replaces `Any` in 40 places. `compute` ha
 are drawn by the same processes, instead of two new ones for each.
 `exam`, `reports`, `runs`, `core`, `compute`, `cli`, `src` and `tests` have 245, 70, 40, 60, 25, 10, 415 and 220 more
 since a checkup shows what it does and writes its page while it runs, in place of a count of items and 120 lines of
-tables at the end, since sets on first use may lack training items, and since calls of POSIX stand in one module. `reports`, `suites` and `web` have 60, 35 and 40
-more since the explorer draws boxes, thresholds show their stimuli, and tables are sorted; the chart of acuity and the
-explorer's own call in the command are gone.
+tables at the end, since sets on first use may lack training items, and since calls of POSIX stand in one module.
+`reports`, `suites` and `web` have 60, 35 and 40 more since the explorer draws boxes, thresholds show their stimuli, and
+tables are sorted; the chart of acuity and the explorer's own call in the command are gone.
 """
 
 
