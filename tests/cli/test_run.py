@@ -123,14 +123,3 @@ def test_the_cost_printed_is_that_of_all_recorded_calls(
     page = next(page for page in (tmp_path / "report").rglob("*.html") if "cost of all calls" in page.read_text())
     assert f"{CHAT} 0.1200" in page.read_text()
     assert "<td>0.1000</td>" in page.read_text(), "ten about items, and two first questions"
-
-
-def test_declines_name_the_encoders_that_could_answer() -> None:
-    from snellen.cli.finished import able_instead
-
-    declines = {
-        "encoder:hog": ["4 × cannot answer with boxes; encoder:hog?readout=attentive can", "8 × no text side"],
-        "encoder:conse": ["4 × cannot answer with boxes"],
-        "encoder:hf/a/b": ["2 × cannot answer with words; encoder:hf/a/b?readout=attentive can"],
-    }
-    assert able_instead(declines) == ["encoder:hog?readout=attentive", "encoder:hf/a/b?readout=attentive"]
