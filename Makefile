@@ -13,7 +13,7 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env checkup test check lint slow bench docs licences audit format clean
+.PHONY: help env checkup test check lint lowest slow bench docs licences audit format clean
 
 help:  ## print this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
@@ -49,6 +49,13 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/mypy --strict --num-workers $(JOBS) src tests || $(BIN)/mypy --strict src tests
 	$(BIN)/lint-imports
 
+lowest: env  ## run what scores, asks and reports with the oldest packages that pyproject.toml allows, in .venv-lowest
+	$(BIN)/uv venv -q --allow-existing --python $(BIN)/python .venv-lowest
+	$(BIN)/uv pip install -q --python .venv-lowest --resolution lowest-direct -e '.[video]'
+	$(BIN)/uv pip freeze -q --python .venv-lowest --exclude-editable > .venv-lowest/packages.txt
+	$(BIN)/uv pip install -q --python .venv-lowest -c .venv-lowest/packages.txt hypothesis pytest-xdist scikit-image shapely statsmodels
+	.venv-lowest/bin/python -m pytest -m 'not slow' -n $(JOBS) --dist loadfile -W ignore tests/core tests/scoring tests/analysis tests/runs tests/reports $(ARGS)
+
 slow: env  ## run the slow tests, and properties on many new examples; on real replies and a real ViT too by REPLIES=FILE REAL_REPLIES=FOLDER DINOV2=FOLDER
 	REPLIES='$(REPLIES)' REAL_REPLIES='$(REAL_REPLIES)' DINOV2='$(DINOV2)' $(BIN)/python -m pytest -m slow $(ARGS)
 	$(BIN)/python -m pytest -m 'hypothesis and not slow' --hypothesis-profile thorough -n $(JOBS) --dist loadfile
@@ -73,5 +80,5 @@ format: env  ## let ruff mend layout and import order
 	$(BIN)/ruff format .
 
 clean:  ## remove the environment, builds, renders and caches
-	rm -rf $(VENV) .snellen checkup build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .snellen checkup build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find src tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 
 
 def dispatch() -> str:
     """Numpy's highest instruction set in use and the kernel of each BLAS, e.g. `numpy X86_V4, openblas Haswell`."""
-    numpy_build = import_module("numpy._core._multiarray_umath")  # what numpy.show_runtime() prints
+    core = "_core" if find_spec("numpy._core") else "core"  # before version 2
+    numpy_build = import_module(f"numpy.{core}._multiarray_umath")  # what numpy.show_runtime() prints
     from threadpoolctl import threadpool_info
 
     names = (*numpy_build.__cpu_baseline__, *numpy_build.__cpu_dispatch__)

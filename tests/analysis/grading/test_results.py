@@ -315,6 +315,7 @@ def test_errors_are_aggregated_as_their_metric_states(tmp_path: Path) -> None:
     assert math.isnan(summary(np.array([]), metrics[0]))
 
 
+@pytest.mark.skipif(int(pd.__version__.partition(".")[0]) < 3, reason="strings are objects already")
 def test_strings_as_objects_are_equal_and_interned() -> None:
     rows = pd.DataFrame({"name": pd.Series(["b", None, "a", "b"], dtype="str"), "n": [1, 2, 3, 4]}, index=[4, 3, 2, 1])
     python = with_python_strings(rows)
