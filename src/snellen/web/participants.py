@@ -57,10 +57,12 @@ class Participant:
 
     @property
     def calibrated_attributes(self) -> dict[str, str]:
-        """`px_per_cm` and `distance_cm` as texts; empty if they are unknown."""
-        if (calibration := self.calibration) is None:
-            return {}
-        return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
+        """`px_per_cm` and `distance_cm` as texts, as far as they are known; a stated distance also without a card."""
+        distances = [row.record.distance_cm for row in self.rows if isinstance(row.record, Calibration)]
+        if (calibration := self.calibration) is not None:
+            return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
+        is_kept = distances and max(distances) <= 1.1 * min(distances)
+        return {"distance_cm": f"{distances[-1]:g}"} if is_kept else {}
 
     @property
     def end(self) -> End | None:
