@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -33,11 +33,14 @@ from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite
+from snellen.reports.paper import PAPER, paper_table
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
+MORE = "more"
+"""Folder of the tables and figures of suites, below `tables` and `figures`."""
 FRONT, SUBJECTS = "front", "subjects"
 """File names of the grades of all subjects, and of the front page's table."""
 RANKS = "ranks"
@@ -78,12 +81,12 @@ class Report:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A figure and its files: `name.svg`, and `name.png` on request."""
+    """A figure and its files: `name.FORMAT` in each format."""
 
     figure: Any
     folder: Path
     name: str
-    png: bool
+    formats: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,14 @@ class _Output:
     full: bool
     draw: Callable[[Shard[_Drawing]], None]
 
+    @property
+    def tables(self) -> Path:
+        """The folder of the tables of suites."""
+        return self.root / "tables" / MORE
+
     def page_figure(self, title: str, figure: Any, name: str) -> PageFigure:
-        self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures", name, self.full)))
+        formats = ("svg", "png") if self.full else ("svg",)
+        self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures" / MORE, name, formats)))
         return PageFigure(title, name, self.full)
 
 
@@ -161,7 +170,9 @@ def write_report(
         parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
         front_page = front(parts)
         with figures.style():
-            replace(output, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
+            for name, formats in ((MATRIX, ("svg", "png")), (PAPER, ("pdf",))):
+                drawing = _Drawing(draw_matrix(matrix(front_page)), out / "figures", name, formats)
+                draw(Shard(f"figure {name}", drawing))
     _write_suites(out, front_page, sections, explorer is not None)
     _write_front(page, front_page, exams, explorer is not None)
     if stamp:
@@ -197,6 +208,7 @@ def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explo
     files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
     write_frame(out / "tables", SUBJECTS, front_page.frame())
     files.write_csv(out / "tables" / f"{MATRIX}.csv", matrix(front_page).frame())
+    files.write_text(out / "tables" / f"{PAPER}.tex", paper_table(front_page))
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
     files.write_text(page, render_front(front_page, cited, has_explorer))
@@ -217,7 +229,7 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
 
 def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_published: bool) -> dict[str, Any]:
     """The page content of an exam; `people_exam` is the same exam with people as separate subjects."""
-    run, tables, pairs, full = exam.joined, output.root / "tables", paired(exam.joined), output.full
+    run, tables, pairs, full = exam.joined, output.tables, paired(exam.joined), output.full
     if run.results.empty:
         raise SnellenError(f"{run.root}: no item was asked; choose a condition that the run's tasks support")
     grid, factors = main_grid(run), factor_grids(run)
@@ -300,7 +312,7 @@ def _figures(exam: Exam, name: str, output: _Output, factors: Sequence[tuple[str
 
 def _draw(drawing: _Drawing) -> None:
     with figures.style():
-        figures.save(drawing.figure, drawing.folder, drawing.name, png=drawing.png)
+        figures.save(drawing.figure, drawing.folder, drawing.name, formats=drawing.formats)
 
 
 def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
@@ -310,7 +322,7 @@ def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFig
 def _section_file(section: ReportSection, name: str, output: _Output) -> dict[str, Any]:
     file = f"{name}-{slug(section.name)}"
     if section.table is not None:
-        write_frame(output.root / "tables", file, section.table)
+        write_frame(output.tables, file, section.table)
     page_figure = None
     if section.figure is not None and (output.full or not section.detail):
         with figures.style():

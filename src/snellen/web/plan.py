@@ -116,7 +116,7 @@ class Texts(Frozen):
 
     `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for
     how long, `withdrawal` how to have one's data deleted. The page of consent shows them. The last page shows the
-    `debriefing`, also to those who stop. The completion code and address of a panel are empty in a bundle, which anybody
+    `debriefing`, also to those who stop. The completion code and address of a panel are empty in a bundle, which all
     can read: the server sends them after the last page.
     """
 
