@@ -154,9 +154,11 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     assert (tuple(table), stat.S_IMODE(path.stat().st_mode)) == (COLUMNS, 0o600)
     kinds = {(person, form, position + 1): plan.pages[page_id].kind for form, person in enumerate(("p01", "p02"))
              for position, page_id in enumerate(_ids(plan, form))}  # fmt: skip
-    shown = {(row.participant, row.form, row.position): (row.practice, row.attention) for row in table.itertuples()}
-    assert shown == {
-        place: (int(kind == "practice"), int(kind == "attention")) for place, kind in kinds.items() if kind != "example"
+    marks = {(row.participant, row.form, row.position): (row.practice, row.attention) for row in table.itertuples()}
+    assert marks == {
+        number: (int(kind == "practice"), int(kind == "attention"))
+        for number, kind in kinds.items()
+        if kind != "example"
     }
     checks = table[table["attention"] == 1]
     assert checks["right"].tolist() == (checks["answer"] == checks["truth"]).astype(int).tolist()
@@ -164,10 +166,10 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     scores = pd.read_parquet(examination.root / "scores.strict.parquet").drop_duplicates(["subject", "item_id"])
     assert len(questions) == len(scores)
     for row in scores.itertuples():
-        mine = questions.loc[(row.subject[-3:], row.item_id)]
-        assert (mine["score"], mine["seconds"]) == (pytest.approx(row.value), 1.5)
-        assert mine["right"] == (mine["answer"] == mine["truth"]) == (row.truth == row.prediction)
-        assert [mine[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
+        trial = questions.loc[(row.subject[-3:], row.item_id)]
+        assert (trial["score"], trial["seconds"]) == (pytest.approx(row.value), 1.5)
+        assert trial["right"] == (trial["answer"] == trial["truth"]) == (row.truth == row.prediction)
+        assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
 
 
 def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None:
@@ -180,8 +182,8 @@ def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None
     plan, times = read_plan(tmp_path / "study"), {"type": "answers", "seconds": 2.0, "time": NOON}
     records: list[Any] = [{"type": "start", "participant": "p01", "form": 0, "plan_hash": plan.plan_hash, "time": NOON}]
     for position, page_id in enumerate(_ids(plan, 0)):
-        (asked,) = plan.pages[page_id].questions
-        answers = {asked.item_id: asked.choices[position // 2].name}
+        (page_question,) = plan.pages[page_id].questions
+        answers = {page_question.item_id: page_question.choices[position // 2].name}
         records.append({**times, "page_id": page_id, "position": position, "answers": answers})
     entries = [
         RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)

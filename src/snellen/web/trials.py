@@ -32,7 +32,7 @@ COLUMNS = (
 )  # fmt: skip
 """Columns of `trials.csv`, which docs/people.md explains."""
 NUMBERS = "practice", "attention", "right"
-"""Columns with 0 and 1, empty if it cannot be told."""
+"""Columns with 0 and 1, or empty."""
 
 
 @dataclass(frozen=True)
@@ -133,12 +133,12 @@ def _checked_cells(check: KeyCheck) -> dict[str, Any]:
 
 
 def _page_cells(
-    question: Question, entry: Entry, page: Page, source: PageSource, record: PageAnswers
+    question: Question, entry: Entry, page: Page, source: PageSource, page_answers: PageAnswers
 ) -> dict[str, Any]:
     """Answer and key of practice, of which the page judged the first attempt, and of attention checks."""
     names = {choice.name: choice.text for choice in question.choices if choice.text}
     truth = (page.feedback or source.answers).get(question.item_id)
-    is_right = entry == truth if page.kind == "attention" else record.passed and record.attempts == 1
+    is_right = entry == truth if page.kind == "attention" else page_answers.passed and page_answers.attempts == 1
     return {"answer": _words(entry, names), "truth": _words(truth, names), "right": is_right}
 
 
