@@ -137,6 +137,6 @@ def test_measures_of_which_lower_is_better_are_marked(sets_folder: Path, tmp_pat
     done = snellen.examine("fake:oracle", items.root, out=tmp_path / "run", show_progress=False)
     table = print_table(done.all_results())
     heads = [head.partition("\n")[0] for head, _ in table.columns]
-    assert "counting ↓" in heads
-    assert "object" in heads
+    assert "how many? (counting) ↓" in heads
+    assert "what is it? (object)" in heads
     assert table.note.startswith("↓: lower is better")

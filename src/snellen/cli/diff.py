@@ -21,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
-from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
+from snellen.reports.changes_page import NO_DROP, change_lines, detection, shortages, write_changes_page
 from snellen.reports.words import probability
 
 if TYPE_CHECKING:
@@ -101,11 +101,14 @@ def _print_drops(decided: Drops, points: float) -> None:
 
     table = _table("before", "after", "change", "n")
     table.add_column("")
+    titles = dict[str, str]()
     for row in decided.rows:
         metric = main_metric(decided.before, row.task)
         before, after = (number(score, metric, row.n) for score in (row.before, row.after))
         change = points_of(row, metric)
-        table.add_row(escape(arm_name(row.task, row.condition)), before, after, escape(change), str(row.n), row.verdict)
+        title = arm_name(decided.before.suite.card.task_title(row.task), row.condition)
+        titles[arm_name(row.task, row.condition)] = title
+        table.add_row(escape(title), before, after, escape(change), str(row.n), row.verdict)
     screen = console(80)
     screen.print(table)
     screen.print(
@@ -113,9 +116,9 @@ def _print_drops(decided: Drops, points: float) -> None:
         "whenever asking ends."
     )
     if names := decided.names(DECIDED_DROP):
-        screen.print(f"[red]Dropped: {escape('; '.join(names))}[/]", highlight=False)
+        screen.print(f"[red]Dropped: {escape('; '.join(titles[name] for name in names))}[/]", highlight=False)
     if names := decided.names(UNDECIDED):
-        screen.print(f"Undecided: {escape('; '.join(names))}.", highlight=False)
+        screen.print(f"Undecided: {escape('; '.join(titles[name] for name in names))}.", highlight=False)
     screen.print(f"Run: {decided.after.root}", soft_wrap=True)
 
 
@@ -132,7 +135,8 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
     from rich.markup import escape
 
     rows = unpaired_changes(first_run, second_run)
-    dropped = [arm_name(row.task, row.condition) for row in rows if row.verdict == DROPPED]
+    title = first_run.suite.card.task_title
+    dropped = [arm_name(title(row.task), row.condition) for row in rows if row.verdict == DROPPED]
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
     else:
@@ -144,7 +148,7 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
                 signed(end, metric) for end in (row.difference, row.low, row.high, row.detectable)
             )
             cells = *scores, change, escape(f"[{low}, {high}]"), probability(row.p), least.lstrip("+")
-            table.add_row(escape(f"{arm_name(row.task, row.condition)}\n{row.verdict}"), *cells)
+            table.add_row(escape(f"{arm_name(title(row.task), row.condition)}\n{row.verdict}"), *cells)
         screen = console(80)
         screen.print(table)
         screen.print(
@@ -158,9 +162,9 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
 
 
 def signed(change: float, metric: Metric) -> str:
-    """A change in points for shares, otherwise in the unit of the metric, with its sign; "none" if infinite."""
+    """A change in points for shares, otherwise in the unit of the metric, with its sign; `NO_DROP` if infinite."""
     if not math.isfinite(change):
-        return DASH if math.isnan(change) else "none"
+        return DASH if math.isnan(change) else NO_DROP
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
@@ -194,8 +198,11 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
         screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE), ("Moved", MOVED)):
         if names := compared.names(verdict):
-            screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
-    if few := [row_name(row) for row in lines_of(compared.table[compared.table["verdict"] == TOO_FEW])]:
+            titles = "; ".join(compared.titles[name] for name in names)
+            screen.print(f"[{colours[verdict]}]{word}: {escape(titles)}[/]", highlight=False)
+    if few := [
+        compared.titles[row_name(row)] for row in lines_of(compared.table[compared.table["verdict"] == TOO_FEW])
+    ]:
         screen.print(f"Too few clusters for a test: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
         screen.print(detection(compared), highlight=False)

@@ -104,16 +104,15 @@ def _width(markup: str) -> int:
 
 
 def _wrapped(head: str, width: int) -> str:
-    """A head broken into lines of at most this width after a colon, a dash, a comma or a blank, if possible."""
-    if "\n" in head:
-        return head
+    """A head with its first line broken to this width after a colon, a dash, a comma or a blank, if possible."""
+    name, *others = head.split("\n")
     lines = [""]
-    for piece in re.findall(r"[^\s:/,=-]*(?:[\s:/,=-]+|\Z)", head):
+    for piece in re.findall(r"[^\s:/,=-]*(?:[\s:/,=-]+|\Z)", name):
         if not lines[-1] or _width(lines[-1] + piece.rstrip(" ")) <= width:
             lines[-1] += piece
         else:
             lines.append(piece)
-    return "\n".join(line.rstrip(" ") for line in lines)
+    return "\n".join([*(line.rstrip(" ") for line in lines), *others])
 
 
 def _html(markup: str) -> str:

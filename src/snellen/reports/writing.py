@@ -294,7 +294,7 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
     return {
         "compared": list(compared(run, pairs)),
         "families": families(pairs),
-        "ranks": None if ranks is None or ranks.empty else rank_cells(ranks),
+        "ranks": None if ranks is None or ranks.empty else rank_cells(ranks).rename(columns=run.suite.card.task_title),
         "groups": group_cells(run, groups) if len(groups) else None,
         "groupings": groupings(main_arms(run)),
     }
