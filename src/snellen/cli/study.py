@@ -168,14 +168,8 @@ def import_(
     counts, refused = people_by_form(study, out), read_refused(out)
     is_incomplete = any(row.row for row in refused) and not skip_bad
     if as_json:
-        facts = {
-            "runs": runs,
-            "responses": answered,
-            "people": str(out / PEOPLE),
-            "trials": str(out / TRIALS),
-            "people_by_form": counts,
-        }
-        print(json.dumps({**facts, "refused": len(refused)}))
+        facts = {"runs": runs, "responses": answered, "people": str(out / PEOPLE), "people_by_form": counts}
+        print(json.dumps({**facts, "trials": str(out / TRIALS), "refused": len(refused)}))
         raise typer.Exit(int(is_incomplete))
     for row in refused[:REFUSALS_SHOWN]:
         print(f"refused: {row}")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from snellen.analysis.comparison.changes import Changes, row_name
+from snellen.analysis.comparison.verdicts import Verdict
 from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
@@ -28,8 +29,8 @@ from snellen.reports.words import amount, foreign, label_text, probability, span
 if TYPE_CHECKING:
     from jinja2 import Template
 
-MAX_FLIPS, FIRST = 100, 10
-"""Greatest number of items on the page (the table counts all), and of those of a task that are shown at first."""
+MAX_FLIPS = 100
+"""Greatest number of items on the page; the table counts all."""
 NO_DROP = "no drop"
 """In place of a detectable drop if no drop could be found."""
 LOWER = " (lower is better)"
@@ -67,26 +68,28 @@ class FlipCard:
     example: Example
 
 
-@dataclass(frozen=True)
-class TaskFlips:
-    """The items of a task that flipped: how many to worse and to better, and those on the page, worse ones first."""
+def titles(changes: Changes) -> dict[str, str]:
+    """The names of rows for readers, with the short names of tasks, by those of `row_name`."""
+    card = changes.before.suite.card
 
-    title: str
-    worse: int
-    better: int
-    cards: tuple[FlipCard, ...]
+    def title(row: Any) -> str:
+        tasks = [card.tasks[task].name if task in card.tasks else task for task in row.tasks]
+        return row_name(row._replace(name=card.task_title(row.name) if row.kind == "task" else row.name, tasks=tasks))
 
-    @property
-    def parts(self) -> tuple[tuple[FlipCard, ...], tuple[FlipCard, ...]]:
-        """Those that are shown at first, and the others."""
-        return self.cards[:FIRST], self.cards[FIRST:]
+    return {row_name(row): title(row) for row in lines_of(changes.table)}
+
+
+def names_of(changes: Changes, verdict: Verdict) -> list[str]:
+    """`Changes.names` for readers."""
+    return [titles(changes)[name] for name in changes.names(verdict)]
 
 
 def change_lines(changes: Changes) -> list[ChangeLine]:
     """The rows of the table, drops first, abilities before tasks."""
     order = {"dropped": 0, "rose": 1, "moved": 1, "no clear change": 2, "too few clusters": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
-    return [_change_line(row, changes.titles[row_name(row)], main_metric(changes.before, row.tasks[0])) for row in rows]
+    names = titles(changes)
+    return [_change_line(row, names[row_name(row)], main_metric(changes.before, row.tasks[0])) for row in rows]
 
 
 def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
@@ -109,8 +112,8 @@ def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
 def detection(changes: Changes) -> str:
     """No drop was found: the smallest drop that would have been found in every task."""
     tasks = lines_of(changes.table[changes.table["kind"] == "task"])
-    titles = changes.titles
-    drops = {titles[row_name(row)]: row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
+    names = titles(changes)
+    drops = {names[row_name(row)]: row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
     if blind := [name for name, drop in drops.items() if math.isinf(drop)]:
         return f"No drop found; none could have been found in {foreign(', '.join(blind), 200)}."
     if not drops:
@@ -123,7 +126,7 @@ def shortages(changes: Changes) -> Iterator[str]:
     """A sentence on the tasks in which `margin` is not detectable, for each number of items needed."""
     units = "images" if changes.is_own else "items"
     for number in sorted(set(changes.undetectable.values())):
-        short = [changes.titles[name] for name, items in changes.undetectable.items() if items == number]
+        short = [titles(changes)[name] for name, items in changes.undetectable.items() if items == number]
         names = foreign(", ".join(short), 400)
         needed = f"about {number:.0f} {units} are needed" if number < math.inf else f"no number of {units} is enough"
         yield f"This comparison could not have told a drop of {100 * changes.margin:g} points in {names}: {needed}."
@@ -145,9 +148,9 @@ def render_changes(changes: Changes) -> str:
         lines=change_lines(changes),
         detection=detection(changes),
         shortages=shortages(changes),
-        broke=[changes.titles[name] for name in changes.names("dropped")],
-        rose=[changes.titles[name] for name in changes.names("rose")],
-        moved=[changes.titles[name] for name in changes.names("moved")],
+        broke=names_of(changes, "dropped"),
+        rose=names_of(changes, "rose"),
+        moved=names_of(changes, "moved"),
         flips=list(_flips_by_task(changes, flips)),
         shown=min(len(flips), MAX_FLIPS),
         worse=int((~flips["is_better"].astype(bool)).sum()),
@@ -172,8 +175,8 @@ def _subject(run: Run) -> str:
     return run.card.arms[0].subject
 
 
-def _flips_by_task(changes: Changes, flips: pd.DataFrame) -> Iterator[TaskFlips]:
-    """The first flips in groups by task, the task with most of them first."""
+def _flips_by_task(changes: Changes, flips: pd.DataFrame) -> Iterator[tuple[str, int, int, list[FlipCard]]]:
+    """Each task, the one with most flips first: its title, flips to worse and to better, and those on the page."""
     thumbs = InlineThumbs(changes.after)
     sides = [_Side(run) for run in (changes.before, changes.after)]
     cards: dict[str, list[FlipCard]] = {}
@@ -185,7 +188,7 @@ def _flips_by_task(changes: Changes, flips: pd.DataFrame) -> Iterator[TaskFlips]
     for task, number in flips["task"].value_counts().items():
         better = int(flips.loc[flips["task"] == task, "is_better"].sum())
         title = changes.after.suite.card.task_title(str(task))
-        yield TaskFlips(title, int(number) - better, better, tuple(cards.get(str(task), ())))
+        yield title, int(number) - better, better, cards.get(str(task), [])
 
 
 class _Side:

@@ -32,27 +32,16 @@ def paper_table(front: Front) -> str:
         for places in even_parts(len(lines), SUBJECTS)
     ]
     partial = _escaped(" ".join(dict.fromkeys(line.partial for line in lines if line.partial)))
-    notes = [
-        r"$\bullet$ " + BEYOND,
-        r"$\circ$ " + HARDLY,
-        "no mark: undecided, or a threshold",
-        "--: no score",
-        r"$\downarrow$ lower is better",
-        *map(_escaped, renamed),
-    ]
-    return "\n".join(
-        [
-            r"% \usepackage{booktabs,siunitx}",
-            r"\begin{table}",
-            r"\centering\footnotesize\sisetup{separate-uncertainty=true}",
-            r"\caption{Scores in percent, or in the unit given, $\pm$ half of the width of the 95\,\% interval.}",
-            r"\label{tab:snellen}",
-            "\n\\par\\medskip\n".join(tabulars),
-            rf"\par\smallskip {'; '.join(notes)}. {partial}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    marks = rf"$\bullet$ {BEYOND}; $\circ$ {HARDLY}; no mark: undecided, or a threshold; --: no score"
+    notes = [marks, r"$\downarrow$ lower is better", *map(_escaped, renamed)]
+    lines_of_text = [
+        r"% \usepackage{booktabs,siunitx}", r"\begin{table}",
+        r"\centering\footnotesize\sisetup{separate-uncertainty=true}",
+        r"\caption{Scores in percent, or in the unit given, $\pm$ half of the width of the 95\,\% interval.}",
+        r"\label{tab:snellen}", "\n\\par\\medskip\n".join(tabulars),
+        rf"\par\smallskip {'; '.join(notes)}. {partial}", r"\end{table}", "",
+    ]  # fmt: skip
+    return "\n".join(lines_of_text)
 
 
 def _tabular(front: Front, lines: Sequence[SubjectLine], names: Sequence[str]) -> str:

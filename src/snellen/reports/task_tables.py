@@ -49,7 +49,8 @@ class TaskTables:
         if self.warning:
             yield f"[bold]{self.warning}[/]"
         left, (heads, *rows) = self.grid()
-        columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
+        room = NAME_WIDTH if len(self.subjects) > 1 else options.max_width // 2
+        columns = [[_wrapped(head, max(room, *map(_width, cells))), *cells]
                    for head, *cells in zip(heads, *rows, strict=True)]  # fmt: skip
         columns[0] = [_wrapped(name, options.max_width // 3) for name in columns[0]]
         first = min(_width("\n".join(columns[0])), options.max_width // 3)

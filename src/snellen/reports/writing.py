@@ -97,15 +97,17 @@ class _Output:
     full: bool
     draw: Callable[[Shard[_Drawing]], None]
 
-    @property
-    def tables(self) -> Path:
-        """The folder of the tables of suites."""
-        return self.root / "tables" / MORE
-
     def page_figure(self, title: str, figure: Any, name: str) -> PageFigure:
         formats = ("svg", "png") if self.full else ("svg",)
         self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures" / MORE, name, formats)))
         return PageFigure(title, name, self.full)
+
+    def front_figures(self, front_page: Front) -> None:
+        """Draw the matrix for the page and for a paper."""
+        with figures.style():
+            for name, formats in ((MATRIX, ("svg", "png")), (PAPER, ("pdf",))):
+                drawing = _Drawing(draw_matrix(matrix(front_page)), self.root / "figures", name, formats)
+                self.draw(Shard(f"figure {name}", drawing))
 
 
 @dataclass(frozen=True)
@@ -169,10 +171,7 @@ def write_report(
         ]
         parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
         front_page = front(parts)
-        with figures.style():
-            for name, formats in ((MATRIX, ("svg", "png")), (PAPER, ("pdf",))):
-                drawing = _Drawing(draw_matrix(matrix(front_page)), out / "figures", name, formats)
-                draw(Shard(f"figure {name}", drawing))
+        output.front_figures(front_page)
     _write_suites(out, front_page, sections, explorer is not None)
     _write_front(page, front_page, exams, explorer is not None)
     if stamp:
@@ -229,7 +228,7 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
 
 def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_published: bool) -> dict[str, Any]:
     """The page content of an exam; `people_exam` is the same exam with people as separate subjects."""
-    run, tables, pairs, full = exam.joined, output.tables, paired(exam.joined), output.full
+    run, tables, pairs, full = exam.joined, output.root / "tables" / MORE, paired(exam.joined), output.full
     if run.results.empty:
         raise SnellenError(f"{run.root}: no item was asked; choose a condition that the run's tasks support")
     grid, factors = main_grid(run), factor_grids(run)
@@ -322,7 +321,7 @@ def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFig
 def _section_file(section: ReportSection, name: str, output: _Output) -> dict[str, Any]:
     file = f"{name}-{slug(section.name)}"
     if section.table is not None:
-        write_frame(output.tables, file, section.table)
+        write_frame(output.root / "tables" / MORE, file, section.table)
     page_figure = None
     if section.figure is not None and (output.full or not section.detail):
         with figures.style():

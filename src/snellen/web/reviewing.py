@@ -33,9 +33,7 @@ from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_
 from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import StudyDesign
-from snellen.web.importing import RECORDS
-from snellen.web.plan import PageAnswers, RecordRow
-from snellen.web.record_lines import parse_line
+from snellen.web.importing import imported
 from snellen.web.study import StudyCard
 from snellen.web.trials import KeyCheck, key_check
 
@@ -120,21 +118,13 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
     times: dict[tuple[str, str], datetime] = {}
     for run in runs:
         folder = run_folder(run)
+        people = {participant.alias: participant for participant in imported(folder.parent)}
         for arm in read_run_card(folder).arms:
-            path = folder.parent / RECORDS / f"{arm.subject.rpartition('/')[2]}.jsonl"
-            for line in _record_lines(path) if path.is_file() else ():
-                row = parse_line(line)
-                if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers):
-                    for item_id in row.record.answers:
-                        times.setdefault((arm.subject, item_id), row.record.time)
+            person = people.get(arm.subject.rpartition("/")[2])
+            for page in person.pages.values() if person else ():
+                for item_id in page.answers:
+                    times.setdefault((arm.subject, item_id), page.time)
     return times
-
-
-def _record_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8").split("\n")  # answers may contain other line separators
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: not readable ({error}); import the study again") from error
 
 
 def third_study(

@@ -70,50 +70,44 @@ def trial_table(
         for examination in examinations
         for response in examination.responses
     }
-    rows = []
-    for participant in participants:
-        shown = Counter(
-            (card.pages[page_id].condition, item_id)
-            for page_id, page in participant.pages.items()
-            for item_id in page.answers
-        )
-        for record, calibration in _answered_pages(participant):
-            page, source = plan.pages[record.page_id], card.pages[record.page_id]
-            sizes = {"px_per_cm": calibration.px_per_cm, "distance_cm": calibration.distance_cm} if calibration else {}
-            of_page = {
-                "participant": participant.alias,
-                "form": participant.start.form,
-                **source.model_dump(include={"suite", "block", "task", "condition"}),
-                "position": record.position + 1,
-                "practice": page.kind == "practice",
-                "attention": page.kind == "attention",
-                **record.model_dump(include={"seconds", "hidden", "loading", "attempts"}),
-                "time": record.time.isoformat(),
-                **sizes,
-            }
-            for question in page.questions if page.kind != "example" else ():
-                entry, place = record.answers[question.item_id], (source.condition, question.item_id)
-                if page.kind == "question":
-                    examination, response = asked[f"human:{card.name}/{participant.alias}", *place]
-                    if shown[place] > 1:
-                        response = _answered_with(entry, response)
-                    item = examination.items.by_id[question.item_id]
-                    cells = _checked_cells(key_check(item, response, examination.suite))
-                else:
-                    cells = _page_cells(question, entry, page, source, record)
-                reason = record.reasons.get(question.item_id, "")
-                rows.append({**of_page, "item": question.item_id, "reason": reason, **cells})
+    rows = [row for participant in participants for row in _rows(card, plan, participant, asked)]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(NUMBERS, "Int64"))
 
 
-def _answered_pages(participant: Participant) -> Iterator[tuple[PageAnswers, Calibration | None]]:
-    """The first answers to each page, and the calibration before them."""
+def _rows(
+    card: StudyCard, plan: StudyPlan, participant: Participant, asked: Mapping[Any, tuple[Examination, Response]]
+) -> Iterator[dict[str, Any]]:
+    pages, subject = participant.pages, f"human:{card.name}/{participant.alias}"
+    places = Counter((card.pages[name].condition, item_id) for name, page in pages.items() for item_id in page.answers)
     calibration = None
     for record in (row.record for row in participant.rows):
         if isinstance(record, Calibration):
             calibration = record
-        elif isinstance(record, PageAnswers) and record is participant.pages[record.page_id]:
-            yield record, calibration
+        if not isinstance(record, PageAnswers) or record is not pages[record.page_id]:
+            continue
+        page, source = plan.pages[record.page_id], card.pages[record.page_id]
+        of_page = {
+            "participant": participant.alias,
+            "form": participant.start.form,
+            **source.model_dump(include={"suite", "block", "task", "condition"}),
+            "position": record.position + 1,
+            "practice": page.kind == "practice",
+            "attention": page.kind == "attention",
+            **record.model_dump(include={"seconds", "hidden", "loading", "attempts"}),
+            "time": record.time.isoformat(),
+            "px_per_cm": calibration and calibration.px_per_cm,
+            "distance_cm": calibration and calibration.distance_cm,
+        }
+        for question in page.questions if page.kind != "example" else ():
+            item_id = question.item_id
+            if page.kind == "question":
+                examination, response = asked[subject, source.condition, item_id]
+                if places[source.condition, item_id] > 1:
+                    response = _answered_with(record.answers[item_id], response)
+                cells = _checked_cells(key_check(examination.items.by_id[item_id], response, examination.suite))
+            else:
+                cells = _page_cells(question, page, source, record)
+            yield {**of_page, "item": item_id, "reason": record.reasons.get(item_id, ""), **cells}
 
 
 def _answered_with(entry: Entry, response: Response) -> Response:
@@ -132,12 +126,10 @@ def _checked_cells(check: KeyCheck) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _page_cells(
-    question: Question, entry: Entry, page: Page, source: PageSource, page_answers: PageAnswers
-) -> dict[str, Any]:
+def _page_cells(question: Question, page: Page, source: PageSource, page_answers: PageAnswers) -> dict[str, Any]:
     """Answer and key of practice, of which the page judged the first attempt, and of attention checks."""
     names = {choice.name: choice.text for choice in question.choices if choice.text}
-    truth = (page.feedback or source.answers).get(question.item_id)
+    entry, truth = (key.get(question.item_id) for key in (page_answers.answers, page.feedback or source.answers))
     is_right = entry == truth if page.kind == "attention" else page_answers.passed and page_answers.attempts == 1
     return {"answer": _words(entry, names), "truth": _words(truth, names), "right": is_right}
 

@@ -41,7 +41,6 @@ from snellen.core.item import Item
 from snellen.core.score import MEASURED, Metric
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import same_items
-from snellen.core.suite import SuiteCard
 from snellen.datasets.own_images import CLASS, OWN
 from snellen.presentation.controls import IMAGES
 from snellen.scoring.permutation import one_sided_p
@@ -116,11 +115,6 @@ class Changes:
         others = rows[rows["kind"].isin(["estimate", "class"])]
         return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(others)]]
 
-    @cached_property
-    def titles(self) -> dict[str, str]:
-        """The names of rows for readers, by those that `names` has: tasks by their short names."""
-        return {row_name(row): row_name(row, self.before.suite.card) for row in lines_of(self.table)}
-
     @property
     def is_own(self) -> bool:
         """True for a set of own images, which is tested by image."""
@@ -170,15 +164,9 @@ def plain(cell: Any) -> Any:
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
 
-def row_name(row: Any, card: SuiteCard | None = None) -> str:
-    """The name of a row: a task, a class, or an ability with its tasks; the condition unless it is vanilla.
-
-    With the card of the suite, tasks have their short names.
-    """
-    names = card.tasks if card else {}
-    tasks = ", ".join(names[task].name if task in names else task for task in row.tasks)
-    title = card.task_title(row.name) if card and row.kind == "task" else row.name
-    name = f"{row.name} ({tasks})" if row.kind == "ability" else title
+def row_name(row: Any) -> str:
+    """The name of a row: a task, a class, or an ability with its tasks; the condition unless it is vanilla."""
+    name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
     name = f"class {name}" if row.kind == "class" else name
     return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
 
