@@ -65,17 +65,20 @@ def trial_table(
 
     `examinations` are the imported runs, which have one answer to an item under a condition: the last one.
     """
-    asked = {
+    responses_by_key = {
         (response.subject, response.condition, response.item_id): (examination, response)
         for examination in examinations
         for response in examination.responses
     }
-    rows = [row for participant in participants for row in _rows(card, plan, participant, asked)]
+    rows = [row for participant in participants for row in _rows(card, plan, participant, responses_by_key)]
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(NUMBERS, "Int64"))
 
 
 def _rows(
-    card: StudyCard, plan: StudyPlan, participant: Participant, asked: Mapping[Any, tuple[Examination, Response]]
+    card: StudyCard,
+    plan: StudyPlan,
+    participant: Participant,
+    responses_by_key: Mapping[Any, tuple[Examination, Response]],
 ) -> Iterator[dict[str, Any]]:
     pages, subject = participant.pages, f"human:{card.name}/{participant.alias}"
     places = Counter((card.pages[name].condition, item_id) for name, page in pages.items() for item_id in page.answers)
@@ -101,7 +104,7 @@ def _rows(
         for question in page.questions if page.kind != "example" else ():
             item_id = question.item_id
             if page.kind == "question":
-                examination, response = asked[subject, source.condition, item_id]
+                examination, response = responses_by_key[subject, source.condition, item_id]
                 if places[source.condition, item_id] > 1:
                     response = _answered_with(record.answers[item_id], response)
                 cells = _checked_cells(key_check(examination.items.by_id[item_id], response, examination.suite))
