@@ -38,7 +38,10 @@ __all__ = [
     "Examination", "SnellenError", "__version__", "aexamine", "build", "checkpoint_exam", "compare", "encoder",
     "exam_callback", "examine", "judge", "open", "run", "sight",
 ]  # fmt: skip
-ENTRY_POINTS = {"snellen.subjects": {"recorded": "snellen.interop.recorded_answers:make_recorded"}}
+ENTRY_POINTS = {
+    "snellen.explorers": {"explorer": "snellen.web.explorer:explorer_writer"},
+    "snellen.subjects": {"recorded": "snellen.interop.recorded_answers:make_recorded"},
+}
 """Those of this package in `pyproject.toml`, by group: installed metadata of a checkout may be older."""
 
 

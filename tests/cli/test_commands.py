@@ -19,6 +19,7 @@ import pytest
 from snellen.core.storage import files
 from snellen.core.storage.schemas import SCHEMA
 from snellen.suites import SUITES
+from snellen.web.lock import present_parts
 from tests.helpers.sets import SMALL_BUILD, small_set
 from tests.helpers.stub_server import StubServer
 
@@ -228,7 +229,9 @@ def test_failed_items_give_exit_code_1(snellen: Command, built: Path, tmp_path: 
     assert snellen("run", built, "--subject", f"fake:scripted={script}", "--out", tmp_path / "run")[0] == 0
 
 
-def test_three_lines_of_python(built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_three_lines_of_python(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import snellen
 
     monkeypatch.chdir(tmp_path)
@@ -238,8 +241,13 @@ def test_three_lines_of_python(built: Path, tmp_path: Path, monkeypatch: pytest.
         image_counts.append(sum(not isinstance(part, str) for part in parts))
         return "A"
 
-    report = snellen.examine(answer, built, show_progress=False).report()
+    examination = snellen.examine(answer, built, show_progress=False)
+    report = examination.report()
     assert report.page.is_file()
+    assert (report.root / "explore.html").is_file() == (present_parts() is not None), "as the command writes it"
+    monkeypatch.setattr("snellen.web.explorer.page.present_parts", lambda: None)
+    assert not (examination.report("other").root / "explore.html").exists()
+    assert "explore.html is left out" in capsys.readouterr().err
     assert sorted(set(image_counts)) == [1, 3, 4, 5]  # img2text, category-building, text2img, a sheet of five samples
 
 

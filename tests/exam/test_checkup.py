@@ -17,7 +17,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.subject import SubjectCard
-from snellen.exam import checkup
+from snellen.exam import checkup, checkup_growth, checkup_sets
 from snellen.exam.examination import open_examination
 from snellen.exam.run import run
 from snellen.runs.planning.options import CheckupOptions
@@ -41,8 +41,10 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
     assert f"were moved to {earlier}" in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in (earlier / "run" / "thresholds").glob("**/*.parquet")} == bytes_of
     assert open_examination(earlier / "run" / "thresholds").all_results().equals(scores)
-    battery = checkup._Battery("thresholds", BuildOptions(out / "items" / "thresholds"), out / "run" / "thresholds")
-    checkup._set_aside([battery], out, with_items=False)
+    battery = checkup_sets.Battery(
+        "thresholds", BuildOptions(out / "items" / "thresholds"), out / "run" / "thresholds", tmp_path / "counts"
+    )
+    checkup_sets.set_aside([battery], out, with_items=False)
     assert open_examination(earlier / "run" / "thresholds").responses == first.responses
     assert (out / "earlier" / "2" / "run" / "thresholds").is_dir()
     assert notes.is_file()
@@ -51,8 +53,8 @@ def test_sets_and_runs_of_another_checkup_are_moved_aside(
 @pytest.mark.parametrize("moves", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int) -> None:
     options = BuildOptions(tmp_path / "items" / "thresholds", n=17, quick=True, tasks=("acuity",))
-    battery = checkup._Battery("thresholds", options, tmp_path / "run" / "thresholds")
-    checkup._build(battery)
+    battery = checkup_sets.Battery("thresholds", options, tmp_path / "run" / "thresholds", tmp_path / "counts")
+    checkup_sets.build_set(battery)
     items = read_itemset(battery.options.out)
     run(items, ["fake:chance"], battery.run_root, show_progress=False)
     rename, calls = Path.rename, list[Path]()
@@ -67,15 +69,15 @@ def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", killed)
         with pytest.raises(KeyboardInterrupt):
-            checkup._set_aside([battery], tmp_path)
-    checkup._set_aside([battery], tmp_path)
+            checkup_sets.set_aside([battery], tmp_path)
+    checkup_sets.set_aside([battery], tmp_path)
     assert open_examination(tmp_path / "earlier" / "1" / "run" / "thresholds").responses
     assert not (tmp_path / "earlier" / "2").exists()
 
 
 def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    monkeypatch.setattr(checkup, "build", lambda suite, how, options: pytest.fail("built"))
+    monkeypatch.setattr(checkup_sets, "build", lambda suite, how, options: pytest.fail("built"))
     with pytest.raises(SnellenError, match=r"PyAV.*\[video\]"):
         checkup.checkup((), CheckupOptions(tmp_path / "checkup", renderer="toy", quick=True, show_progress=False))
     assert not (tmp_path / "checkup").exists()
@@ -144,27 +146,34 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], instal
         of_model = [(model, str(number), 2.0**number) for number in range(counts[exam.name])]
         return [*of_model, (guesser, "task", 1.0)]
 
-    def run(items: Any, subjects: Any, root: Path, *, max_instalments: int, **_: Any) -> Any:
-        count = max_instalments - len(items.card.instalments)
-        counts[root.name] -= count
-        now[0] += count * SECONDS[root.name]
-        order.append((root.name, count))
-        return examination(root.name, max_instalments)
+    def run_set(battery: checkup_sets.Battery, items: Any, most: int) -> Any:
+        count = most - len(items.card.instalments)
+        counts[battery.suite] -= count
+        now[0] += count * SECONDS[battery.suite]
+        order.append((battery.suite, count))
+        return examination(battery.suite, most)
 
     order, now = list[tuple[str, int]](), [0.0]
-    monkeypatch.setattr(checkup, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(checkup, "undecided", scores)
-    monkeypatch.setattr(checkup, "run", run)
-    monkeypatch.setattr(checkup, "_instalment_seconds", lambda options: SECONDS[options.out.name])
-    return {"examinations": {name: examination(name, 1) for name in undecided}, "order": order}
+    monkeypatch.setattr(checkup_growth, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(checkup_growth, "undecided", scores)
+    monkeypatch.setattr(checkup_growth, "_instalment_seconds", lambda options: SECONDS[options.out.name])
+    return {
+        "examinations": {name: examination(name, 1) for name in undecided},
+        "order": order,
+        "run_set": run_set,
+    }
 
 
 def nothing_ahead(items: Any) -> bool:
     return False
 
 
-def batteries(names: dict[str, int]) -> list[checkup._Battery]:
-    return [checkup._Battery(name, BuildOptions(Path(name)), Path("run") / name) for name in names]
+def batteries(names: dict[str, int]) -> list[checkup_sets.Battery]:
+    return [checkup_sets.Battery(name, BuildOptions(Path(name)), Path("run") / name, Path()) for name in names]
+
+
+def grow(sets: list[checkup_sets.Battery], setting: dict[str, Any], deadline: float, draw_next: Any) -> float:
+    return checkup_growth.grow(sets, [], setting["examinations"], deadline, setting["run_set"], draw_next)
 
 
 def test_the_next_instalments_are_those_that_decide_the_most_scores_for_their_time(
@@ -172,7 +181,7 @@ def test_the_next_instalments_are_those_that_decide_the_most_scores_for_their_ti
 ) -> None:
     names = {"combo": 1, "vlm2-bench": 2, "vfm-bench": 2}
     setting = simulated(monkeypatch, names)
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    grow(batteries(names), setting, 600, nothing_ahead)
     # One instalment is expected to decide 1 score of combo in 50 s, 2 of vlm2-bench in 10 s or 2 of vfm-bench in 20 s.
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
@@ -181,24 +190,24 @@ def test_the_next_instalments_are_those_that_decide_the_most_scores_for_their_ti
 def test_instalments_that_decide_too_few_scores_for_their_time_come_later_and_those_that_take_too_long_never() -> None:
     seconds = {"combo": 30.0, "vfm-bench": 20.0}
     instalments_needed: dict[str, list[float]] = {"combo": [1, 1, 4, math.inf], "vfm-bench": [2, 2, 2]}
-    assert checkup._next_instalments(instalments_needed, seconds, 60) == ("vfm-bench", 2), "3 in 40 s against 2 in 30"
-    assert checkup._next_instalments(instalments_needed, seconds, 39) == ("combo", 1)
-    assert checkup._next_instalments({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
+    assert checkup_growth._next_instalments(instalments_needed, seconds, 60) == ("vfm-bench", 2)  # 3 in 40 s
+    assert checkup_growth._next_instalments(instalments_needed, seconds, 39) == ("combo", 1)
+    assert checkup_growth._next_instalments({"combo": [4, math.inf], "vfm-bench": []}, seconds, 119) is None
 
 
 def test_the_time_of_a_first_instalment_is_planned_at_the_pace_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """VLM2-Bench takes twice its planned 5 s, so ComBo is expected to take twice its planned 20 s."""
     names, expected = {"combo": 1, "vlm2-bench": 1}, list[dict[str, float]]()
-    setting, choose = simulated(monkeypatch, names), checkup._next_instalments
+    setting, choose = simulated(monkeypatch, names), checkup_growth._next_instalments
     planned = {"combo": 20.0, "vlm2-bench": 5.0}
 
     def next_instalments(instalments_needed: Any, seconds: Any, left: float) -> Any:
         expected.append(dict(seconds))
         return choose(instalments_needed, seconds, left)
 
-    monkeypatch.setattr(checkup, "_next_instalments", next_instalments)
-    monkeypatch.setattr(checkup, "_instalment_seconds", lambda options: planned[options.out.name])
-    pace = checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    monkeypatch.setattr(checkup_growth, "_next_instalments", next_instalments)
+    monkeypatch.setattr(checkup_growth, "_instalment_seconds", lambda options: planned[options.out.name])
+    pace = grow(batteries(names), setting, 600, nothing_ahead)
     assert pace == pytest.approx((10 / 5 + 50 / 20) / 2)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1)]
     assert (expected[0], expected[-1]) == (planned, {"combo": 40.0, "vlm2-bench": 10.0})
@@ -213,7 +222,7 @@ def test_while_instalments_are_asked_one_of_the_next_set_is_drawn(monkeypatch: p
         ahead.append(len(items.card.instalments))
         return True
 
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False, draw_next_instalment)
+    grow(batteries(names), setting, 600, draw_next_instalment)
     combo, vlm2, vfm = ((name, 1) for name in names)
     assert setting["order"] == [vlm2, vfm, vlm2, vfm, combo]
     assert ahead == [1, 2, 2, 1], "vfm, vlm2, vfm and combo"
@@ -222,28 +231,28 @@ def test_while_instalments_are_asked_one_of_the_next_set_is_drawn(monkeypatch: p
 def test_of_instalments_that_are_not_expected_to_decide_anything_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"combo": 3, "vlm2-bench": 1}
     setting = simulated(monkeypatch, names)
-    monkeypatch.setattr(checkup, "_instalments_needed", lambda growth, card: math.inf)
-    checkup._grow(batteries(names), [], setting["examinations"], 600, False, nothing_ahead)
+    monkeypatch.setattr(checkup_growth, "_instalments_needed", lambda growth, card: math.inf)
+    grow(batteries(names), setting, 600, nothing_ahead)
     assert setting["order"] == [("vlm2-bench", 1), ("combo", 1), ("combo", 1), ("combo", 1)]
 
 
 def test_several_instalments_are_drawn_of_a_set_whose_time_was_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     setting = simulated(monkeypatch, {"combo": 3})
-    monkeypatch.setattr(checkup, "_instalments_needed", lambda growth, card: 2)
-    checkup._grow(batteries({"combo": 3}), [], setting["examinations"], 600, False, nothing_ahead)
+    monkeypatch.setattr(checkup_growth, "_instalments_needed", lambda growth, card: 2)
+    grow(batteries({"combo": 3}), setting, 600, nothing_ahead)
     assert setting["order"] == [("combo", 1), ("combo", 2)]
 
 
 def test_further_instalments_follow_from_the_growth_that_a_score_needs() -> None:
     card: Any = SimpleNamespace(instalments=(None,) * 3, instalments_left=4)
     growths = (1.0, 1.2, 2.0, 7 / 3, 2.4, math.inf)
-    assert [checkup._instalments_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
+    assert [checkup_growth._instalments_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
 
 
 def test_nothing_is_drawn_after_the_deadline_or_for_simulated_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
     for names, deadline in (({"combo": 6}, 0.0), ({"combo": 0}, 60.0)):
         setting = simulated(monkeypatch, names)
-        checkup._grow(batteries(names), [], setting["examinations"], deadline, False, nothing_ahead)
+        grow(batteries(names), setting, deadline, nothing_ahead)
         assert setting["order"] == []
 
 
@@ -252,13 +261,13 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     names = {"combo": 3, "vlm2-bench": 2}
     setting = simulated(monkeypatch, names, instalments_left=4)
     monkeypatch.setattr("snellen.reports.rows.metric_in", lambda suite, row: None)
-    monkeypatch.setattr(checkup, "units_to_decide", lambda row, metric: row.items_needed)
+    monkeypatch.setattr(checkup_growth, "units_to_decide", lambda row, metric: row.items_needed)
     rows = [
         ("combo", 24, 30), ("combo", 24, 110), ("combo", 24, math.inf), ("vlm2-bench", 12, 30),
         ("vlm2-bench", 12, 90),
     ]  # fmt: skip
     too_few = [ResultRow(suite=suite, n=n, items_needed=needed) for suite, n, needed in rows]
     # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
-    assert checkup._expected(too_few, batteries(names), setting["examinations"], 1.0) == 2
-    assert checkup._expected(too_few, batteries(names), setting["examinations"], 4.0) == 1, "ComBo would take 200 s"
-    assert checkup._expected([], batteries(names), setting["examinations"], 1.0) == 0
+    assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 1.0) == 2
+    assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 4.0) == 1
+    assert checkup_growth.expected_decisions([], batteries(names), setting["examinations"], 1.0) == 0

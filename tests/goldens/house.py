@@ -18,6 +18,7 @@ import pandas as pd
 from snellen.compute.dispatch import dispatch
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.run import run
+from snellen.reports import write_report
 from tests.helpers.sets import SEED, small_set
 
 FOLDER = Path(__file__).parent / "house"
@@ -67,7 +68,7 @@ def outputs(items: ItemSet, folder: Path) -> dict[str, str]:
     """File name to text: the hashes of a suite's small set, its results and its report."""
     subjects = ["fake:oracle", BLIND_OBSERVERS[items.card.suite], "fake:chance", "encoder:colour-histogram"]
     examination = run(items, subjects, folder / "run", seed=SEED, show_progress=False)
-    report = examination.report(folder / "report")
+    report = write_report([examination.root], folder / "report")  # without a link to an explorer
     return hashes(items) | {
         "results.csv": rounded_csv(report.root / "results.csv"),
         "report.txt": "".join(map(page_text, report.pages)),

@@ -116,9 +116,9 @@ def _outcome(
             batch = schedule.send(new)
         except StopIteration:
             break
-    grade = decider.grade(TASK, values, {}, False)
-    assert grade is not None
-    is_decided = decider.is_decided(TASK, values, {}, False)
+    row = decider.row(TASK, values, {}, False)
+    assert row is not None
+    grade, is_decided = row.grade, row.grade.is_decided
     turn = [order[decider.items.by_id[name].cluster_id] for name in values]
     low, high = confidence_sequence(list(values.values()), turn, (0.0, 1.0))
     return Outcome(

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.grading.rows import Grade, ResultRow
+from snellen.analysis.tables.rank_table import common_ranks, rank_table
 from snellen.core.errors import CallFailed
 from snellen.core.hashing import digest
 from snellen.core.prompt import Prompt, Reply
@@ -83,9 +84,26 @@ def test_the_matrix_is_saved_as_a_table(report: Report, loaded: Run) -> None:
     table, content = pd.read_csv(report.root / "tables" / "matrix.csv"), matrix(_front(loaded))
     assert list(table.columns[:3]) == ["question", "task", "suite"]
     assert list(table.columns[3:]) == [line.subject for line in content.lines]
-    assert list(table["task"]) == [row[0].ability for row in content.rows]
-    for text, row in zip(table["chat:openai/gpt-4o"], content.rows, strict=True):
+    assert list(table["task"][:-1]) == [row[0].ability for row in content.rows]
+    assert tuple(table.iloc[-1, 3:]) == content.ranks
+    for text, row in zip(table["chat:openai/gpt-4o"][:-1], content.rows, strict=True):
         assert text == f"{row[0].number} {row[0].interval} {row[0].short}".replace("  ", " ")
+
+
+def test_ranks_are_over_the_questions_that_all_subjects_have_a_score_in(loaded: Run) -> None:
+    """Of the four tasks, one encoder declines *finding* and another one *sizing*."""
+    ranks, table = common_ranks([loaded]), rank_table(loaded)
+    common = table[table["task"].isin(["naming", "building"])].groupby("subject")[["rank", "low", "high"]].mean()
+    assert set(common.index) == set(ranks)
+    for subject, rank in ranks.items():
+        assert rank == pytest.approx(tuple(common.loc[subject]))
+    assert matrix(_front(loaded)).ranks[0] == "{:.1f} [{:.1f}, {:.1f}]".format(*ranks["chat:openai/gpt-4o"])
+
+
+def test_two_subjects_have_no_ranks(tmp_path: Path) -> None:
+    two = _run(tmp_path, [_able("chat:a", 0.9), _able("chat:b", 0.1)])
+    assert common_ranks([two]) == {}
+    assert matrix(_front(two)).ranks == ()
 
 
 def test_the_matrix_is_drawn_with_a_text_per_cell(loaded: Run) -> None:
@@ -148,7 +166,7 @@ def test_many_subjects_are_columns_of_one_table(tmp_path: Path) -> None:
     for path in report.pages:
         elements = Tags(path.read_text("utf-8")).elements
         tables = [attrs["class"] for tag, attrs in elements if tag == "table" and "class" in attrs]
-        assert [name for name in tables if name and "questions" in name] == ["questions many"]
+        assert [name for name in tables if name and "questions" in name] == ["sortable questions many"]
 
 
 @dataclass(frozen=True)

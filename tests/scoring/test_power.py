@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import proportion_effectsize
 
-from snellen.scoring.power import detectable, units_for_interval, units_needed
+from snellen.scoring.power import detectable, units_needed
 from snellen.scoring.uncertainty import cluster_wilson, wilson
 
 Z = 1.959964
@@ -71,13 +71,3 @@ def test_clusters_take_more_units() -> None:
     apart = cluster_wilson(right, np.arange(100))
     needs = [units_needed(0.7, 0.5, *ends, 100) for ends in (together, apart)]
     assert needs[0] > 5 * needs[1]
-
-
-def test_units_for_an_uninformative_interval_by_hand() -> None:
-    # .03 to .93: half is .45, (.45 / .25)^2 = 3.24 times the units.
-    assert units_for_interval(0.03, 0.93, 4, (0, 1)) == 13
-    assert math.isnan(units_for_interval(0.25, 0.75, 4, (0, 1)))
-    # -1..1 is twice as wide: half of .6 is .3 of the range, 1.44 times the units.
-    assert units_for_interval(-0.2, 1.0, 50, (-1, 1)) == 72
-    assert math.isnan(units_for_interval(0, 90, 4, None))
-    assert math.isnan(units_for_interval(math.nan, math.nan, 4, (0, 1)))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,7 +18,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.reports import Report, write_report
+from snellen.reports.examples import prediction
 from snellen.reports.loading import Exam, gather, load_run
+from snellen.scoring.protocols import ACCURACY
 from snellen.web import lock
 from snellen.web.explorer import content as explorer_content
 from snellen.web.explorer import explorer_writer, write_explorer
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page as Tab
 
 HOSTILE = """</script><script>window.hostile=1</script><img src=x onerror="window.hostile=1">=1+1\u202e"""
-EIGHTH = 8
+PER_TASK = 16
 """Items per task; colour is required by every second of `naming` and all of `building`."""
 MAX_BYTES = 1_200_000
 
@@ -37,7 +40,7 @@ MAX_BYTES = 1_200_000
 def hostile_items(root: Path) -> ItemSet:
     """Two tasks; a question, an option and a level of a factor are markup; items of one task have a measure."""
     album = Album(MediaFolder(root / "media"), 0)
-    items = [*naming(album, EIGHTH), *building(album, EIGHTH)]
+    items = [*naming(album, PER_TASK), *building(album, PER_TASK)]
     first = replace(
         items[0], question=HOSTILE, factors={**items[0].factors, "note": HOSTILE},
         options=(replace(items[0].options[0], text=HOSTILE), *items[0].options[1:]),
@@ -46,7 +49,7 @@ def hostile_items(root: Path) -> ItemSet:
     measured = [
         replace(item, measures={"size": float(n)}) if item.task == "naming" else item for n, item in enumerate(items)
     ]
-    return write_itemset(root, measured, source="generated", recipe={"n": EIGHTH})
+    return write_itemset(root, measured, source="generated", recipe={"n": PER_TASK})
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +90,7 @@ def offline_tab(browser: Browser, **options: object) -> Iterator[Tab]:
     assert not troubles, troubles
 
 
-def content_of(report: Report) -> dict[str, object]:
+def content_of(report: Report) -> dict[str, Any]:
     text = (report.root / "explore.html").read_text("utf-8")
     match = re.search(r'<script type="application/json" id="content">(.*?)</script>', text, re.DOTALL)
     assert match
@@ -111,7 +114,7 @@ def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: 
         cards = opened.locator("#cards article")
         count = opened.locator("#flip-count").text_content() or ""
         flips = int(re.findall(r"(\d+) flipped", count)[0])
-        assert 0 < flips == cards.count() <= EIGHTH, "they differ in one task"
+        assert 0 < flips == cards.count() <= PER_TASK, "they differ in one task"
         assert "0 where A is better" in count
         first = cards.first
         assert (first.locator("h3").text_content() or "").startswith("building")
@@ -125,20 +128,58 @@ def test_two_clicks_lead_from_the_report_to_the_flips(browser: Browser, report: 
         wait_for(opened, loaded)
 
 
-def test_a_cell_of_the_grid_leads_to_its_items_and_filters_narrow_them(browser: Browser, report: Report) -> None:
+def test_the_page_opens_on_the_flips_of_two_subjects_with_the_prompt_as_sent(browser: Browser, report: Report) -> None:
     with offline_tab(browser) as opened:
         opened.goto((report.root / "explore.html").as_uri())
+        first = opened.locator("#cards article").first
+        assert "To which category does the last object belong?" in (first.locator("pre").text_content() or "")
+        assert first.locator("details").count() == 1, "both got the same prompt"
+
+
+def test_the_page_opens_on_wrong_answers_of_one_subject_and_draws_its_boxes(browser: Browser, report: Report) -> None:
+    """The report's content without its second subject, and with boxes in the first item that the other got wrong."""
+    parts, content = lock.present_parts(), content_of(report)
+    assert parts is not None
+    wrong = [row for row in content["items"] if row[12] and row[12][0][:2] == [0, content["marks"].index("wrong")]]
+    wrong[0][11], wrong[0][12][0][6] = [0.25, 0.5, 0.5, 1.0], [0.5, 0.0, 1.0, 0.5]
+    for arm in content["arms"][1:]:
+        arm["simulated"] = True
+    page = report.root / "boxes.html"
+    page.write_text(render_explorer(content, parts), "utf-8")
+    with offline_tab(browser) as opened:
+        opened.goto(page.as_uri())
+        assert opened.locator("#count").text_content() == f"{len(wrong)} of {len(content['items'])} items"
+        opened.locator("#table tbody button").first.click()
+        figure = opened.locator("#detail figure")
+        assert figure.count() == 1, "the other subject has no box"
+        assert figure.locator("figcaption").text_content() == " right box  this reply"
+        width, height = (figure.locator("img").evaluate(f"i => i.{side}") for side in ("width", "height"))
+        boxes = figure.locator("div rect").evaluate_all(
+            "all => all.map((r) => ['x', 'y', 'width', 'height'].map((name) => +r.getAttribute(name)))"
+        )
+        assert boxes == [
+            [width / 4, height / 2, width / 4, height / 2],
+            [width / 2, 0, width / 2, height / 2],
+        ]
+        dashes = figure.locator("div rect").evaluate_all("all => all.map((r) => getComputedStyle(r).strokeDasharray)")
+        assert dashes[0] == "none" != dashes[1]
+    page.unlink()
+
+
+def test_a_cell_of_the_grid_leads_to_its_items_and_filters_narrow_them(browser: Browser, report: Report) -> None:
+    with offline_tab(browser) as opened:
+        opened.goto((report.root / "explore.html").as_uri() + "#grid")
         opened.locator("tr", has_text="where colour decides").first.locator("button").first.click()
-        assert opened.locator("#count").text_content() == f"{EIGHTH // 2} of {2 * EIGHTH} items"
-        assert opened.locator("#table tbody tr").count() == EIGHTH // 2
+        assert opened.locator("#count").text_content() == f"{PER_TASK // 2} of {2 * PER_TASK} items"
+        assert opened.locator("#table tbody tr").count() == PER_TASK // 2
         opened.select_option("#filters select >> nth=1", "")
-        assert opened.locator("#count").text_content() == f"{EIGHTH} of {2 * EIGHTH} items"
+        assert opened.locator("#count").text_content() == f"{PER_TASK} of {2 * PER_TASK} items"
         opened.select_option("#filters select >> nth=0", "0/1")
         opened.select_option("#filters select >> nth=3", "wrong")
         wrong = int((opened.locator("#count").text_content() or "").split()[0])
         opened.select_option("#filters select >> nth=3", "right")
         right = int((opened.locator("#count").text_content() or "").split()[0])
-        assert right + wrong == EIGHTH
+        assert right + wrong == PER_TASK
         assert wrong > 0
         opened.select_option("#filters select >> nth=0", "")
         opened.fill("#table_wrapper input[type=search]", "window.hostile")
@@ -151,8 +192,7 @@ def test_keys_only_reach_an_item_and_return(browser: Browser, report: Report) ->
     with offline_tab(browser, viewport={"width": 390, "height": 844}, color_scheme="dark") as opened:
         opened.goto((report.root / "explore.html").as_uri())
         opened.keyboard.press("Tab")
-        assert opened.evaluate("document.activeElement.textContent") == "Subjects by ability"
-        opened.keyboard.press("Tab")
+        assert opened.evaluate("document.activeElement.textContent") == "Items"
         opened.keyboard.press("Enter")
         opened.wait_for_selector("#table tbody button")
         for _ in range(30):
@@ -160,7 +200,7 @@ def test_keys_only_reach_an_item_and_return(browser: Browser, report: Report) ->
             if opened.evaluate("document.activeElement.className") == "open":
                 break
         label = opened.evaluate("document.activeElement.getAttribute('aria-label')")
-        assert label == "Open naming-0000"
+        assert label.startswith("Open building-"), "a wrong answer"
         opened.keyboard.press("Enter")
         assert opened.locator("#detail article").count() == 1
         opened.keyboard.press("Escape")
@@ -173,7 +213,7 @@ def test_a_measure_is_drawn_without_eval(browser: Browser, report: Report) -> No
     with offline_tab(browser) as opened:
         opened.goto((report.root / "explore.html").as_uri() + "#measures")
         opened.wait_for_selector("#chart[data-points]")
-        assert opened.get_attribute("#chart", "data-points") == str(2 * EIGHTH)
+        assert opened.get_attribute("#chart", "data-points") == str(2 * PER_TASK)
         inked = """(() => { const c = document.querySelector('#chart canvas'), d = c.getContext('2d')
             .getImageData(0, 0, c.width, c.height).data; return d.some((v, n) => n % 4 === 3 && v > 0); })()"""
         assert opened.evaluate(inked)
@@ -200,13 +240,14 @@ def test_twenty_thousand_items_can_be_browsed(browser: Browser, report: Report) 
     assert parts is not None
     content = content_of(report)
     rows = content["items"]
-    assert isinstance(rows, list)
     times = 20_000 // len(rows)
     page = report.root / "many.html"
     page.write_text(render_explorer({**content, "items": rows * times}, parts), "utf-8")
     with offline_tab(browser) as opened:
         opened.goto(page.as_uri())
         opened.click('nav a[href="#items"]')
+        opened.select_option("#filters select >> nth=2", "")
+        opened.select_option("#filters select >> nth=3", "")
         assert opened.locator("#count").text_content() == "20000 of 20000 items"
         opened.select_option("#filters select >> nth=3", "wrong")
         assert opened.locator("#table tbody tr").count() == 25
@@ -246,6 +287,22 @@ def test_many_images_are_linked_in_place(report: Report, tmp_path: Path, monkeyp
     assert paths
     assert all((tmp_path / "out" / "report" / path).is_file() for path in paths)
     assert not (tmp_path / "out" / "report" / "thumbs").exists()
+
+
+def test_boxes_are_shares_of_the_image_in_which_they_were_asked(report: Report) -> None:
+    item = load_run(report.root.parent / "run", suite_of).items.items[0]
+    boxed = replace(item, answer_kind="box", answer=[32.0, 60.0, 160.0, 240.0])
+    assert (item.query[0].width, item.query[0].height) == (320, 240)
+    assert explorer_content._box(boxed, boxed.answer) == [0.1, 0.25, 0.5, 1.0]
+    assert explorer_content._box(boxed, None) is None, "a reply that cannot be read"
+    assert explorer_content._box(item, item.answer) is None
+
+
+@pytest.mark.parametrize(("value", "mark"), [(1.0, "right"), (0.9999999, "right"), (0.99, "partly")])
+def test_a_score_that_only_rounding_keeps_from_the_best_is_right(report: Report, value: float, mark: str) -> None:
+    item = load_run(report.root.parent / "run", suite_of).items.items[0]
+    row = SimpleNamespace(mark="partly, high", value=value, prediction='"o1"')
+    assert prediction(item, "chat:a", row, ACCURACY, "B", "").mark == mark
 
 
 def test_a_module_with_other_ends_is_refused() -> None:

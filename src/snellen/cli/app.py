@@ -3,7 +3,6 @@
 There is no `from __future__ import annotations`, since Typer would evaluate each annotation from text.
 """
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -259,33 +258,27 @@ def report(
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam.rescoring import recover
-    from snellen.remote import address_of, fetched, published
-    from snellen.reports import write_report
+    from snellen.remote import address_of, fetched
+    from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
-    from snellen.web.explorer import explorer_writer
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' is supported")
     roots = [fetched(run) for run in runs]
     for root in roots:
         recover(root)
-    explorer, reason = explorer_writer()
-    with published(out) as folder:
-        paths = write_report(
-            roots,
-            folder,
-            compare_published=compare == "published",
-            full=full,
-            inputs=named_paths("--input", inputs),
-            explorer=explorer,
-            workers=cores(workers),
-        )
+    paths = publish_report(
+        roots,
+        out,
+        compare_published=compare == "published",
+        full=full,
+        inputs=named_paths("--input", inputs),
+        workers=cores(workers),
+    )
     if as_json:
         print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})
     else:
         print(address_of(paths.page))
-    if reason:
-        print(f"snellen: {reason}", file=sys.stderr)
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -66,14 +65,6 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
 
 def _recorded_subjects(root: Path) -> frozenset[str]:
     return frozenset(arm.subject for arm in read_run_card(root).arms if arm.source == "recorded")
-
-
-def able_instead(declines: Mapping[str, Sequence[str]]) -> list[str]:
-    """The encoders with another readout that, by the reasons of these declines, answer what was declined."""
-    names = re.findall(
-        r"encoder:\S+?\?readout=attentive", " ".join(reason for reasons in declines.values() for reason in reasons)
-    )
-    return list(dict.fromkeys(names))
 
 
 def _rows(examination: Examination) -> list[dict[str, Any]]:

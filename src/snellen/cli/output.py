@@ -32,7 +32,8 @@ def console(width: int = 120, *, fixed: bool = False) -> Console:
                 yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     has_width = not fixed and (sys.stdout.isatty() or "COLUMNS" in os.environ)
-    return PlainConsole(file=unfiltered(sys.stdout), width=None if has_width else width)
+    # ":m:" in a subject's name is no emoji.
+    return PlainConsole(file=unfiltered(sys.stdout), width=None if has_width else width, emoji=False)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def show(
     itemset: str, item_id: str | None, condition: str, html: Path | None, seed: int, inputs: Mapping[str, Path]
 ) -> None:
     """Print all first calls about an item (default: about the first item of each task); `html` is a page to write."""
-    items = find_items(itemset)
+    items = find_items(itemset, limit=1 if item_id is None else None, test_only=item_id is None)
     suite = suite_of(items)
     if item_id is not None and item_id not in items.by_id:
         raise SnellenError(f"{itemset}: no item {item_id!r}; the first is {items.items[0].item_id!r}")

@@ -5,11 +5,14 @@ A bar in a terminal; elsewhere (a log, a pipe, a notebook) a line every ten seco
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -24,6 +27,20 @@ PACE_LINES = 6
 """Lines over which the pace is measured, so that steps done before, counted at once, soon drop out."""
 
 
+_files: list[Path] = []
+"""The file of `counting_into`, in which another process reads how far the work is."""
+
+
+@contextmanager
+def counting_into(file: Path) -> Iterator[None]:
+    """Within the block, every `Progress` also writes its steps done and their total into this file, once a second."""
+    _files.append(file)
+    try:
+        yield
+    finally:
+        _files.pop()
+
+
 class Progress:
     """A counter that shows its progress, used as a context manager; with `visible=False` it only counts."""
 
@@ -36,6 +53,7 @@ class Progress:
         self._bar: Bar | None = None
         self._marks = deque([(clock(), 0)], maxlen=PACE_LINES)
         self._is_over = threading.Event()
+        self._written = -math.inf
 
     def __enter__(self) -> Progress:
         if self._visible and sys.stderr.isatty():
@@ -71,15 +89,19 @@ class Progress:
 
     def line(self) -> str:
         """The current state, e.g. `asking: 120 of 350 items, 24 per minute, 10 min left`."""
-        now, (then, before) = self._clock(), self._marks[0]
-        self._marks.append((now, self.done))
-        pace = (self.done - before) / (now - then) if now > then else 0.0
+        pace = self.pace()
         parts = [f"{self.done}{f' of {self.total}' if self.total else ''} {self._unit}".rstrip()]
         if pace > 0:
             parts.append(f"{pace:.1f} per second" if pace >= 1 else f"{60 * pace:.1f} per minute")
         if pace > 0 and self.total > self.done:
             parts.append(f"{duration((self.total - self.done) / pace)} left")
         return f"{self._label}: {', '.join(parts)}"
+
+    def pace(self) -> float:
+        """Steps per second over the last `PACE_LINES` calls of this method; 0 if unknown."""
+        now, (then, before) = self._clock(), self._marks[0]
+        self._marks.append((now, self.done))
+        return (self.done - before) / (now - then) if now > then else 0.0
 
     def _print_lines(self) -> None:
         while not self._is_over.wait(LINE_SECONDS):
@@ -89,6 +111,10 @@ class Progress:
     def _draw(self) -> None:
         if self._bar is not None:
             self._bar.update(self._bar.task_ids[0], completed=self.done, total=self.total or None)
+        if _files and (self._clock() - self._written >= 1 or self.done == self.total):
+            self._written = self._clock()
+            with suppress(OSError):  # only shown
+                _files[-1].write_text(f"{self.done} {self.total}")
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import RunCard, is_run, read_run_card
 from snellen.core.suite import Suite
-from snellen.remote import address_of, fetched, published
+from snellen.remote import address_of, fetched
 from snellen.runs.asking.failures import summarize_failures
 from snellen.runs.scores.score import own_scores, score_paths
 from snellen.runs.scores.unread import with_judged_reading
@@ -161,7 +161,7 @@ class Examination:
         full: bool = False,
         inputs: Mapping[str, Path] | None = None,
     ) -> Report:
-        """Write the report.
+        """Write the report with the explorer, as `snellen report` does.
 
         Args:
             out: Folder or URL of the report.
@@ -170,10 +170,9 @@ class Examination:
             inputs: Runs and files by name, for sections of a suite.
 
         """
-        from snellen.reports import write_report
+        from snellen.reports import publish_report
 
-        with published(out) as folder:
-            return write_report([self.root], folder, compare_published=compare_published, full=full, inputs=inputs)
+        return publish_report([self.root], out, compare_published=compare_published, full=full, inputs=inputs)
 
 
 def open_examination(root: Path) -> Examination:

@@ -66,13 +66,19 @@ def with_blind(items: ItemSet, card: BlindCard) -> ItemSet:
 
 
 def find_items(
-    itemset: str | Path, *, limit: int | None = None, workers: int | None = None, show_progress: bool = True
+    itemset: str | Path,
+    *,
+    limit: int | None = None,
+    test_only: bool = False,
+    workers: int | None = None,
+    show_progress: bool = True,
 ) -> ItemSet:
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
 
     Args:
-        itemset: Folder or URL of an item set, or name of a suite.
+        itemset: Folder or URL of an item set, name of a suite, or SUITE/TASK.
         limit: Greatest number of test items per task that are built for a suite.
+        test_only: Whether a set without training items is enough.
         workers: Number of rendering processes. Default: one per core.
         show_progress: Whether to show progress on standard error.
 
@@ -80,7 +86,8 @@ def find_items(
     if is_itemset(path := fetched(itemset)):
         return open_items(path)
     suite = suite_of_items(itemset)
-    options = replace(generated_options(suite, limit), workers=workers or cores(), show_progress=show_progress)
+    options = generated_options(itemset, limit, test_only=test_only)
+    options = replace(options, workers=workers or cores(), show_progress=show_progress)
     return find_generated(suite, options)
 
 

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.compute import Progress, cluster
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
@@ -21,7 +22,7 @@ from snellen.core.storage.itemset_cards import ItemSetCard, read_card
 from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
 from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions
-from snellen.core.subject import Subject, SubjectCard
+from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite
 from snellen.curation.results import read_tables
 from snellen.exam.examination import Examination
@@ -36,7 +37,7 @@ from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.plan import Arm, Plan, recorded_arms, run_card
+from snellen.runs.planning.plan import Arm, Plan, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
 from snellen.runs.planning.stamp import RunStamp, read_stamp, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks
@@ -54,7 +55,8 @@ class AskingOptions(RunOptions):
     `drop` is a rule that ends asking (`planning.deciding`). A set in instalments grows while a task is undecided, to at
     most `max_instalments` of them. No call starts after the `time.monotonic` of `deadline`. `announce` receives the
     estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `preflight`
-    knows which subjects were asked a first question.
+    knows which subjects were asked a first question. `progress` counts the items in place of a line of the run's own,
+    `watch` is that of `Plan`.
     """
 
     drop: DropDecider | None = None
@@ -63,6 +65,8 @@ class AskingOptions(RunOptions):
     announce: Callable[[Sequence[Estimate]], None] | None = None
     after_call: Callable[[], None] = lambda: None
     preflight: Preflight | None = None
+    progress: Progress | None = None
+    watch: Callable[[SubjectCard, ResultRow], None] = lambda card, row: None
 
     @property
     def decide(self) -> Literal["none", "drop", ""]:
@@ -89,7 +93,10 @@ class Session:
         """The item set; the generated one of a suite is built on first use."""
         if isinstance(self.itemset, ItemSet):
             return self.itemset
-        return find_items(self.itemset, limit=self.options.limit, show_progress=self.options.show_progress)
+        return find_items(
+            self.itemset, limit=self.options.limit, test_only=self._is_without_training,
+            show_progress=self.options.show_progress,
+        )  # fmt: skip
 
     @cached_property
     def card(self) -> ItemSetCard | None:
@@ -97,9 +104,17 @@ class Session:
         if isinstance(self.itemset, ItemSet):
             return self.itemset.card
         try:
-            return read_card(itemset_folder(self.itemset, self.options.limit))
+            return read_card(self._folder_of(self.itemset))
         except SnellenError:  # reported when it is opened
             return None
+
+    @cached_property
+    def _is_without_training(self) -> bool:
+        """True if no subject learns from training examples, and no condition may show some."""
+        return tuple(self.options.conditions) == ("vanilla",) and all(map(_learns_nothing, self.subjects))
+
+    def _folder_of(self, itemset: str | Path) -> Path:
+        return itemset_folder(itemset, self.options.limit, test_only=self._is_without_training)
 
     @cached_property
     def suite(self) -> Suite:
@@ -134,7 +149,7 @@ class Session:
         is_whole = not isinstance(items, ItemSet) or len(items.items) == card.items
         if not is_whole or not SUITES.is_packaged(card.suite) or self.options.drop:
             return ""
-        root = items.root if isinstance(items, ItemSet) else itemset_folder(items, self.options.limit)
+        root = items.root if isinstance(items, ItemSet) else self._folder_of(items)
         return run_key(root, _about(self.subjects), self.options.inputs, **self.options.deciding())
 
     def examine(self) -> Examination:
@@ -203,17 +218,21 @@ class Session:
         plan, root, options = self._prepared_plan(), self.root, self.options
         stop: BudgetSpent | Interrupted | None = None
         responses: list[Response] = []
-        with Progress("asking", unit="items", visible=options.show_progress) as progress, ExitStack() as stack:
-            progress.expect(sum(sum(arm.test_items.values()) for arm in run_card(plan).arms))
-            plan = replace(plan, tick=options.after_call, count_items=progress.advance, notify=_print_line)
+        own_line = Progress("asking", unit="items", visible=options.show_progress and options.progress is None)
+        with own_line, ExitStack() as stack:
+            progress = options.progress or own_line
+            plan = replace(
+                plan, tick=options.after_call, count_items=progress.advance, watch=options.watch, notify=_print_line
+            )  # fmt: skip
             try:
                 larger_sets: Iterator[ItemSet] = iter(())
                 if options.decide:
                     larger_sets = stack.enter_context(instalments_ahead(plan.items, options.max_instalments))
+                _count_from_0(progress, plan)
                 responses = _ask(root, plan)
                 while is_undecided(plan, responses) and (larger := next(larger_sets, None)) is not None:
-                    progress.restart()
                     plan = replace(plan, items=larger, arms=self.arms(larger), preflight=(), deciders=[])
+                    _count_from_0(progress, plan)
                     responses = _ask(root, plan)
             except (BudgetSpent, Interrupted) as cause:
                 stop = cause
@@ -277,6 +296,11 @@ def _about(subjects: Sequence[str | Subject], items: Sequence[Item] = ()) -> lis
     return [subject for several in lists for subject in several]
 
 
+def _learns_nothing(subject: str | Subject) -> bool:
+    """True for a subject without `fit` of its own; recordings, and fakes that are still names, may need any item."""
+    return not isinstance(subject, str | Recording) and getattr(type(subject), "fit", None) is Base.fit
+
+
 def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
     names = [subject.card.name for subject in subjects]
     if repeated := next((name for name in names if names.count(name) > 1), None):
@@ -303,6 +327,12 @@ def _ask(root: Path, plan: Plan) -> list[Response]:
     card = run_card(plan)
     records = ask_workers(root, plan, card) if cluster() is not None and plan.deadline is None else ()
     return ask(root, replace(plan, records=records), card)
+
+
+def _count_from_0(progress: Progress, plan: Plan) -> None:
+    """Count up to the items of all arms."""
+    progress.restart()
+    progress.expect(most_items(plan))
 
 
 def _print_line(line: str) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -97,7 +99,7 @@ def _conduct(run: Run) -> Conduct:
         tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),
-        tuple(_sent(run, calls)),
+        tuple(_sent(run)),
     )
 
 
@@ -148,24 +150,27 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
     yield from ((arm, status, reason, count) for (arm, status, reason), count in reasons.most_common(60))
 
 
-def _sent(run: Run, calls: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def _sent(run: Run) -> Iterator[tuple[str, str]]:
     """The first prompt of each task, verbatim."""
-    sent = (
-        files.read_table(run.root / "sent.parquet", schema=SENT)
-        .to_pandas(ignore_metadata=True)
-        .set_index("digest")["parts"]
-    )
-    digests: set[str] = set()
+    prompt_of, tasks = sent_prompts(run.root), set[str]()
     for response in run.responses:
-        if response.task in digests or not response.calls or response.calls[-1] not in calls.index:
-            continue
-        digest = calls.loc[response.calls[-1], "digest"]
-        if digest in sent.index:
-            digests.add(response.task)
-            yield (
-                f"{response.task}, {arm_name(response.subject, response.condition)}",
-                _prompt(sent_parts(run.root, sent[digest])),
-            )
+        if response.task not in tasks and response.calls and (text := prompt_of(response.calls[-1])):
+            tasks.add(response.task)
+            yield f"{response.task}, {arm_name(response.subject, response.condition)}", text
+
+
+def sent_prompts(root: Path) -> Callable[[str], str]:
+    """Function from the key of a call to its prompt as text; empty if the run did not keep it."""
+    sent = files.read_table(root / "sent.parquet", schema=SENT).to_pydict()
+    parts_of = dict(zip(sent["digest"], sent["parts"], strict=True))
+    calls = read_calls(root, "key", "digest").to_pydict()
+    digests = dict(zip(calls["key"], calls["digest"], strict=True))
+
+    @cache
+    def prompt(digest: str) -> str:
+        return _prompt(sent_parts(root, parts_of[digest])) if digest in parts_of else ""
+
+    return lambda call: prompt(digests.get(call, ""))
 
 
 def _prompt(parts: list[Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from snellen.stimuli.video.reading import frame_at_share
 THUMB_WIDTH = 240
 """Greatest width of a thumbnail in pixels."""
 MAX_IMAGES, MAX_ARMS = 24, 16
+ROUNDING = 1e-6
+"""Greatest difference of a score from the best value that is no error of the subject."""
 
 
 @dataclass(frozen=True)
@@ -214,6 +217,11 @@ def marks(scores: pd.DataFrame, best: float) -> list[str]:
     return marks
 
 
+def is_best(value: float, metric: Metric) -> bool:
+    """True for the best value of a metric, also if rounding moved it."""
+    return math.isclose(value, metric.best, abs_tol=ROUNDING)
+
+
 def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -> list[str]:
     """Ids of drawn items: at every step the one that adds most of the missing marks, ties by a seeded order."""
     answered = scores[~scores["mark"].isin(["failed", "declined"])]
@@ -239,6 +247,8 @@ def draw(scores: pd.DataFrame, stream_names: list[str], each: int, limit: int) -
 def prediction(item: Item, arm: str, row: object, metric: Metric, text: str, reason: str) -> Prediction:
     """An arm's answer to an item: `row` is its score with a `mark`, `text` its reply, `reason` why there is none."""
     mark, value = str(row.mark), float(row.value)  # type: ignore[attr-defined]
+    if mark.startswith("partly") and is_best(value, metric):
+        mark = "right"
     score = "" if not mark.startswith("partly") else amount(value, metric)
     answer = json.loads(row.prediction)  # type: ignore[attr-defined]
     text_or_reason = text if mark not in ("failed", "declined") else reason

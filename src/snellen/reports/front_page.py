@@ -16,6 +16,8 @@ from snellen.analysis.grading.grades import baseline, ceiling_of, progress
 from snellen.analysis.grading.results import printed_ceilings
 from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.analysis.studies.people import is_person, study_subject
+from snellen.analysis.tables.rank_table import common_ranks
+from snellen.analysis.tables.rankings import Ranked
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms
 from snellen.analysis.tables.section import Run
 from snellen.core.storage.runfolder import ArmCard
@@ -34,7 +36,9 @@ from snellen.reports.words import (
     foreign,
     grade_text,
     marked_amount,
+    rate,
     span,
+    unread_notes,
     value_words,
 )  # fmt: skip
 from snellen.subjects.registry import is_packaged
@@ -104,8 +108,8 @@ class GradedAbility:
 
     `about` is that of `ExamPart.ability`. `text` is what the page says of the grade, with its note and its floor.
     `progress`, `low` and `high` are the score and its interval, scaled from the blind baseline (0) to the ceiling (1).
-    A threshold has no such scale. `number`, `interval` and `guess` (the blind baseline) are texts, `declined` is why it
-    was not asked.
+    A threshold has no such scale. `number`, `interval`, `missing` (shares of replies that were not read, or failed) and
+    `guess` (the blind baseline) are texts, `declined` is why it was not asked.
     """
 
     suite: str
@@ -118,6 +122,7 @@ class GradedAbility:
     about: AbilityName = field(default_factory=AbilityName)
     number: str = ""
     interval: str = ""
+    missing: tuple[str, ...] = ()
     guess: str = ""
     declined: str = ""
 
@@ -154,7 +159,8 @@ class GradedAbility:
         """Everything that a cell of the matrix stands for, in words."""
         guess = self.guess and f"guess {self.guess}"
         state = self.text or self.reason or self.words
-        return ", ".join(filter(None, (f"{self.number} {self.interval}".strip(), guess, state, self.declined)))
+        score = f"{self.number} {self.interval}".strip()
+        return ", ".join(filter(None, (score, guess, state, *self.missing, self.declined)))
 
     @property
     def colour(self) -> Colour:
@@ -237,12 +243,14 @@ class SubjectLine:
 class Front:
     """The front page's content: subjects in the order of columns, and the abilities of each suite.
 
-    `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line.
+    `elsewhere` names the arms of subjects that no run asked under its main condition, and so have no line. `ranks` are
+    those of all suites (under the empty name) and of each suite (`rank_table.common_ranks`).
     """
 
     lines: tuple[SubjectLine, ...]
     abilities: tuple[tuple[ExamPart, tuple[str, ...]], ...]
     elsewhere: tuple[str, ...] = ()
+    ranks: Mapping[str, Mapping[str, Ranked]] = field(default_factory=dict)
 
     @property
     def checks(self) -> list[Check]:
@@ -305,7 +313,9 @@ def front(parts: Sequence[ExamPart]) -> Front:
         for card in arm_cards(part.run).values()
     ]
     elsewhere = dict.fromkeys(arm_name(*arm) for arm in asked if arm[0] not in grades)
-    return Front(tuple(lines), abilities, tuple(elsewhere))
+    ranks = {part.title: common_ranks([part.run]) for part in parts}
+    ranks[""] = common_ranks([part.run for part in parts]) if len(parts) > 1 else ranks[parts[0].title]
+    return Front(tuple(lines), abilities, tuple(elsewhere), ranks)
 
 
 def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbility:
@@ -315,15 +325,16 @@ def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbil
     blind, ceiling = baseline(row, metric), ceiling_of(row, metric)
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
-    number = interval = ""
+    number, interval, missing = "", "", tuple[str, ...]()
     if row.grade.state == states.THRESHOLD and row.grade.is_decided:
         number = f"{value_words(row, metric)} {metric.unit}".rstrip()
         interval = span(row.low, row.high, metric)
     elif not math.isnan(row.value):
         number, interval = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+        missing = (*unread_notes(row, metric), *[f"failed {rate(row.failure_rate)}"] * (row.failure_rate > 0))
     guess = "" if math.isnan(blind) else amount(blind, metric)
     about, text = part.ability(row.task), grade_words(row, metric, first_text)
-    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, guess)
+    return GradedAbility(*place, middle, low, high, text, row, about, number, interval, missing, guess)
 
 
 def _main_arms(part: ExamPart) -> set[ReportArm]:

@@ -286,7 +286,7 @@ def _cell(row: ResultRow, run: Run, column: Column, draw: Callable[[ResultRow], 
         f"{row.minimum_detectable_effect:.4f}"
     )
     text = value_words(row, metric)
-    around = in_place_of_interval(row, metric.bounds) or span(row.low, row.high, metric, row.n)
+    around = in_place_of_interval(row) or span(row.low, row.high, metric, row.n)
     remarks = () if row.factor else tuple(_remarks(run).get(_cell_key(row), ()))
     shade, grade = colour(row.grade), grade_words(row, metric)
     return Cell(text, around, chance, shade, grade, draw(row), tuple(notes), remarks, hover, mark)

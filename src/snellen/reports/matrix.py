@@ -10,6 +10,7 @@ import pandas as pd
 
 from snellen.analysis.grading import states
 from snellen.analysis.grading.grades import GRADES
+from snellen.analysis.tables.cells import decimal_interval
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
 from snellen.reports.figures import COLOURS, SAME
 from snellen.reports.front_page import Front, GradedAbility, SubjectLine
@@ -28,10 +29,14 @@ COMMAND = 50
 
 @dataclass(frozen=True)
 class Matrix:
-    """Subjects as columns, and the grades of each question, in their order; only questions that one of them has."""
+    """Subjects as columns, and the grades of each question, in their order; only questions that one of them has.
+
+    `ranks` are the texts of `Front.ranks`, one per subject, or empty.
+    """
 
     lines: tuple[SubjectLine, ...]
     rows: tuple[tuple[GradedAbility, ...], ...]
+    ranks: tuple[str, ...] = ()
 
     def first(self, group: str) -> list[GradedAbility]:
         """The questions of a group (`front_page.GROUPS`) of the first subject, worst first."""
@@ -49,11 +54,12 @@ class Matrix:
         return baselines
 
     def frame(self) -> pd.DataFrame:
-        """The matrix as text: one row per question."""
+        """The matrix as text: one row per question, and one of ranks."""
         heads = ["question", "task", "suite", *(line.subject for line in self.lines)]
         texts = [[" ".join(f"{g.number} {g.interval} {g.short or g.words}".split()) for g in row] for row in self.rows]
         places = [[row[0].about.name, row[0].ability, row[0].suite] for row in self.rows]
         cells = [[*place, *text] for place, text in zip(places, texts, strict=True)]
+        cells += [["average rank", "", "", *self.ranks]] if self.ranks else []
         return pd.DataFrame(cells, columns=heads)
 
 
@@ -69,7 +75,10 @@ def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
     asked = [row for row in rows if any(square.group != states.NOT_ASKED for square in row)]
     places = [n for n in range(len(lines)) if not title or any(row[n].group != states.NOT_ASKED for row in asked)]
     columns = [tuple(row[n] for n in places) for row in asked if places]
-    return Matrix(tuple(lines[n] for n in places), tuple(sorted(columns, key=lambda row: _worst_first(row[0]))))
+    chosen, of_subject = tuple(lines[n] for n in places), front.ranks.get(title, {})
+    ranks = [of_subject[line.subject] for line in chosen if line.subject in of_subject]
+    texts = tuple(decimal_interval(*rank) for rank in ranks) if len(ranks) == len(chosen) else ()
+    return Matrix(chosen, tuple(sorted(columns, key=lambda row: _worst_first(row[0]))), texts)
 
 
 def _worst_first(square: GradedAbility) -> tuple[int, float]:
@@ -88,14 +97,15 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     """Commands that follow from the report, with what they do; the one that decides more scores first."""
     run, pairs = front.abilities[0][0].run, []
     roots = [root for part, _ in front.abilities for root in part.run.roots]
+    is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
     if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
-        is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     if line.kind == "user" and not line.sight:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
     pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
-    pairs.append((f"snellen show {run.card.suite}", "shows exactly what is sent"))
+    shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
+    pairs.append((f"snellen show {shown}", "shows exactly what is sent"))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
 
 

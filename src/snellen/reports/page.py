@@ -1,4 +1,4 @@
-"""Pages: templates filled with the content from other modules. Everything is escaped, and no script runs."""
+"""Pages: templates filled with the content from other modules. Everything is escaped; one script sorts tables."""
 
 from __future__ import annotations
 
@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 
 
-def render_front(front: Front, citation: Citation, explorer: bool) -> str:
-    """The front page as text; with `explorer` it links to `explore.html` next to it."""
+def render_placeholder(waiting: Sequence[str]) -> str:
+    """The page before the first results."""
+    return _environment().get_template("placeholder.html.j2").render(waiting=waiting)
+
+
+def render_front(front: Front, citation: Citation, explorer: bool, waiting: Sequence[str] = ()) -> str:
+    """The front page as text; with `explorer` it links to `explore.html` next to it. `waiting` are suites to come."""
     pages = [(part.page, part.title) for part, _ in front.abilities]
     false_most = f"{100 * FALSE_MOST:g}"
     template, table = _environment().get_template("front.html.j2"), matrix(front)
@@ -42,6 +47,7 @@ def render_front(front: Front, citation: Citation, explorer: bool) -> str:
         citation=citation,
         pages=pages,
         explorer=explorer,
+        waiting=waiting,
         false_most=false_most,
         grade_meanings=GRADE_MEANINGS,
         state_meanings={grade_text(Grade("", *key)): meaning for key, meaning in STATE_MEANINGS.items()},
@@ -70,12 +76,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    css = (FOLDER / "report.css").read_text("utf-8")
+    css, script = ((FOLDER / name).read_text("utf-8") for name in ("report.css", "sort.js"))
     environment.filters.update(
         foreign=foreign, brief=brief, shown=format_cell, rate=rate, parts=parts_of, breakable=_breakable
     )
-    # The style sheet is ours, and must not be escaped, since its hash is in the policy.
-    environment.globals.update(css=Markup(css), policy=content_policy(css))
+    # Style sheet and script are ours, and must not be escaped, since their hashes are in the policy.
+    environment.globals.update(css=Markup(css), script=Markup(script), policy=content_policy(css, script))
     return environment
 
 
@@ -86,7 +92,10 @@ def _breakable(name: str) -> Markup:
     return escape(name).replace(":", Markup(":<wbr>"))
 
 
-def content_policy(css: str) -> str:
-    """The policy of a page: images next to it, and this style sheet by its hash; no script, frame, font or form."""
-    digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
-    return f"default-src 'none'; img-src 'self' file:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+def content_policy(css: str, script: str) -> str:
+    """The policy of a page: images next to it, this style sheet and this script by their hashes, and nothing else."""
+    style, code = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (css, script))
+    return (
+        f"default-src 'none'; img-src 'self' file:; style-src 'sha256-{style}'; script-src 'sha256-{code}'; "
+        "base-uri 'none'; form-action 'none'"
+    )

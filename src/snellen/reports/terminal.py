@@ -19,9 +19,12 @@ from snellen.reports.loading import SuiteOf, registered
 from snellen.reports.rows import arm_order, metric_in, whole_tasks
 from snellen.reports.task_tables import TaskTables
 from snellen.reports.words import BEYOND, DASH, HARDLY, amount, grade_text, rate, span, unread_notes, value_words
+from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from snellen.reports.writing import Report
 
 HEADS = "chance", "blind"
 """Columns of results that are shown in a head if all subjects have the same value."""
@@ -88,22 +91,29 @@ def _undecided_note(rows: pd.DataFrame, suite_of: SuiteOf, *, can_grow: bool) ->
     )
 
 
-def answer_table(rows: pd.DataFrame) -> Table:
-    """The front page (`Report.answers`): for each subject what decides, and its abilities by grade."""
+def answer_lines(report: Report) -> Table:
+    """What the first subject of the front page gets beyond guessing and what not, in the words of the page."""
     from rich.markup import escape
     from rich.table import Table
 
+    rows, cards = report.grades(), [SUITES.get(name).card for name in report.results["suite"].unique()]
+    names = {(card.title, task): about.name for card in cards for task, about in card.tasks.items()}
+    rows = rows[rows["subject"] == rows["subject"].iloc[0]]
+    scored = rows[rows["state"] != states.NOT_ASKED]
     table = Table.grid(padding=(0, 2))
+    table.add_column(max_width=30)
     table.add_column(no_wrap=True)
     table.add_column()
-    for row in rows.to_dict("records"):
-        table.add_row("", "")
-        table.add_row("", f"[bold]{escape(row['subject'])}[/]  {escape(row['what decides'])}".rstrip())
-        for group in (HARDLY, BEYOND):
-            if row[group]:
-                table.add_row(f"[dim]{group}[/]", escape(row[group]))
-    table.add_row("", "")
-    table.add_row("", "[dim]Abilities without a grade (open, declined, …) are on the page.[/]")
+    groups = {
+        HARDLY: rows[rows["grade"] == "none"],
+        BEYOND: rows[(rows["grade"] != "none") & (rows["grade"] != "")],
+        states.OPEN: rows[rows["state"] == states.OPEN],
+    }
+    groups = {name: of_group for name, of_group in groups.items() if len(of_group)} or {"not decided": scored}
+    for head, (name, of_group) in zip([str(rows["subject"].iloc[0]), *[""] * 3], groups.items(), strict=False):
+        listed = " · ".join(names.get((row.suite, row.task), row.task) for row in of_group.itertuples())
+        number = f"{len(of_group)} of {len(scored)} scores"
+        table.add_row(f"[bold]{escape(head)}[/]", f"[dim]{name}[/]", escape(number if name == states.OPEN else listed))
     return table
 
 
@@ -114,9 +124,7 @@ def _cell(row: ResultRow, metric: Metric, with_n_and_chance: tuple[bool, bool]) 
     if math.isnan(row.value):
         failed = state == states.FAILED
         return f"[red]{state}[/]" if failed else DASH if state == states.NOT_ASKED else f"[dim]{state}[/]"
-    instead = in_place_of_interval(row, metric.bounds)
-    around = escape(span(row.low, row.high, metric, row.n) + " ").strip()
-    around = around if not instead else "" if instead.startswith("wide") else instead
+    around = in_place_of_interval(row) or escape(span(row.low, row.high, metric, row.n) + " ").strip()
     text = f"{value_words(row, metric)} [dim]{around}[/]" if around else value_words(row, metric)
     with_n, with_chance = with_n_and_chance
     notes = [f"n {row.n}"] if with_n else []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,8 +20,10 @@ from snellen.analysis.tables.run_view import main_arms
 from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
+from snellen.core.registry import Registry
 from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
+from snellen.remote import published as published_at
 from snellen.reports import figures
 from snellen.reports.citation import FILE as CITATION
 from snellen.reports.citation import citation
@@ -30,7 +34,8 @@ from snellen.reports.export import add_note, read_results, with_unasked, write_f
 from snellen.reports.findings import PUBLISHED, checks, published, unread
 from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
-from snellen.reports.loading import Exam, SuiteOf, gather, load_runs, registered, with_inputs, with_protocol
+from snellen.reports.growing import GrowingReport
+from snellen.reports.loading import Exam, SuiteOf, gather, registered, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.paper import PAPER, paper_table
@@ -50,6 +55,8 @@ RANKS = "ranks"
 Companion: TypeAlias = Callable[[Sequence[Exam], Path], None]
 """Function that writes additional files about the exams of a report into its folder."""
 EXPLORER = "explore.html"
+EXPLORERS: Registry[Callable[[], tuple[Companion | None, str]]] = Registry("explorer", {}, group="snellen.explorers")
+"""Functions of a higher layer that return a companion, or None with the reason."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ class _Output:
         self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures" / MORE, name, formats)))
         return PageFigure(title, name, self.full)
 
-    def front_figures(self, front_page: Front) -> None:
+    def matrix_figure(self, front_page: Front) -> None:
         """Draw the matrix for the page and for a paper."""
         with figures.style():
             for name, formats in ((MATRIX, ("svg", "png")), (PAPER, ("pdf",))):
@@ -119,6 +126,26 @@ class PageFigure:
     png: bool
 
 
+def publish_report(
+    runs: Sequence[Path],
+    out: str | Path,
+    *,
+    compare_published: bool = False,
+    full: bool = False,
+    inputs: Mapping[str, Path] | None = None,
+    workers: int = 1,
+) -> Report:
+    """`write_report` with the explorer, to a folder or URL; if its parts are missing, a line on stderr states so."""
+    explorer, reason = EXPLORERS.get("explorer")()
+    if reason:
+        sys.stderr.write(f"snellen: {reason}\n")
+    with published_at(out) as folder:
+        return write_report(
+            runs, folder, compare_published=compare_published, full=full, inputs=inputs, explorer=explorer,
+            workers=workers,
+        )  # fmt: skip
+
+
 def write_report(
     runs: Sequence[Path],
     out: Path,
@@ -129,6 +156,7 @@ def write_report(
     suite_of: SuiteOf = registered,
     explorer: Companion | None = None,
     workers: int = 1,
+    growing: GrowingReport | None = None,
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
@@ -143,37 +171,38 @@ def write_report(
         suite_of: Function from the name of a suite to the suite.
         explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
         workers: Number of processes that compute results and draw figures, to the same bytes.
+        growing: What an earlier call for this folder keeps for the next one, without `compare_published` and inputs.
 
     Raises:
         SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
 
     """
-    page, stamp = out / "index.html", ""
-    if runs and suite_of is registered:  # code of other suites is outside this package, so changes would be missed
-        options = {"published": compare_published, "full": full, "explorer": explorer is not None}
+    page, stamp, growing = out / "index.html", "", growing or GrowingReport()
+    options = {"published": compare_published, "full": full, "explorer": explorer is not None}
+    # Code of other suites is outside this package, so changes would be missed.
+    if runs and suite_of is registered and not growing.waiting:
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    loaded = with_inputs(load_runs(runs, suite_of, workers), inputs or {})
+    loaded = with_inputs(growing.load(runs, suite_of, workers), inputs or {})
     loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
     exams = gather(loaded)
-    _write_explorer(explorer, exams, out)
     studies = [with_studies(exam) for exam in exams]
+    _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
     # One suite has so few figures that they are drawn before another process has finished its imports.
     with background(_draw, workers if full or len(exams) > 1 else 1) as draw:
         output = _Output(out, full, draw)
         sections = [
-            _section(exam, study_exam, name, output, compare_published)
+            growing.content(name, exam.joined, partial(_section, exam, study_exam, name, output, compare_published))
             for exam, (name, study_exam) in zip(exams, _names(studies), strict=True)
         ]
-        parts = [_front_part(exam, content) for (_, exam), content in zip(_names(studies), sections, strict=True)]
-        front_page = front(parts)
-        output.front_figures(front_page)
+        front_page = front([_front_part(exam, content) for exam, content in zip(studies, sections, strict=True)])
+        output.matrix_figure(front_page)
     _write_suites(out, front_page, sections, explorer is not None)
-    _write_front(page, front_page, exams, explorer is not None)
+    _write_front(page, front_page, exams, explorer is not None, growing.waiting)
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
@@ -201,7 +230,9 @@ def _write_suites(out: Path, front_page: Front, sections: Sequence[dict[str, Any
         files.write_text(out / name, render_suite(page_content, pages, has_explorer))
 
 
-def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool) -> None:
+def _write_front(
+    page: Path, front_page: Front, exams: Sequence[Exam], has_explorer: bool, waiting: Sequence[str]
+) -> None:
     """Write the front page, its tables, and what to cite."""
     out = page.parent
     files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
@@ -210,7 +241,7 @@ def _write_front(page: Path, front_page: Front, exams: Sequence[Exam], has_explo
     files.write_text(out / "tables" / f"{PAPER}.tex", paper_table(front_page))
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
-    files.write_text(page, render_front(front_page, cited, has_explorer))
+    files.write_text(page, render_front(front_page, cited, has_explorer, waiting))
 
 
 def _front_part(exam: Exam, content: Mapping[str, Any]) -> ExamPart:

@@ -13,8 +13,6 @@ import math
 POWER = 0.8
 ALPHA = 0.05
 """The power and the two-sided level of all numbers here."""
-WIDEST_HALF = 0.25
-"""Greatest informative half width, as a share of the metric's range; wider intervals are shown as `wide interval`."""
 NORMAL_END = 1.959964
 """The end of the central 95 % of a normal distribution, in standard deviations."""
 MOST_UNITS = 100_000
@@ -48,14 +46,3 @@ def units_needed(value: float, reference: float, low: float, high: float, n: int
         return math.nan
     units = n * (detectable(low, high) / difference) ** 2 - 1e-9
     return float(math.ceil(units)) if units <= MOST_UNITS else math.nan
-
-
-def units_for_interval(low: float, high: float, n: int, bounds: tuple[float, float] | None) -> float:
-    """The number of units for an interval with a half width of at most `WIDEST_HALF` of the range.
-
-    NaN if the interval is narrow enough, without an interval, and for a metric without a range.
-    """
-    if bounds is None or math.isnan(high - low):
-        return math.nan
-    share = (high - low) / 2 / (bounds[1] - bounds[0])
-    return math.nan if share <= WIDEST_HALF + 1e-9 else float(math.ceil(n * (share / WIDEST_HALF) ** 2 - 1e-9))

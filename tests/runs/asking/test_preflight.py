@@ -21,7 +21,6 @@ from snellen.runs.asking.preview import asks_remote, estimates
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.plan import Plan
 from snellen.runs.sets.generated_sets import generated_options, itemset_folder
-from snellen.suites import SUITES
 from tests.helpers.journey import arm, colour_set, says, suite_of
 from tests.helpers.sets import small_options, small_set
 
@@ -130,7 +129,7 @@ def test_a_limit_has_its_own_set_and_a_large_limit_the_whole_set(
         folders = [itemset_folder(suite, limit) for limit in (None, 1, 2, 10**6)]
         assert folders[0] == folders[3]
         assert len(set(folders)) == 3
-        allowed = [generated_options(SUITES.get(suite), limit).allow_unmatched for limit in (None, 1, 10**6)]
+        allowed = [generated_options(suite, limit).allow_unmatched for limit in (None, 1, 10**6)]
         assert allowed == [False, True, True]
 
 
@@ -140,7 +139,7 @@ def test_the_folder_of_a_set_is_named_after_its_whole_recipe(
     """As the card of a set built by that recipe says."""
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
     monkeypatch.setattr(
-        "snellen.runs.sets.generated_sets.generated_options", lambda suite, limit: small_options(Path())
+        "snellen.runs.sets.generated_sets.generated_options", lambda suite, limit, test_only: small_options(Path())
     )
     for suite in ("combo", "vfm-bench"):
         card = small_set(suite, sets_folder).card

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -18,8 +19,10 @@ from snellen.reports.grid import main_grid
 from snellen.reports.loading import load_run
 from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
+from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.published import pixels
 from snellen.suites.thresholds.report.sections import sections
+from snellen.suites.thresholds.report.stimuli import stimulus_at
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
@@ -64,11 +67,33 @@ def test_thresholds_are_told_in_words(listed: dict[str, ReportSection]) -> None:
     assert cells(listed["in-words"], "answers")["acuity", "py:dull"] == "40"
 
 
-def test_the_chart_gives_shares_of_the_canvas(listed: dict[str, ReportSection]) -> None:
-    table = listed["acuity-chart"].table.set_index("subject")
-    gap = float(table.loc["py:dull", "gap"].split()[0])
-    assert table.loc["py:dull", "gap as a share of the canvas"] == f"1/{448 / gap:.0f}"
-    assert table.loc["py:perfect", "gap"] == "less than 0.50 px"
+def test_stimuli_are_shown_at_the_thresholds_of_those_who_understood(listed: dict[str, ReportSection]) -> None:
+    section = listed["at-threshold"]
+    letters, gaps = cells(section, "letter"), cells(section, "threshold")
+    assert ("number", "py:dull") not in letters
+    assert letters["contrast", "py:sharp"] == "–"
+    gap = float(gaps["acuity", "py:dull"].split()[0])
+    shares = cells(section, "as a share of the canvas")
+    assert shares["acuity", "py:dull"] == f"1/{448 / gap:.0f}"
+    assert gaps["acuity", "py:perfect"] == "less than 0.50 px"
+    assert shares["acuity", "py:perfect"] == shares["contrast", "py:sharp"] == "–"
+    assert float(letters["acuity", "py:dull"].split()[1]) == pytest.approx(5 * gap, abs=0.5)
+    figure = section.figure()
+    (axes,) = figure.axes
+    images = [image.get_extent() for image in axes.images]
+    assert len(images) == len(letters)
+    sizes = [image.get_array().shape[:2] for image in axes.images]
+    assert [(y0 - y1, x1 - x0) for x0, x1, y0, y1 in images] == sizes, "a unit of the axes is a pixel of the image"
+    assert axes.get_xlim() == (0, figure.get_figwidth() * 96), "and a pixel of the page"
+
+
+def test_a_ring_is_five_gaps_wide_and_the_odd_patch_is_shown() -> None:
+    ring = np.asarray(stimulus_at(MEASURES["acuity"], 12.0, 448, ""))[..., 0]
+    (columns,) = np.nonzero((ring != ring[0, 0]).any(0))
+    assert 60 <= columns[-1] - columns[0] + 1 <= 61
+    bars = np.asarray(stimulus_at(MEASURES["length"], 100.0, 448, ""))[22:, :, 0]
+    left, right = ((half != bars[0, 0]).any(1).sum() for half in np.array_split(bars, [bars.shape[1] // 2], 1))
+    assert right > 1.5 * left
 
 
 def test_contrast_is_reported_at_every_frequency(listed: dict[str, ReportSection]) -> None:

@@ -9,10 +9,7 @@ import numpy as np
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.score import Metric
-from snellen.scoring.crossed import PEOPLE_AND_CLUSTERS
-from snellen.scoring.power import units_for_interval
-from snellen.scoring.psychometric import CREDIBLE
-from snellen.scoring.uncertainty import UNTOLD, Bounds, cluster_wilson
+from snellen.scoring.uncertainty import UNTOLD, cluster_wilson
 
 DASH = "–"
 """Shown in place of a missing number."""
@@ -61,36 +58,21 @@ def decimal_interval(center: float, low: float, high: float, decimals: int = 1) 
 # Cells
 
 
-def in_place_of_interval(row: ResultRow, bounds: Bounds | None = (0.0, 1.0)) -> str:
-    """The text in place of an interval that does not exist or is uninformative (`units_for_interval`).
-
-    Empty if the interval is to be shown. `bounds` are those of the metric.
-    """
-    if str(row.interval).startswith(UNTOLD):
-        return UNTOLD.removesuffix(": ")
-    if row.interval == CREDIBLE:
-        return ""
-    needed = units_for_interval(row.low, row.high, row.n, bounds)
-    if not math.isnan(needed) and str(row.interval).endswith(PEOPLE_AND_CLUSTERS):
-        return "too few people or items"
-    return "" if math.isnan(needed) else f"wide interval (narrow with about {needed:,.0f} items)"
+def in_place_of_interval(row: ResultRow) -> str:
+    """The text in place of an interval that is not estimable; empty if there is one."""
+    return UNTOLD.removesuffix(": ") if str(row.interval).startswith(UNTOLD) else ""
 
 
-def result_cell(
-    row: ResultRow | None,
-    write: Callable[[float, float, float, int], str] = percent_interval,
-    bounds: Bounds | None = (0.0, 1.0),
-) -> str:
+def result_cell(row: ResultRow | None, write: Callable[[float, float, float, int], str] = percent_interval) -> str:
     """The cell of a row of results (or None): its score with interval, and the shares not answered or failed.
 
-    `write` formats value, low, high and n. An interval that is not estimable, or uninformative within these bounds of
-    the metric, is replaced by words.
+    `write` formats value, low, high and n. An interval that is not estimable is replaced by words.
     """
     if row is None:
         return DASH
     if row.n == 0:
         return "declined" if row.not_applicable > 0 else DASH
-    if instead := in_place_of_interval(row, bounds):
+    if instead := in_place_of_interval(row):
         return f"{write(row.value, math.nan, math.nan, row.n)}, {instead}{missing_shares(row)}"
     return write(row.value, row.low, row.high, row.n) + missing_shares(row)
 
@@ -102,7 +84,7 @@ def metric_cell(row: ResultRow | None, metric: Metric) -> str:
         text = number(score, metric, n)
         return text if math.isnan(low) else with_interval(text, number(low, metric, n), number(high, metric, n))
 
-    return result_cell(row, write, metric.bounds)
+    return result_cell(row, write)
 
 
 def missing_shares(row: ResultRow) -> str:

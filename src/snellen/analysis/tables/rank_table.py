@@ -8,13 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from snellen.analysis.tables.rankings import ScoreMatrix, fewest_clusters, ranked
+from snellen.analysis.tables.rankings import Ranked, ScoreMatrix, fewest_clusters, ranked
 from snellen.analysis.tables.run_view import arms_with_all, examined, main_arms, score_matrix, scored_tasks
 from snellen.analysis.tables.section import Run
 from snellen.core.storage.runfolder import ArmCard
 
 AVERAGE = ""
 """The task of an average rank."""
+FEWEST = 3
+"""Fewest subjects with a common rank."""
 COLUMNS = ("subject", "task", "rank", "low", "high", "subjects", "clusters")
 
 
@@ -39,6 +41,22 @@ def rank_table(run: Run) -> pd.DataFrame:
         complete = [replace(matrix, values=matrix.values[row_numbers[task]]) for task, matrix in matrices.items()]
         rows += _rows(everywhere, complete, AVERAGE)
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def common_ranks(runs: Sequence[Run]) -> dict[str, Ranked]:
+    """The average rank of every examined subject over the tasks of all runs in which each of them has a score.
+
+    Empty for fewer than `FEWEST` subjects, and without such a task.
+    """
+    arms_by_run = [{arm.subject: arm for arm in examined(run, main_arms(run))} for run in runs]
+    subjects = list(dict.fromkeys(subject for arms in arms_by_run for subject in arms))
+    matrices = []
+    for run, by_subject in zip(runs, arms_by_run, strict=True):
+        arms = [by_subject[subject] for subject in subjects if subject in by_subject]
+        for task in scored_tasks(run, arms, run.suite.tasks):
+            if len(arms_with_all(run, arms, [task])) == len(subjects):
+                matrices.append(score_matrix(run, task, arms))
+    return dict(zip(subjects, ranked(matrices)[AVERAGE], strict=True)) if matrices and len(subjects) >= FEWEST else {}
 
 
 def _rows(arms: Sequence[ArmCard], matrices: Sequence[ScoreMatrix], task: str) -> Iterator[dict[str, Any]]:

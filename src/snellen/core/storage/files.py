@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import no_formula, printable
+from snellen.core.storage.system_calls import IS_POSIX, UNFOLLOWED, lock, machine_name
 from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def all_or_nothing(
     files that can be made again) only survive a kill. On any exception the temporary file is removed; an OSError
     becomes the SnellenError that `refuse` makes. `rename` replaces the renaming.
     """
-    half = path.with_name(f"{path.name}.{os.uname().nodename}-{os.getpid()}.half")
+    half = path.with_name(f"{path.name}.{machine_name()}-{os.getpid()}.half")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield half
@@ -64,6 +64,8 @@ def all_or_nothing(
 
 def _sync(path: Path) -> None:
     """Wait until a file, or a folder's names, are on disk."""
+    if path.is_dir() and not IS_POSIX:
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -82,13 +84,13 @@ def kernel_lock(path: Path, address: str | Path, *, wait: bool = False) -> Itera
     locked.
     """
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK  # no link of a stranger's, no pipe
+        flags = os.O_WRONLY | os.O_CREAT | UNFOLLOWED  # no link of a stranger's, no pipe
         file = os.fdopen(os.open(path, flags, 0o666), "w")
     except OSError as error:
         raise cannot_write(path, error) from error
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            lock(file.fileno(), wait=wait)
         except BlockingIOError as error:
             raise SnellenError(
                 f"{address}: another process is writing there; wait for it or choose another --out"
@@ -128,13 +130,15 @@ def remove_halves(folder: Path, pattern: str = "*") -> None:
     """Remove temporary files that killed processes of this machine left; `pattern` is without `.half`."""
     for half in folder.glob(f"{pattern}.half"):
         writer, _, process = half.stem.rpartition("-")
-        is_ours = writer.endswith(f".{os.uname().nodename}")  # processes of other machines are unknown
+        is_ours = writer.endswith(f".{machine_name()}")  # processes of other machines are unknown
         if is_ours and process.isdecimal() and not _is_alive(int(process)):
             with contextlib.suppress(OSError):  # another user's
                 half.unlink()
 
 
 def _is_alive(process: int) -> bool:
+    if not IS_POSIX:
+        return True
     try:
         os.kill(process, 0)
     except (ProcessLookupError, OverflowError):

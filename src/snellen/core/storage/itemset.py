@@ -23,7 +23,7 @@ from snellen.core.item import AnswerKind, Demo, Item, Media, Option, Split
 from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import JSON_FIELDS, rounded, rows_hash, write_image_recipes
+from snellen.core.storage.item_rows import JSON_FIELDS, decided_rows, digest_of_rows, rounded, write_image_recipes
 from snellen.core.storage.itemset_cards import (
     BlindCard,
     Instalment,
@@ -143,6 +143,7 @@ def write_itemset(
         recipe_hash=recipe_hash(suite, version, source, recipe),
         content_hash=hashes.content_hash,
         rows_hash=hashes.rows_hash,
+        test_hash=hashes.test_hash,
         items=len(items),
         counts=counts_of(items),
         provenance=dict(provenance or {}),
@@ -155,12 +156,14 @@ def write_itemset(
 
 def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, str]) -> Instalment:
     table = files.table_of(map(_cells, items), SCHEMA)
-    rows_digest = ListDigest()
-    for row in files.rows_of(table):
-        rows_digest.add(row)
     files.write_table(path, table)
-    decided = rows_hash(files.rows_of(table), image_recipes)
-    return Instalment(items=len(items), content_hash=rows_digest.digest(), rows_hash=decided)
+    decided = list(decided_rows(files.rows_of(table), image_recipes))
+    return Instalment(
+        items=len(items),
+        content_hash=digest_of_rows(files.rows_of(table)),
+        rows_hash=digest_of_rows(decided),
+        test_hash=digest_of_rows(row for row in decided if row["split"] == "test"),
+    )
 
 
 def counts_of(items: Iterable[Item]) -> dict[str, dict[str, int]]:
@@ -183,6 +186,7 @@ def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
         "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
         "content_hash": name,
         "rows_hash": name,
+        "test_hash": name,
         "declaration": declaration,
         "instalments": (first,),
     }

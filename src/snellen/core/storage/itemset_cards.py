@@ -20,6 +20,7 @@ class Instalment(BaseModel):
     items: int
     content_hash: str
     rows_hash: str
+    test_hash: str = ""
 
 
 class SetDeclaration(BaseModel):
@@ -38,10 +39,11 @@ class ItemSetCard(Card):
     """`itemset.json`. `recipe_hash` covers the recipe and its parameters, `rows_hash` everything it decided.
 
     `content_hash` covers the rows with the bytes of their media, and detects damage. Ray-traced images differ in
-    individual pixels between machines, and so does the content hash; the other two do not.
+    individual pixels between machines, and so does the content hash; the other two do not. `test_hash` is the
+    `rows_hash` of the test items alone, which a set without training items shares.
 
-    Of a set in instalments, `content_hash` and `rows_hash` are the digest of the declaration, which stays when the set
-    grows; `instalments` (on disk `parts`) have hashes of the rows drawn so far.
+    Of a set in instalments, these three are the digest of the declaration, which stays when the set grows;
+    `instalments` (on disk `parts`) have hashes of the rows drawn so far.
     """
 
     model_config = ConfigDict(populate_by_name=True, serialize_by_alias=True)
@@ -54,6 +56,7 @@ class ItemSetCard(Card):
     recipe_hash: str
     content_hash: str
     rows_hash: str = ""
+    test_hash: str = ""
     items: int
     counts: dict[str, dict[str, int]]
     provenance: dict[str, Any] = Field(default_factory=dict)

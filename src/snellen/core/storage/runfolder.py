@@ -80,6 +80,7 @@ class RunCard(Card):
     recipe_hash: str
     content_hash: str
     rows_hash: str = ""
+    test_hash: str = ""
     seed: int
     limit: int | None
     arms: list[ArmCard]
@@ -89,7 +90,12 @@ class RunCard(Card):
 
 
 def same_items(earlier: RunCard, current: RunCard) -> bool:
-    """True if two runs asked the same items: the same bytes, or the same decisions rendered on two machines."""
+    """True if two runs asked the same items: the same bytes, or the same decisions rendered on two machines.
+
+    One of their sets may lack the training items of the recipe.
+    """
+    if earlier.test_hash and (earlier.recipe_hash, earlier.test_hash) == (current.recipe_hash, current.test_hash):
+        return True
     if earlier.rows_hash and current.rows_hash:
         return earlier.rows_hash == current.rows_hash
     return earlier.content_hash == current.content_hash

@@ -8,7 +8,6 @@ publishes the rest.
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import os
 import secrets
@@ -27,6 +26,7 @@ from snellen.core.storage import files
 from snellen.core.storage.item_rows import JSON_FIELDS, changed, read_image_recipes
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen.core.storage.system_calls import UNFOLLOWED, lock
 
 SEED_BITS, SALT_BYTES = 128, 32
 """Lengths of the secret seed and of the salt: neither can be found by trying all."""
@@ -111,9 +111,9 @@ def _rename(half: Path, path: Path) -> None:
         half.unlink()
         return
     except OSError:  # there is such a file, or the file system has no hard links
-        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CREAT | UNFOLLOWED, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)  # two processes without hard links may find the same empty file
+        lock(descriptor, wait=True)  # two processes without hard links may find the same empty file
         status = os.fstat(descriptor)
         if status.st_size or not stat.S_ISREG(status.st_mode) or not os.path.samestat(status, path.stat()):
             raise FileExistsError(errno.EEXIST, "exists", str(path))

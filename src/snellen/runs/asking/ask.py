@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,8 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
             return runner.plan.drop.schedule(task, trials, str(arm.condition))
         if task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
             is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
-            return runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted)
+            watch = partial(runner.plan.watch, arm.subject.card)
+            return runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted, watch)
         return (arm.schedule if runner.plan.is_replay else arm.schedule_of(task, views.tested))(trials)
 
     schedule = _whole_schedule(order, trials, faults)

@@ -9,7 +9,7 @@ on which answer arrived first: a killed run that is replayed ends at the same it
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -20,7 +20,7 @@ from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
 from snellen.analysis.grading.floors import Floors
 from snellen.analysis.grading.grades import grade_of
 from snellen.analysis.grading.results import ceiling_of_part, printed_ceilings
-from snellen.analysis.grading.rows import Grade, ResultRow
+from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet, instalment_of
@@ -47,17 +47,28 @@ class Decider:
     def __post_init__(self) -> None:
         self._floors = Floors(self.items, self.suite)
 
-    def schedule(self, task: Task, trials: Sequence[Trial], axes: Mapping[str, Any], is_fitted: bool) -> BatchSchedule:
+    def schedule(
+        self,
+        task: Task,
+        trials: Sequence[Trial],
+        axes: Mapping[str, Any],
+        is_fitted: bool,
+        watch: Callable[[ResultRow], None] = lambda row: None,
+    ) -> BatchSchedule:
         """Batches of trials until the score is decided or `max_items` are asked; receives the scores of their items.
 
         `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
-        A task whose main score has no confidence sequence is asked up to `max_items`.
+        A task whose main score has no confidence sequence is asked up to `max_items`. `watch` receives the graded row
+        after each batch.
         """
         values = dict[str, float]()
         for batch in batches(self.items, task, trials, self.turns(task), self.max_items):
             new = yield batch
             values |= new
-            if new and self.is_decided(task, values, axes, is_fitted):
+            if not new or (row := self.row(task, values, axes, is_fitted)) is None:
+                continue
+            watch(row)
+            if row.grade.is_decided:
                 return
 
     def turns(self, task: Task) -> Mapping[str, int]:
@@ -66,30 +77,23 @@ class Decider:
             self._turns[task.id] = turns(self.items, task, self.max_items)
         return self._turns[task.id]
 
-    def is_decided(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> bool:
-        """True if the scores of these items, by id, are decided (`Grade.is_decided`)."""
-        grade = self.grade(task, values, axes, is_fitted)
-        return grade is not None and grade.is_decided
-
-    def grade(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> Grade | None:
-        """The grade of the first metric under `strict`; None if it has no confidence sequence, or nothing a score."""
-        row = self._row(task, values, axes, is_fitted)
-        return None if row is None else row.grade
-
     def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
         """About how many times as many items decide a score; 0 if it is decided.
 
-        0 also if items do not decide it: `grade` is None, or too many are left out.
+        0 also if items do not decide it: `row` is None, or too many are left out.
         """
-        row = self._row(task, values, axes, is_fitted)
+        row = self.row(task, values, axes, is_fitted)
         if row is None or row.grade.is_decided or row.grade.is_of_part:
             return 0.0
         return max(1.0, float(units_to_decide(row, task.protocols["strict"].metrics[0]) / row.n))
 
-    def _row(
+    def row(
         self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
     ) -> ResultRow | None:
-        """The graded row of results."""
+        """The graded row of results by the first metric under `strict`, of the scores of these items by id.
+
+        None if the metric has no confidence sequence, or nothing a score.
+        """
         protocol = task.protocols["strict"]
         metric = protocol.metrics[0]
         if metric.bounds is None or not metric.is_bounded_mean or protocol.judge is not None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from snellen.analysis.grading.rows import ResultRow
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
@@ -16,7 +18,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.response import Exchange, Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
-from snellen.core.subject import Subject
+from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, all_trials, settle
 from snellen.remote import address_of
 from snellen.runs.planning.deciding import Decider, DropDecider
@@ -82,7 +84,8 @@ class Plan:
     """Everything that a run needs: items, suite, arms and limits.
 
     `limit` is the number of test items per task, `max_items` that of a task asked until decided. `tick` is called after
-    each call, `count_items` with the number of items that just got responses. `budget` is money: a call starts if it is
+    each call, `count_items` with the number of items that just got responses, `watch` with a subject's graded row after
+    each batch of a task asked until decided. `budget` is money: a call starts if it is
     enough, by the prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts.
     `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or arm that
     is no longer asked. `preflight` are replies to first questions, given before the run could record them; they count
@@ -102,6 +105,7 @@ class Plan:
     keep_going: bool = False
     tick: Callable[[], None] = lambda: None
     count_items: Callable[[int], object] = lambda items: None
+    watch: Callable[[SubjectCard, ResultRow], None] = lambda card, row: None
     notify: Callable[[str], None] = lambda line: None
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
@@ -156,6 +160,7 @@ def run_card(plan: Plan) -> RunCard:
         recipe_hash=card.recipe_hash,
         content_hash=card.content_hash,
         rows_hash=card.rows_hash,
+        test_hash=card.test_hash,
         seed=plan.seed,
         limit=plan.limit,
         arms=arms,
@@ -167,13 +172,24 @@ def run_card(plan: Plan) -> RunCard:
 
 def _test_items(plan: Plan, arm: Arm) -> dict[str, int]:
     """The number of items of each task that an arm is asked, without tasks whose schedule is adaptive."""
+    counts = {task: count for task, count in _at_most(plan, arm).items() if not arm.is_adaptive(plan.suite.tasks[task])}
+    return {task: count for task, count in counts.items() if count}
+
+
+def most_items(plan: Plan) -> int:
+    """The largest number of items that the arms can be asked."""
+    limits = [(arm, plan.max_items if arm.decide else math.inf) for arm in plan.arms]
+    return sum(int(min(count, limit)) for arm, limit in limits for count in _at_most(plan, arm).values())
+
+
+def _at_most(plan: Plan, arm: Arm) -> dict[str, int]:
+    """The largest number of items of each task that an arm can be asked."""
     condition = settle(arm.condition, plan.suite, arm.subject.card)
-    counts = {
+    return {
         task.id: len(select_test_items(plan.items.task(task.id), task, condition, plan.limit))
         for task in plan.suite.tasks.values()
-        if arm.asks(task) and not arm.is_adaptive(task)
+        if arm.asks(task)
     }
-    return {task: count for task, count in counts.items() if count}
 
 
 def _transforms_used(plan: Plan) -> set[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.build_options import BuildOptions
+from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
 from snellen.core.storage.itemset import ItemSet, recipe_hash
@@ -16,22 +17,26 @@ from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
 
 
-def itemset_folder(itemset: str | Path, limit: int | None = None) -> Path:
-    """The folder of an item set (for a URL, its local copy), or of the generated set of a suite, built or not.
+def itemset_folder(itemset: str | Path, limit: int | None = None, *, test_only: bool = False) -> Path:
+    """The folder of an item set (for a URL, its local copy), or of the generated set of a suite or task, built or not.
 
-    The latter is named after its whole recipe, so that a small set is never used for the full one.
+    The latter is named after its whole recipe, so that a small set is never used for the full one. With `test_only`,
+    the set without training items is enough.
     """
     if is_url(itemset) or is_itemset(Path(itemset)):
         return fetched(itemset)
-    suite = suite_of_items(itemset)
-    return generated_folder(suite, generated_options(suite, limit))
+    return generated_folder(suite_of_items(itemset), generated_options(itemset, limit, test_only=test_only))
 
 
 def generated_folder(suite: Suite, options: BuildOptions) -> Path:
-    """The folder in the home folder for the generated set of these options, named after its recipe."""
+    """The folder in the home folder for the generated set of these options, named after its recipe.
+
+    A set without training items has one of its own, unless the whole set exists.
+    """
     recipe = recorded_parameters(suite.recipes["generated"], options)
     name = recipe_hash(suite.name, suite.card.version, "generated", recipe)[:12]
-    return home() / "itemsets" / f"{suite.name}-{suite.card.version}-{name}"
+    folder = home() / "itemsets" / f"{suite.name}-{suite.card.version}-{name}"
+    return folder.with_name(f"{folder.name}-test") if options.test_only and not is_itemset(folder) else folder
 
 
 def cut_off_set(suite: Suite, recipe: Recipe, options: BuildOptions) -> ItemSet | None:
@@ -54,21 +59,30 @@ def suite_of_items(itemset: str | Path) -> Suite:
     path = fetched(itemset)
     if is_itemset(path):
         return SUITES.get(read_card(path).suite)
-    if str(itemset) not in set(SUITES):
-        if path.exists():
-            raise SnellenError(f"{path}: no item set (no itemset.json) and no suite; suites are: {', '.join(SUITES)}")
-        raise SnellenError(f"{itemset!r} is neither a folder nor a suite; suites are: {', '.join(SUITES)}")
-    suite = SUITES.get(str(itemset))
+    name, _, task = str(itemset).partition("/")
+    known = f"suites are: {', '.join(SUITES)}"
+    if path.exists() and str(itemset) not in set(SUITES):
+        raise SnellenError(f"{path}: no item set (no itemset.json) and no suite; {known}")
+    if name not in set(SUITES):
+        raise SnellenError(f"{str(itemset)!r} is neither a folder nor a suite; {known}")
+    suite = SUITES.get(name)
     if "generated" not in suite.recipes:
         raise SnellenError(f"{suite.name} generates no items; build a set (snellen build) and name its folder")
+    refuse_unknown([task] if task else [], suite.tasks, f"{name}: no task")
     return suite
 
 
-def generated_options(suite: Suite, limit: int | None) -> BuildOptions:
-    """Seed 0 and the checkup size, or with a lower limit that many test items (objects, pairs) per task.
+def generated_options(itemset: str | Path, limit: int | None, *, test_only: bool = False) -> BuildOptions:
+    """Options of the generated set of a suite or of one task (SUITE/TASK): seed 0, checkup size.
 
-    With any limit the training items may be unmatched.
+    With a lower limit that many test items (objects, pairs) per task. With any limit the training items may be
+    unmatched. `test_only` leaves out training items if the recipe can.
     """
-    options = BuildOptions(Path(), allow_unmatched=limit is not None)
-    counts = suite.recipes["generated"].parameters(options)["counts"]
+    name, _, task = str(itemset).partition("/")
+    recipe = SUITES.get(name).recipes["generated"]
+    options = BuildOptions(
+        Path(), tasks=(task,) if task else (), allow_unmatched=limit is not None,
+        test_only=test_only and getattr(recipe, "leaves_out_training", False),
+    )  # fmt: skip
+    counts = recipe.parameters(options)["counts"]
     return options if limit is None or limit >= max(counts.values()) else replace(options, n=limit)

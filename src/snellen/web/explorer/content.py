@@ -6,12 +6,12 @@ in `strings` and `images`, and referenced by number. The page (`explore.js`) rea
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from snellen.analysis.blind import guesses_by_folds
@@ -23,7 +23,18 @@ from snellen.core.item import Item, Media
 from snellen.core.response import Response
 from snellen.core.suite import SuiteCard
 from snellen.presentation.controls import IMAGES
-from snellen.reports.examples import THUMB_WIDTH, Prediction, Thumbnail, Thumbs, example, marks, prediction, run_replies
+from snellen.reports.conduct import sent_prompts
+from snellen.reports.examples import (
+    THUMB_WIDTH,
+    Prediction,
+    Thumbnail,
+    Thumbs,
+    example,
+    is_best,
+    marks,
+    prediction,
+    run_replies,
+)
 from snellen.reports.loading import Exam
 from snellen.reports.rows import arm_order, metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, answer_words, colour, foreign, grade_text, span
@@ -31,8 +42,19 @@ from snellen.reports.words import amount, answer_words, colour, foreign, grade_t
 MAX_THUMBS = 4000
 """Greatest number of images with thumbnails; with more, the item set's own files are shown."""
 MARKS = ("right", "wrong", "partly", "no answer", "cut off", "failed", "declined")
+FEWEST = 8
+"""Fewest items of an ability that has a row of its own."""
 CHANCE = "chance_"
 """Beginning of the names of measures that are chance levels."""
+
+
+class ShownAnswer(NamedTuple):
+    """An arm's answer to an item with its score, its box as shares of the image (or None), and the prompt as sent."""
+
+    prediction: Prediction
+    value: float
+    box: list[float] | None
+    prompt: str
 
 
 def _measures(item: Item, suite: SuiteCard) -> list[tuple[str, float]]:
@@ -79,7 +101,7 @@ class Content:
         self.exams: list[dict[str, Any]] = []
         self.items: list[list[Any]] = []
         self.subjects: dict[str, str] = {}
-        self.blind_arms: set[str] = set()
+        self.blind_arms, self.simulated = set[str](), set[str]()
 
     def add(self, run: Run, thumbs: Thumbs) -> None:
         """Add the content of a run."""
@@ -89,6 +111,8 @@ class Content:
             self.subjects[arm_name(card.subject, card.condition)] = card.subject
             if card.columns.get(IMAGES.name) == "none":
                 self.blind_arms.add(arm_name(card.subject, card.condition))
+            if card.role == "simulated":
+                self.simulated.add(arm_name(card.subject, card.condition))
         exam = len(self.exams)
         tasks = list(dict.fromkeys(str(task) for task in whole_tasks_of(run)["task"]))
         self.exams.append({"title": run.suite.card.title, "tasks": [_task(run, task) for task in tasks],
@@ -102,7 +126,7 @@ class Content:
 
     def _item(
         self, exam: int, task: int, item: Item, measures: Sequence[tuple[str, float]],
-        predictions: Sequence[tuple[Prediction, float]], numbers: dict[str, int], thumbs: Thumbs,
+        shown_answers: Sequence[ShownAnswer], numbers: dict[str, int], thumbs: Thumbs,
     ) -> list[Any]:  # fmt: skip
         page_example, text = example(item, (), thumbs), self.strings
         return [
@@ -117,10 +141,11 @@ class Content:
             self._shots(page_example.query),
             [[text(option.text), self._shots(option.shots), int(option.right)] for option in page_example.options],
             [[text(a), self._shots(shots), [text(c) for c in captions]] for a, shots, captions in page_example.support],
+            _box(item, item.answer),
             [
                 [numbers[answer.arm], MARKS.index(answer.mark), round(value, 4) if math.isfinite(value) else None,
-                 text(answer.score), text(answer.read), text(answer.text)]
-                for answer, value in predictions if answer.arm in numbers
+                 text(answer.score), text(answer.read), text(answer.text), box, text(prompt)]
+                for answer, value, box, prompt in shown_answers if answer.arm in numbers
             ],
         ]  # fmt: skip
 
@@ -133,8 +158,8 @@ class Content:
         if prediction is None:
             return None
         metric = protocol.metrics[0]
-        is_best = metric.score(item, prediction) == metric.best
-        mark = "right" if is_best else "wrong" if metric.binary else "partly"
+        is_right = is_best(metric.score(item, prediction), metric)
+        mark = "right" if is_right else "wrong" if metric.binary else "partly"
         return [MARKS.index(mark), self.strings(answer_words(item, prediction))]
 
     def _shots(self, shots: Sequence[Thumbnail]) -> list[int]:
@@ -148,6 +173,7 @@ class Content:
                     "name": foreign(name, 120),
                     "subject": foreign(self.subjects.get(name, name), 120),
                     "blind": name in self.blind_arms,
+                    "simulated": name in self.simulated,
                 }
                 for name in self.arms.entries
             ],
@@ -180,14 +206,17 @@ def _task(run: Run, task: str) -> dict[str, Any]:
 
 
 def _grid_rows(run: Run, tasks: Sequence[str], numbers: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """One row per task, and per ability that some items require: [arm, value, interval, colour, n, grade] by arm."""
+    """One row per task, and per ability that some of its items require, but not all and not fewer than `FEWEST`.
+
+    Cells are [arm, value, interval, colour, n, grade].
+    """
     whole, parts = whole_tasks_of(run), subgroups_of(run)
     parts = parts[(parts["factor"] == "requires") & ~parts["level"].astype(str).str.startswith("not ")]
     for number, task in enumerate(tasks):
         rows = whole[whole["task"] == task]
         yield {"task": number, "ability": "", "cells": _cells(run, rows, numbers)}
         for ability, part in parts[parts["task"] == task].groupby("level", sort=True):
-            if part["n"].max() < rows["n"].max():
+            if FEWEST <= part["n"].max() < rows["n"].max():
                 yield {"task": number, "ability": foreign(str(ability), 60), "cells": _cells(run, part, numbers)}
 
 
@@ -200,15 +229,15 @@ def _cells(run: Run, rows: Any, numbers: dict[str, int]) -> list[list[Any]]:
     return cells
 
 
-def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
-    """By item: each arm's prediction, and its score by the main metric; of repeats the first."""
+def _answers(run: Run) -> dict[str, list[ShownAnswer]]:
+    """By item: each arm's answer, scored by the main metric; of repeats the first."""
     responses: dict[tuple[str, str, str], Response] = {}
     for response in run.responses:
         responses.setdefault((response.item_id, response.subject, response.condition), response)
-    answers: dict[str, list[tuple[Prediction, float]]] = {}
-    replies = run_replies(run)
-    keys = whole_tasks_of(run).drop_duplicates("task")
-    for key in lines_of(keys):
+    answers: dict[str, list[ShownAnswer]] = {}
+    replies, prompts = run_replies(run), [sent_prompts(root) for root in run.roots]
+    encoders = {card.subject for card in run.card.arms if card.role == "encoder"}
+    for key in lines_of(whole_tasks_of(run).drop_duplicates("task")):
         scores = run.scores[key.protocol]
         scores = scores[(scores["task"] == key.task) & (scores["metric"] == key.metric)]
         scores = scores.sort_values("judge", ascending=False, kind="stable")
@@ -218,7 +247,16 @@ def _answers(run: Run) -> dict[str, list[tuple[Prediction, float]]]:
             response = responses[row.item_id, row.subject, row.condition]
             arm, item = arm_name(row.subject, row.condition), run.items.by_id[row.item_id]
             answer = prediction(item, arm, row, metric, replies[response.response_id], response.reason)
-            if answer.mark == "partly" and row.value == metric.best:
-                answer = replace(answer, mark="right")
-            answers.setdefault(row.item_id, []).append((answer, float(row.value)))
+            calls = () if row.subject in encoders else response.calls[-1:]  # encoders get images, and no text
+            sent = next(filter(None, (prompt(call) for prompt in prompts for call in calls)), "")
+            shown = ShownAnswer(answer, float(row.value), _box(item, json.loads(row.prediction)), sent)
+            answers.setdefault(row.item_id, []).append(shown)
     return answers
+
+
+def _box(item: Item, answer: Any) -> list[float] | None:
+    """A box as shares of the width and height of the item's first image; None for other answers."""
+    if item.answer_kind != "box" or answer is None or not item.query:
+        return None
+    sides = item.query[0].width, item.query[0].height
+    return [round(edge / side, 4) for edge, side in zip(answer, (*sides, *sides), strict=True)]

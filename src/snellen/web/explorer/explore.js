@@ -8,18 +8,19 @@
   const by = (id) => document.getElementById(id);
 
   const items = content.items.map((cells) => {
-    const [exam, task, id, question, truth, requires, factors, measures, query, options, support, answers, guess] = cells;
+    const [exam, task, id, question, truth, requires, factors, measures, query, options, support, keyBox, answers, guess] = cells;
     return {
       exam, task: exams[exam].tasks[task], taskKey: exam + "/" + task, id: strings[id], question: strings[question],
       truth: strings[truth], requires: requires.map((n) => strings[n]),
       factors: factors.map(([name, level]) => strings[name] + ": " + strings[level]),
-      measures: new Map(measures.map(([name, value]) => [strings[name], value])), query, options, support,
-      answers: new Map(answers.map(([arm, mark, value, score, read, text]) =>
-        [arm, { mark: marks[mark], value, score: strings[score], read: strings[read], text: strings[text] }])),
+      measures: new Map(measures.map(([name, value]) => [strings[name], value])), query, options, support, keyBox,
+      answers: new Map(answers.map(([arm, mark, value, score, read, text, box, prompt]) => [arm,
+        { mark: marks[mark], value, score: strings[score], read: strings[read], text: strings[text], box, prompt: strings[prompt] }])),
       guess: guess && { mark: marks[guess[0]], score: "", read: strings[guess[1]], text: "The most frequent right answer to this question in other items." },
     };
   });
   const shownArms = arms.map((_, number) => number).filter((number) => !arms[number].blind);
+  const examined = shownArms.filter((number) => !arms[number].simulated);
 
   function node(tag, properties, ...children) {
     const element = document.createElement(tag);
@@ -37,6 +38,29 @@
     return node("img", { src: path, alt: "", title: note, loading: "lazy", width: Math.round(width * scale), height: Math.round(height * scale) });
   }
 
+  /* Outlines of boxes: solid for the right one, dashed for that of a reply. */
+  function svg(width, height, ...shapes) {
+    const make = (tag, properties) => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [name, value] of Object.entries(properties)) element.setAttribute(name, value);
+      return element;
+    };
+    const drawing = make("svg", { viewBox: "0 0 " + width + " " + height, width, height, "aria-hidden": "true" });
+    drawing.append(...shapes.map(([tag, properties]) => make(tag, properties)));
+    return drawing;
+  }
+
+  function outlined(item, box) {
+    const [path, , width, height] = images[item.query[0]];
+    if (!path) return "";
+    const outline = ([left, top, right, bottom], name) => ["rect", { class: name, x: left * width, y: top * height,
+      width: (right - left) * width, height: (bottom - top) * height }];
+    const line = (name, text) => node("span", {}, svg(34, 10, ["line", { class: name, x1: 2, x2: 32, y1: 5, y2: 5 }]), " " + text);
+    return node("figure", { className: "outlined" },
+      node("div", {}, shot(item.query[0], width), svg(width, height, outline(item.keyBox, "key-box"), outline(box, "reply-box"))),
+      node("figcaption", { className: "note" }, line("key-box", "right box"), " ", line("reply-box", "this reply")));
+  }
+
   function choice(label, entries, change) {
     const select = node("select", { onchange: change }, ...entries.map(([value, text]) => node("option", { value }, text)));
     return [node("label", {}, label + " ", select), select];
@@ -48,13 +72,25 @@
 
   /* Item with its replies */
 
-  function reply(title, answer) {
+  function reply(title, answer, item) {
     const box = node("div", { className: "reply" }, node("strong", {}, title));
     if (!answer) return box.append(" was not asked this"), box;
     box.append(" ", node("span", { className: markClass(answer.mark) }, SIGNS[answer.mark] + " " + answer.mark + " " + answer.score));
     if (answer.read) box.append(" · read as " + answer.read);
     box.append(node("p", {}, answer.text));
+    if (item.keyBox && answer.box) box.append(outlined(item, answer.box));
     return box;
+  }
+
+  /* Each prompt with the subjects that got it, unless all did. */
+  function prompts(item, numbers) {
+    const readers = new Map();
+    for (const n of numbers) {
+      const text = item.answers.get(n)?.prompt;
+      if (text) readers.set(text, [...(readers.get(text) || []), arms[n].name]);
+    }
+    return [...readers].map(([text, names]) => node("details", { open: true },
+      node("summary", {}, "Prompt as sent" + (names.length < numbers.filter((n) => item.answers.has(n)).length ? " to " + names.join(", ") : "")), node("pre", { tabIndex: 0 }, text)));
   }
 
   function card(item, numbers) {
@@ -65,17 +101,19 @@
       article.append(node("div", { className: "shots" }, node("span", { className: "note" }, strings[answer]),
         ...shots.map((n) => shot(n, 72)), ...captions.map((n) => node("span", { className: "note" }, strings[n]))));
     }
-    article.append(node("div", { className: "shots" }, ...item.query.map((n) => shot(n, 240))));
-    article.append(node("p", { className: "question" }, item.question));
-    if (item.options.length) article.append(node("div", { className: "shots" }, ...item.options.map(([text, shots, isRight]) =>
+    const asked = node("div", {}, node("div", { className: "shots" }, ...item.query.map((n) => shot(n, 240))),
+      node("p", { className: "question" }, item.question));
+    if (item.options.length) asked.append(node("div", { className: "shots" }, ...item.options.map(([text, shots, isRight]) =>
       node("span", { className: isRight ? "option truth" : "option" }, ...shots.map((n) => shot(n, 110)), strings[text]))));
-    article.append(node("p", {}, "Right answer: ", node("strong", { className: "mark-right" }, item.truth)));
-    const replies = numbers.map((n) => reply(arms[n].name, item.answers.get(n)));
+    asked.append(node("p", {}, "Right answer: ", node("strong", { className: "mark-right" }, item.truth)));
+    const sent = prompts(item, numbers);
+    article.append(node("div", { className: "asked" }, asked, ...(sent.length ? [node("div", {}, ...sent)] : [])));
+    const replies = numbers.map((n) => reply(arms[n].name, item.answers.get(n), item));
     const unsighted = arms.map((_, n) => n).filter((n) => arms[n].blind && item.answers.has(n));
     const own = unsighted.filter((n) => numbers.some((other) => arms[other].subject === arms[n].subject));
     const blind = own.length ? own : unsighted;
-    replies.push(...blind.map((n) => reply("Without images: " + arms[n].name, item.answers.get(n))));
-    if (item.guess) replies.push(reply("Blind guess", item.guess));
+    replies.push(...blind.map((n) => reply("Without images: " + arms[n].name, item.answers.get(n), item)));
+    if (item.guess) replies.push(reply("Blind guess", item.guess, item));
     article.append(node("div", { className: "replies" }, ...replies));
     return article;
   }
@@ -148,7 +186,7 @@
     const escaped = DataTable.render.text();
     const shown = shownArms.slice(0, COLUMNS);
     const columns = [
-      { title: "", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
+      { title: "item", orderable: false, searchable: false, data: null, render: (_, type) => "", createdCell: (cell, _, item) => {
         cell.replaceChildren(node("button", { type: "button", className: "open", ariaLabel: "Open " + item.id, onclick: () => openItem(item) },
           ...(item.query.length ? [shot(item.query[0], 48)] : ["open"])));
       } },
@@ -161,6 +199,11 @@
           if (answer) cell.replaceChildren(node("span", { className: markClass(answer.mark) }, SIGNS[answer.mark] + " " + (answer.score || answer.read || answer.mark)));
         } })),
     ];
+    if (!filters.task && examined.length) {  /* as opened: what the first subject got wrong */
+      Object.assign(filters, { arm: String(examined[0]), mark: "wrong" });
+      if (!items.some(hasMark)) Object.assign(filters, { arm: "", mark: "" });
+      for (const [name, control] of Object.entries(controls)) control.value = filters[name];
+    }
     table = new DataTable("#table", { data: [], columns, autoWidth: false, pageLength: 25, order: [], deferRender: true,
       createdRow: (row, item) => { row.onclick = (event) => { if (!event.target.closest("button, a") && !String(getSelection())) openItem(item); }; },
       layout: { topStart: "search", topEnd: "pageLength", bottomStart: "info", bottomEnd: "paging" } });
@@ -222,7 +265,8 @@
       fillFlips();
     });
     const [factorLabel, factor] = choice("Factor", factorEntries(""), fillFlips);
-    if (entries.length > 1) b.value = entries[1][0];
+    const [first, second] = examined.length > 1 ? examined : shownArms;
+    [a.value, b.value] = [first, second ?? first].map(String);
     sides = { a, b, task, factor };
     by("sides").append(aLabel, bLabel, taskLabel, factorLabel);
     by("more").onclick = moreCards;
@@ -277,7 +321,8 @@
   const built = new Set();
 
   function route() {
-    const name = location.hash.slice(1) in builders ? location.hash.slice(1) : "grid";
+    const differ = examined.length === 2 && items.some((item) => isFlip(item, ...examined));
+    const name = location.hash.slice(1) in builders ? location.hash.slice(1) : differ ? "flips" : "items";
     for (const other of Object.keys(builders)) by("view-" + other).hidden = other !== name;
     for (const link of document.querySelectorAll("nav a")) {
       if (link.hash === "#" + name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");

@@ -96,9 +96,9 @@ def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[
     assert line["anchor"].startswith("100 [")
     assert line["pivot"] == "–"
     assert line["mean of seven"] == "100.0"
-    # Of a third of 16 objects, those with a cone: too few for an interval.
+    # Of a third of 16 objects, those with a cone.
     with_pivot = row_of(report["table-2"], subject="fake:oracle", condition="pivot=on")
-    assert with_pivot["pivot"].startswith("100, wide interval")
+    assert with_pivot["pivot"].startswith("100 [")
     chance = row_of(report["table-2"], subject="(chance)")
     assert (chance["primary shape"], chance["primary material"], chance["primary colour"]) == ("20", "25", "16.7")
     assert not (table["condition"] == "demos=in-context").any()  # asks three questions only

@@ -150,7 +150,7 @@ def test_a_mean_of_equal_units_still_has_an_interval() -> None:
 
 def test_cues_are_compared_by_pairs(report: dict[str, ReportSection]) -> None:
     line = row_of(report["cues"], task="gc-mat", subject="own:model", condition="vanilla")
-    assert [line[name].split()[0] for name in ("add/remove", "swap")] == ["100,", "0,"]  # too few for an interval
+    assert [line[name].split()[0] for name in ("add/remove", "swap")] == ["100", "0"]
     assert line["swap"].endswith("n 2")
     assert (line["attribute"], line["hardest"]) == ("–", "–")  # two pairs against two are too few
 
@@ -181,7 +181,7 @@ def test_the_interval_of_two_independent_shares_is_that_of_newcombe() -> None:
 def test_people_are_compared_with_objects_if_both_were_asked(report: dict[str, ReportSection]) -> None:
     # Without steps own:model is right on one of four counts per family: "1" for a truth of 1; one off earns nothing.
     line = row_of(report["people-objects"], task="cnt", subject="own:model", condition="vanilla")
-    assert [line[name].split()[0] for name in ("people (pc)", "objects (oc)")] == ["25,", "25,"]
+    assert [line[name].split()[0] for name in ("people (pc)", "objects (oc)")] == ["25", "25"]
     assert line["difference"].startswith("+0.0 [-")
     assert set(report["people-objects"].table["task"]) == {"cpr", "cnt", "grp"}
 

@@ -137,7 +137,7 @@ class Generated:
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer."""
-        design = make_design(options)
+        design = make_design(replace(options, test_only=False))
         train = {task: design.items(task, "train") for task in generated_tasks()}
         return {"counts": dict(design.counts), "train_counts": train, **options.rendering()}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -227,6 +227,7 @@ class Generated:
     """The recipe `generated`."""
 
     settings: Settings = field(default_factory=lambda: SETTINGS)
+    leaves_out_training: ClassVar = True
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer, natural categories, and the features that set the levels."""

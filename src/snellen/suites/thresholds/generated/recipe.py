@@ -87,6 +87,7 @@ class Generated:
     """Draws a bank of items."""
 
     settings = SETTINGS
+    leaves_out_training = True
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Count, seed, canvas."""
@@ -118,10 +119,11 @@ class Generated:
         refuse_existing(options.out)
         root, is_blank = options.out / "media", options.renderer == "blank"
         sides, tasks = sides_of(options), [measure.task for measure in measures_of(options)]
+        trained = 0 if options.test_only else train_exemplars(options)
         shards = [
             Shard(f"{task}-{bank.side}" if bank.is_part else task, BankTask(bank, task, count_of(options)))
             for task in tasks
-            for bank in (Bank(options.seed, s, root, train_exemplars(options), is_blank, len(sides) > 1) for s in sides)
+            for bank in (Bank(options.seed, s, root, trained, is_blank, len(sides) > 1) for s in sides)
         ]
         with Progress("drawing", unit="tasks", visible=options.show_progress) as progress:
             of_tasks = map_shards(_items_of, shards, workers=1 if is_blank else options.workers, progress=progress)

@@ -1,4 +1,4 @@
-"""Figures of thresholds: the acuity chart and psychometric functions."""
+"""Figures of thresholds: psychometric functions."""
 
 from __future__ import annotations
 
@@ -9,27 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.analysis.tables.plots import (
-    FAINT,
-    INK,
     MAX_SERIES,
     MUTED,
     panel_figure,
     plain_axes,
     series_appearance,
-    two_lines,
 )
 from snellen.core.score import MEASURED
-from snellen.suites.thresholds.drawing import coverage, landolt
 from snellen.suites.thresholds.measures.measure import Measure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Numbers: TypeAlias = NDArray[Any]
-RINGS = 5
-"""Rings in a row of the chart."""
-RING_PX = 100
-"""Side of the image of a ring in pixels."""
 
 
 class Curve(NamedTuple):
@@ -55,48 +47,6 @@ class FunctionPanel(NamedTuple):
     task: str
     measure: Measure
     curves: Sequence[Curve]
-
-
-def chart(thresholds: Sequence[Any], levels: Sequence[float]) -> Figure:
-    """Rows of rings from large to small, and the smallest gap that each subject reads."""
-    sizes = [level for level in levels[::-2] if level >= 1.0]
-    heights = np.array(sizes) / sizes[0] + 0.25
-    tops = np.concatenate([[0.0], np.cumsum(heights)])
-    middles = (tops[:-1] + tops[1:]) / 2
-    figure, (axes,) = panel_figure(1, (5.2 + 0.9 * len(thresholds), 5.2))
-    for row, (size, middle) in enumerate(zip(sizes, middles, strict=True)):
-        half = size / sizes[0] / 2
-        for column in range(RINGS):
-            x = column * 1.12
-            axes.imshow(
-                _ring(3 * row + 5 * column), cmap="gray", vmin=0, vmax=1, zorder=1, interpolation="antialiased",
-                extent=(x - half, x + half, middle + half, middle - half),
-            )  # fmt: skip
-        axes.annotate(f"{size:.3g} px", (-0.72, middle), ha="right", va="center", color=MUTED, fontsize=8.5)
-    for index, threshold in enumerate(thresholds):
-        x = RINGS * 1.12 + 0.3 + 0.95 * index
-        y, low, high = (_height(end, sizes, middles) for end in (threshold.value, threshold.low, threshold.high))
-        if not np.isnan(low):
-            axes.plot((x, x), (low, high), color=INK, linewidth=1.4)
-        axes.plot([x], [y], **{**series_appearance(index), "linestyle": "none"})
-        axes.axhline(y, xmax=1.0, color=FAINT, linewidth=0.8, zorder=0)
-        axes.annotate(two_lines(threshold.name, 26), (x, -0.1), ha="left", va="bottom", rotation=55, fontsize=8)
-    axes.set_xlim(-1.6, RINGS * 1.12 + 0.3 + 0.95 * len(thresholds))
-    axes.set_ylim(tops[-1] + 0.1, -0.1)
-    axes.set_aspect("equal")
-    axes.set_axis_off()
-    return figure
-
-
-def _height(gap_px: float, sizes: Sequence[float], middles: Numbers) -> float:
-    """The height of a gap on the chart: between those of the rows, and within the chart."""
-    return float(np.interp(-np.log10(gap_px), -np.log10(sizes), middles)) if not np.isnan(gap_px) else float("nan")
-
-
-def _ring(direction: int) -> Numbers:
-    part = slice(0, RING_PX), slice(0, RING_PX)
-    covered = coverage(landolt(RING_PX / 2, RING_PX / 2, RING_PX / 5, direction % 8), part)
-    return np.asarray(1 - 0.88 * covered)
 
 
 def functions(panels: Sequence[FunctionPanel]) -> Figure:

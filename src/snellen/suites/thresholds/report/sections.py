@@ -1,4 +1,4 @@
-"""The report's sections of thresholds: the acuity chart, thresholds in words, functions, contrast, errors by place."""
+"""The report's sections of thresholds: stimuli, thresholds in words, functions, contrast, errors by place."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians, profile
+from snellen.suites.thresholds.report.stimuli import at_threshold, best_variant
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
 
 if TYPE_CHECKING:
@@ -82,8 +83,8 @@ def sections(run: Run) -> Iterator[ReportSection]:
     by_task = thresholds_of(run)
     if not by_task:
         return
+    yield from at_threshold(by_task)
     if "acuity" in by_task:
-        yield from _chart(by_task["acuity"])
         yield from canvases(run)
     yield from angles(run)
     yield from profile(by_task, medians(run))
@@ -93,22 +94,6 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from _sensitivity(by_task.get("contrast", []))
     yield from retest(run)
     yield from _places(run)
-
-
-def _chart(thresholds: list[ArmThreshold]) -> Iterator[ReportSection]:
-    note = (
-        "The smallest gap of a Landolt ring whose direction a subject reads half of the time, beyond guessing. Rings "
-        "are drawn to scale with each other; the canvas has the number of pixels given in the table. Bars are 95 % "
-        "credible intervals. Subjects that did not understand the question have none."
-    )
-    side, rows = thresholds[0].result.side, []
-    plotted = [threshold for threshold in thresholds if threshold.reason != NOT_UNDERSTOOD]
-    figure = partial(figures.chart, plotted, MEASURES["acuity"].levels_on(side)) if plotted else None
-    for threshold in thresholds:
-        share = f"1/{side / threshold.value:.0f}" if threshold.reason == MEASURED else DASH
-        rows.append([threshold.name, f"{side} px", _cell(threshold), share])
-    names = ["subject", "canvas", "gap", "gap as a share of the canvas"]
-    yield from table_section("Acuity chart", note, names, rows, "acuity-chart", figure)
 
 
 # Canvases
@@ -309,8 +294,7 @@ def _functions(by_task: dict[str, list[ArmThreshold]]) -> Iterator[ReportSection
 def curve_of(threshold: ArmThreshold, reason: str, estimate: Any) -> figures.Curve:
     """The curve of a subject, with a value that was estimated; of contrast at the frequency that is seen best."""
     grid, answers = threshold.result.functions, threshold.result.answers
-    weights, count = posterior(grid, answers), len(CONTRAST.levels)
-    variant = 0 if grid.by_frequency is None else int(np.argmin(grid.by_frequency @ weights))
+    weights, count, variant = posterior(grid, answers), len(CONTRAST.levels), best_variant(threshold)
     part = slice(variant * count, (variant + 1) * count)
     levels = np.array(MEASURES[threshold.task].positions_on(threshold.result.side))
     shares = answers.right[part] / np.maximum(answers.counts[part], 1)

@@ -1,0 +1,40 @@
+"""System calls that not every operating system has, and what is done without them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import platform
+from typing import Any
+
+fcntl: Any = None
+msvcrt: Any = None
+try:
+    import fcntl
+except ImportError:  # Windows
+    with contextlib.suppress(ImportError):
+        import msvcrt
+
+UNFOLLOWED = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags of `os.open` that refuse links and do not wait for pipes; 0 where there are none."""
+IS_POSIX = os.name == "posix"
+"""Whether folders can be synced, and signal 0 asks if a process lives; elsewhere it would end the process."""
+
+
+def machine_name() -> str:
+    """The name of this machine in a network."""
+    return platform.node()
+
+
+def lock(descriptor: int, *, wait: bool) -> None:
+    """Lock an open file until it is closed or the process ends. Without locks in the system, nothing happens.
+
+    Raises BlockingIOError if another process holds the lock, unless it waits, and OSError if the file cannot be locked.
+    """
+    if fcntl is not None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    elif msvcrt is not None:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except PermissionError as error:
+            raise BlockingIOError(error.errno, error.strerror) from error

@@ -1,0 +1,87 @@
+"""What works without system calls that some operating systems lack."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snellen.core.errors import SnellenError
+from snellen.core.storage import files, system_calls
+
+WITHOUT = """
+import importlib, os, pkgutil, platform, sys
+
+import joblib, matplotlib.pyplot, numpy, pandas, pyarrow.parquet, sklearn  # which ask for themselves
+
+platform.node()
+extras = "inspect_ai torch transformers mitsuba drjit ray av mediapipe onnx onnxruntime datasets fastapi peft"
+sys.modules.update(dict.fromkeys(["fcntl", *extras.split()]))
+for name in ("sched_getaffinity", "uname", "O_NOFOLLOW", "O_NONBLOCK", "nice"):
+    delattr(os, name)
+import snellen
+
+for module in pkgutil.walk_packages(snellen.__path__, "snellen."):
+    if not module.name.startswith("snellen.interop.standalone") and not module.name.endswith("__main__"):
+        try:
+            importlib.import_module(module.name)
+        except ModuleNotFoundError as error:
+            assert error.name != "fcntl", module.name
+from snellen.core.storage import system_calls
+
+assert system_calls.fcntl is None and system_calls.UNFOLLOWED == 0
+system_calls.IS_POSIX = False
+examination = snellen.examine(lambda parts: "A", "thresholds/acuity", limit=17, out=sys.argv[1], show_progress=False)
+print(len(examination.responses), examination.report(sys.argv[2]).page.is_file())
+"""
+
+
+def test_everything_is_imported_and_an_exam_is_run_without_them(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, str(tmp_path / "run"), str(tmp_path / "report")],
+        capture_output=True, text=True, check=False, env={"SNELLEN_HOME": str(tmp_path / "home"), "PATH": "/usr/bin"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    responses, has_page = done.stdout.split()
+    assert int(responses) > 0
+    assert has_page == "True"
+
+
+class Windows:
+    """Locks as of `msvcrt`."""
+
+    LK_LOCK, LK_NBLCK = 1, 2
+
+    def __init__(self) -> None:
+        self.modes: list[int] = []
+
+    def locking(self, descriptor: int, mode: int, size: int) -> None:
+        self.modes.append(mode)
+        if len(self.modes) > 1 and mode == self.LK_NBLCK:
+            raise PermissionError(13, "Permission denied")
+
+
+def test_a_lock_of_windows_is_refused_in_the_same_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    windows = Windows()
+    monkeypatch.setattr(system_calls, "fcntl", None)
+    monkeypatch.setattr(system_calls, "msvcrt", windows)
+    with files.kernel_lock(tmp_path / "lock", tmp_path):
+        with pytest.raises(SnellenError, match="another process is writing there"):
+            files.kernel_lock(tmp_path / "lock", tmp_path).__enter__()
+        with files.kernel_lock(tmp_path / "lock", tmp_path, wait=True):
+            assert windows.modes == [windows.LK_NBLCK, windows.LK_NBLCK, windows.LK_LOCK]
+
+
+def test_processes_are_never_signalled_and_folders_not_synced_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "IS_POSIX", False)
+    monkeypatch.setattr("os.kill", lambda *_: pytest.fail("a signal"))
+    half = tmp_path / f"a.{system_calls.machine_name()}-99999999.half"
+    half.touch()
+    files.remove_halves(tmp_path)
+    assert half.exists(), "a process may live"
+    files.write_text(tmp_path / "b", "text")
+    assert (tmp_path / "b").read_text() == "text"
