@@ -32,7 +32,7 @@ def paper_table(front: Front) -> str:
         for places in even_parts(len(lines), SUBJECTS)
     ]
     partial = _escaped(" ".join(dict.fromkeys(line.partial for line in lines if line.partial)))
-    marks = rf"$\bullet$ {BEYOND}; $\circ$ {HARDLY}; no mark: undecided, or a threshold; --: no score"
+    marks = rf"$\bullet$ {BEYOND}; $\circ$ {HARDLY}; no mark: no grade; --: no score"
     notes = [marks, r"$\downarrow$ lower is better", *map(_escaped, renamed)]
     lines_of_text = [
         r"% \usepackage{booktabs,siunitx}", r"\begin{table}",
