@@ -42,6 +42,8 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     printed = snellen("run", built, *subjects, "--out", run)[1]
     assert f"Next: snellen report {run} --out report" in " ".join(printed.split())
     assert [path.read_bytes() for path in (run / "parts").iterdir()] == [record], "a finished run asks no questions"
+    code, _, err = snellen("report", tmp_path, "--out", out)
+    assert (code, f"1 are in it (run); give {tmp_path}/*" in err) == (2, True)
     assert snellen("verify", run)[0] == 0
     assert snellen("score", run, "--protocol", "published")[0] == 0
     code, printed, _ = snellen("report", run, "--out", out, "--compare", "published", "--json")
@@ -214,7 +216,7 @@ def test_a_chat_model_behind_a_local_server(
         assert calls == 1 + 1 + 2 + 2 + 2  # a first question, one sheet, then two items per task
         assert snellen(*words)[0] == 0
         assert server.count == calls
-    assert "category-bui" in out
+    assert "new kinds?" in out
 
 
 def test_failed_items_give_exit_code_1(snellen: Command, built: Path, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_drop_has_its_own_exit_code(snellen: Command, run_root: Path, tmp_path
     words = "diff", f"{run_root}:{ORACLE}", f"{run_root}:{BLIND}", "--out", page
     code, out, err = snellen(*words)
     assert (code, err) == (0, "")
-    assert "Dropped: colour (pattern-perception)\n" in out
+    assert "Dropped: colour (parts of an object)\n" in out
     assert "material" in out
     code, out, _ = snellen(*words, "--fail-on", "drop", "--json")
     assert code == 4
@@ -71,7 +71,7 @@ def test_a_subject_is_asked_until_it_is_decided_whether_it_dropped(
     assert 0 < row["n"] < 70, "not all ten objects"
     code, out, _ = snellen("diff", former, tmp_path / "asked", *words)
     assert code == 4
-    assert "Dropped: pattern-perception\n" in out
+    assert "Dropped: parts of an object (pattern-perception)\n" in out
     assert snellen("diff", former, former, *words)[0] == 1, "ten objects do not show that nothing dropped"
     for wrong in (("--decide", "0"), ("--decide", "10", "--fail-on", "rise")):
         code, _, err = snellen("diff", former, former, *wrong)
@@ -150,9 +150,10 @@ def test_own_images_of_two_classes_can_drop(snellen: Command, tmp_path: Path) ->
     words = "diff", f"{root}:{ORACLE}", f"{root}:{UNREADABLE}", "--out", page, "--fail-on", "drop"
     code, out, _ = snellen(*words)
     assert code == 4
-    assert "Dropped: fast-mapping; class good; class scratch\n" in out
+    assert "Dropped: new kinds from examples (fast-mapping); class good; class scratch\n" in out
     assert "p is one-sided" in out
-    assert "For new classes, fast-mapping: 95 % interval [-100, 64], p 0.5 (2 classes).\n" in out
+    name = "new kinds from examples (fast-mapping)"
+    assert f"For new classes, {name}: 95 % interval [-100, 64], p 0.5 (2 classes)." in " ".join(out.split())
     assert "[-100, 64], p 0.5 (2 classes)" in page.read_text("utf-8")
     compared = json.loads(snellen(*words, "--json")[1])
     row, *classes = compared["rows"]
@@ -174,7 +175,8 @@ def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_pat
     assert (code, sentence.format(31) in " ".join(out.split()), "could not have told" in out) == (0, True, False)
     code, out, _ = snellen(*words, "--fail-on", "drop")
     assert code == 1
-    expected = "This comparison could not have told a drop of 20 points in fast-mapping: about 37 images are needed."
+    name = "new kinds from examples (fast-mapping)"
+    expected = f"This comparison could not have told a drop of 20 points in {name}: about 37 images are needed."
     assert expected in " ".join(out.split())
     assert sentence.format(31) in page.read_text("utf-8")
     assert expected in page.read_text("utf-8")
@@ -232,9 +234,9 @@ def test_the_table_fits_into_80_columns(snellen: Command, monkeypatch: pytest.Mo
     assert max(map(len, lines[: lines.index("Tested by image: p is one-sided, in the direction of the change.")])) <= 80
     heads = next(line for line in lines if "detects" in line)
     assert heads.split() == ["before", "after", "change", "interval", "p", "n", "detects"]
-    row = next(line for line in lines if line.startswith("fast-mapping"))
+    row = next(line for line in lines if line.startswith("new kinds"))
     # 38 differences of -1: a variance of 2 / 40 with two units of variance 1, half a width 1.95996 * sqrt(0.05 / 40).
-    assert row.split() == ["fast-mapping", "100", "%", "0", "%", "−100", "[-100,", "-93]", "<", "0.001", "38", "20"]
+    assert row.split()[-11:] == ["100", "%", "0", "%", "−100", "[-100,", "-93]", "<", "0.001", "38", "20"]
     assert len(row) == len(heads) <= 80
 
 
@@ -257,7 +259,11 @@ def test_the_direction_of_a_score_is_stated_where_lower_is_better(tmp_path: Path
 def test_generated_sets_have_a_margin_only_on_request(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     words = "diff", f"{run_root}:{ORACLE}", f"{run_root}:{ORACLE}", "--out", tmp_path / "p.html", "--fail-on", "drop"
     code, out, _ = snellen(*words, "--margin", "5")
-    assert (code, "could not have told a drop of 5 points in pattern-perception: about" in " ".join(out.split())) == (
+    assert (
+        code,
+        "could not have told a drop of 5 points in parts of an object (pattern-perception): about"
+        in " ".join(out.split()),
+    ) == (
         1,
         True,
     )

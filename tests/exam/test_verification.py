@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.cli.verification import verify
@@ -19,6 +21,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
+from snellen.exam.verification import check_replies
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
@@ -77,6 +80,16 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     (root / "blind.json").unlink()
     assert verify(str(root), 1, None, None, None) == 1
     assert "grades start at chance" in capsys.readouterr().out
+
+
+def test_tables_of_calls_are_those_of_the_parts(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path = done.root / "exchanges.parquet"
+    table = pq.read_table(path)
+    texts = pa.array(["changed", *table["text"].to_pylist()[1:]], pa.string())
+    pq.write_table(table.set_column(table.column_names.index("text"), "text", texts), path)
+    with pytest.raises(SnellenError, match="other cells than the recorded replies"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
 def test_a_reading_by_another_parser_is_counted_and_no_forgery(

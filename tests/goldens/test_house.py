@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,12 +12,12 @@ from tests.goldens.house import BLIND_OBSERVERS, FOLDER, outputs
 from tests.helpers.sets import small_set
 
 
-def laid_out(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
+def laid_out(figure: Figure, folder: Path, name: str, *, formats: Sequence[str]) -> None:
     """No files are written, because only texts are compared."""
     figure.draw_without_rendering()
 
 
-def unsaved(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
+def unsaved(figure: Figure, folder: Path, name: str, *, formats: Sequence[str]) -> None:
     """Figures are made, which may fail, but not laid out, which would take a third of the test."""
 
 

@@ -328,7 +328,7 @@ def write_run(
 def leave_out_figures(patch: pytest.MonkeyPatch) -> None:
     """From now on figures of reports are not laid out, and their files are placeholders."""
 
-    def save(figure: Figure, folder: Path, name: str, *, png: bool) -> None:
+    def save(figure: Figure, folder: Path, name: str, *, formats: Sequence[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{name}.svg").write_text("<svg/>", "utf-8")
 

@@ -123,6 +123,8 @@ def test_a_methods_paragraph_states_the_numbers_of_the_run(tmp_path: Path) -> No
         assert part in text, (part, text)
     assert "fake:chance" not in text
     assert seal.seed not in text
+    first, again = citation([exam, exam]).methods
+    assert ("We examined caller (code " in first, "We examined caller with Snellen" in again) == (True, True)
     only_fakes = replace(exam.joined, card=exam.joined.card.model_copy(update={"arms": exam.joined.card.arms[2:]}))
     assert "We examined fake:chance" in methods_paragraph(replace(exam, joined=only_fakes))
 

@@ -64,7 +64,7 @@ def values(run: Run, task: str) -> Mapping[str, pd.Series]:
 
 
 def table(report: Report, name: str) -> pd.DataFrame:
-    return pd.read_csv(report.root / "tables" / f"shapes-{name}.csv", keep_default_na=False)
+    return pd.read_csv(report.root / "tables" / "more" / f"shapes-{name}.csv", keep_default_na=False)
 
 
 def lines(frame: pd.DataFrame, *names: str) -> dict[tuple[str, ...], Any]:

@@ -60,7 +60,7 @@ def with_task(suite: Suite, task: str) -> Suite:
 
 
 def table(report: Report, name: str) -> list[dict[str, Any]]:
-    rows = pd.read_csv(report.root / "tables" / f"{name}.csv").to_dict("records")
+    rows = pd.read_csv(report.root / "tables" / "more" / f"{name}.csv").to_dict("records")
     return [{str(head): cell for head, cell in row.items()} for row in rows]
 
 

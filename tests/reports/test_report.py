@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -116,9 +116,9 @@ def test_page_is_well_formed_and_refers_to_nothing_outside(report: Report) -> No
 
 
 def test_figures_and_thumbnails_exist(report: Report) -> None:
-    names = {path.name for path in (report.root / "figures").iterdir()}
+    names = {path.relative_to(report.root / "figures").as_posix() for path in (report.root / "figures").rglob("*.*")}
     stems = ("shapes-overview", "shapes-naming-question", "shapes-building-difficulty")
-    assert names == {f"{stem}.svg" for stem in stems} | {"matrix.svg", "matrix.png"}
+    assert names == {f"more/{stem}.svg" for stem in stems} | {"matrix.svg", "matrix.png", "paper.pdf"}
     thumbs = list((report.root / "thumbs").iterdir())
     assert len(thumbs) > 10
     for path in thumbs:
@@ -135,7 +135,7 @@ def test_a_declined_task_is_a_dash_with_the_reason(report: Report) -> None:
     assert pd.isna(row["value"])
     text = page(report).text
     assert "declined: has no words to compare images with" in text
-    main = pd.read_csv(report.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("subject")
+    main = pd.read_csv(report.root / "tables" / "more" / "shapes-main.csv", keep_default_na=False).set_index("subject")
     assert main.loc["encoder:dull", "finding"] == "– (declined)"
     assert main.loc["(chance)", "finding"] == "33 %"
     assert main.loc["(people)", "naming"] == "97 %"
@@ -146,7 +146,7 @@ def test_a_subject_that_helped_to_build_the_set_is_flagged(report: Report) -> No
 
 
 def test_printed_numbers_are_labelled_and_in_a_separate_table(report: Report, small_report: Report) -> None:
-    table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv")
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-published-1.csv")
     assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
     assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
     assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here, protocol published"}
@@ -173,7 +173,7 @@ def test_printed_numbers_stand_beside_scores_by_the_authors_rules(tmp_path: Path
     protocols = {**task.protocols, "published": replace(task.protocols["published"], metrics=(generous,))}
     suite = replace(SUITE, tasks={"naming": replace(task, protocols=protocols)})
     report = write_report([root], tmp_path / "report", compare_published=True, suite_of=lambda name: suite)
-    table = pd.read_csv(report.root / "tables" / "shapes-published-1.csv", index_col="subject")
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-published-1.csv", index_col="subject")
     assert list(table["whole task"]) == ["100 %", "71 %"]
     assert "naming, accuracy, by question, protocol published" in (text := page(report).text)
     assert "with other images" in text
@@ -211,7 +211,7 @@ def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:
 
 def test_only_differences_clear_after_correction_are_called_clear(report: Report) -> None:
     """16 items cannot distinguish forty pairs of subjects; `test_comparisons.py` has a set that can."""
-    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
+    pairs = pd.read_csv(report.root / "tables" / "more" / "shapes-contrasts.csv")
     ours = pairs[pairs["family"] == "subjects"]
     assert ((ours["low"] > 0) & (ours["p"] < 0.05)).any()
     assert (ours["p_holm"] >= 0.05).all()
@@ -230,9 +230,9 @@ def test_figures_drawn_in_another_process_are_the_same(
     names_drawn = list[str]()
     save = figures.save
 
-    def listed(figure: Any, folder: Path, name: str, *, png: bool) -> None:
+    def listed(figure: Any, folder: Path, name: str, *, formats: Sequence[str]) -> None:
         names_drawn.append(name)
-        save(figure, folder, name, png=png)
+        save(figure, folder, name, formats=formats)
 
     monkeypatch.setattr(figures, "save", listed)
     local = write_report(runs, tmp_path / "here", suite_of=suite_of)
@@ -240,8 +240,8 @@ def test_figures_drawn_in_another_process_are_the_same(
     names_drawn.clear()
     remote = write_report(runs, tmp_path / "there", suite_of=suite_of, workers=2)
     assert not names_drawn, "this process draws no figure"
-    names = sorted(path.name for path in (local.root / "figures").iterdir())
-    assert len(names) > 1
+    names = sorted(path.relative_to(local.root / "figures") for path in (local.root / "figures").rglob("*.*"))
+    assert len(names) > 3
     for name in names:
         assert (remote.root / "figures" / name).read_bytes() == (local.root / "figures" / name).read_bytes()
 
@@ -254,7 +254,7 @@ def test_two_runs_of_one_set_share_a_table(naming_root: Path, tmp_path: Path) ->
     both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
     assert len(both.results) == len(load_run(naming_root, suite_of).results) + len(load_run(other, suite_of).results)
     assert "(run 2)" not in "".join(both.results["subject"])
-    main = pd.read_csv(both.root / "tables" / "shapes-main.csv")["subject"].tolist()
+    main = pd.read_csv(both.root / "tables" / "more" / "shapes-main.csv")["subject"].tolist()
     assert {"encoder:sharp", "encoder:sharp (run 2)", "encoder:new"} <= set(main)
     assert "encoder:new (run 2)" not in main
 
@@ -264,7 +264,7 @@ def test_two_sets_of_one_suite_stay_apart(naming_root: Path, tmp_path: Path) -> 
     items = write_items(tmp_path / "items", 6, seed=1, tasks=("naming",))
     other = write_run(tmp_path / "other", items, subjects(items)[:2], tasks=("naming",))
     both = write_report([naming_root, other], tmp_path / "report", suite_of=suite_of)
-    names = sorted(path.name for path in (both.root / "tables").glob("*-main.csv"))
+    names = sorted(path.name for path in (both.root / "tables" / "more").glob("*-main.csv"))
     hashes = sorted(read_run_card(root).recipe_hash[:6] for root in (naming_root, other))
     assert names == [f"shapes-{shorthand}-main.csv" for shorthand in hashes]
     assert "has separate tables" in page(both).text
@@ -296,7 +296,7 @@ def test_conditions_have_separate_rows(tmp_path: Path) -> None:
     blind = parse_conditions(SUITE.axes, "images=none,sheet=4")
     root = write_run(tmp_path / "run", items, subjects(items)[:1], conditions=blind)
     report = write_report([root], tmp_path / "report", suite_of=suite_of)
-    main = pd.read_csv(report.root / "tables" / "shapes-main.csv", keep_default_na=False).set_index("task")
+    main = pd.read_csv(report.root / "tables" / "more" / "shapes-main.csv", keep_default_na=False).set_index("task")
     line = main["chat:openai/gpt-4o [images=none,sheet=4]"]
     assert line["naming"] != ""
     assert line["finding"] == ""  # this task has no axis `sheet`
@@ -330,20 +330,22 @@ def test_sections_of_a_suite_are_shown(small_root: Path, tmp_path: Path) -> None
     assert "Table and figure" in text
     assert "Nothing else." in text
     assert "a <b>" in text
-    assert (report.root / "tables" / "shapes-detail.csv").is_file()
+    assert (report.root / "tables" / "more" / "shapes-detail.csv").is_file()
     assert figures == []
     full = write_report([root], tmp_path / "full", full=True, suite_of=lambda name: suite)
-    assert (full.root / "figures" / "shapes-detail.svg").is_file()
-    assert [path.name for path in (report.root / "figures").glob("*.png")] == ["matrix.png"]
-    with Image.open(full.root / "figures" / "shapes-overview.png") as overview:
+    assert (full.root / "figures" / "more" / "shapes-detail.svg").is_file()
+    assert [path.name for path in (report.root / "figures").rglob("*.png")] == ["matrix.png"]
+    with Image.open(full.root / "figures" / "more" / "shapes-overview.png") as overview:
         assert overview.width > 500
         assert len(set(overview.convert("L").getextrema())) == 2, "the figure has content"
-    assert 'href="figures/shapes-both.png"' in full.pages[1].read_text("utf-8")
-    assert 'href="figures/shapes-both.png"' not in report.pages[1].read_text("utf-8")
+    assert 'href="figures/more/shapes-both.png"' in full.pages[1].read_text("utf-8")
+    assert 'href="figures/more/shapes-both.png"' not in report.pages[1].read_text("utf-8")
     assert (
-        (report.root / "tables" / "shapes-both.md").read_text().endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
+        (report.root / "tables" / "more" / "shapes-both.md")
+        .read_text()
+        .endswith("| a &lt;b> | 0.1235 |\n| c & d\\|e_f |  |\n")
     )
-    assert r"c \& d|e\_f &  \\" in (report.root / "tables" / "shapes-both.tex").read_text()
+    assert r"c \& d|e\_f &  \\" in (report.root / "tables" / "more" / "shapes-both.tex").read_text()
 
 
 @pytest.mark.usefixtures("without_figures")
@@ -370,7 +372,7 @@ def test_inputs_go_to_the_suites_that_take_them(naming_root: Path, tmp_path: Pat
 @pytest.mark.usefixtures("without_figures")
 def test_full_shows_more(small_root: Path, small_report: Report, tmp_path: Path) -> None:
     full = write_report([small_root], tmp_path / "full", full=True, suite_of=suite_of)
-    assert (full.root / "figures" / "shapes-naming-requires.svg").is_file()
+    assert (full.root / "figures" / "more" / "shapes-naming-requires.svg").is_file()
     cards = [sum(attrs.get("class") == "card" for _, attrs in page(each).elements) for each in (small_report, full)]
     assert cards[0] < cards[1]
 
@@ -420,9 +422,9 @@ def test_the_printed_table_fits_a_terminal(report: Report) -> None:
 
 
 def test_levels_are_in_the_order_of_the_items(report: Report) -> None:
-    table = pd.read_csv(report.root / "tables" / "shapes-building-difficulty.csv")
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-building-difficulty.csv")
     assert list(table.columns) == ["subject", "easy", "hard"]
-    table = pd.read_csv(report.root / "tables" / "shapes-naming-question.csv")
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-naming-question.csv")
     assert list(table.columns) == ["subject", "shape", "colour"]
 
 
@@ -437,7 +439,7 @@ def test_pairs_are_compared_as_pairs(tmp_path: Path) -> None:
     )
     report = write_report([root], tmp_path / "report", suite_of=lambda name: suite)
     values = report.results[report.results["factor"] == ""].set_index("subject")["value"]
-    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
+    pairs = pd.read_csv(report.root / "tables" / "more" / "shapes-contrasts.csv")
     pair = pairs[(pairs["first"] == "fake:oracle") & (pairs["second"] == "fake:chance")]
     assert list(pair["n"]) == [8]
     assert pair["difference"].item() == pytest.approx(values["fake:oracle"] - values["fake:chance"])
@@ -450,7 +452,7 @@ def test_only_the_first_of_many_arms_are_compared(tmp_path: Path) -> None:
     crowd = [able(f"chat:crowd/m{number:02d}", items, {"naming": 0.5}) for number in range(26)]
     root = write_run(tmp_path / "run", items, crowd, tasks=("naming",), protocols=("strict",))
     report = write_report([root], tmp_path / "report", suite_of=suite_of)
-    pairs = pd.read_csv(report.root / "tables" / "shapes-contrasts.csv")
+    pairs = pd.read_csv(report.root / "tables" / "more" / "shapes-contrasts.csv")
     assert len(pairs) == 24 * 23 // 2
     text = " ".join(page(report).text.split())
     assert "only the first 24 were compared" in text
@@ -483,7 +485,7 @@ def test_replies_that_cannot_be_read_come_first(tmp_path: Path) -> None:
     assert text.index(sentence) < text.index("How sure?")
     assert sentence in " ".join((report.root / "shapes.html").read_text("utf-8").split())
     assert "replies of chat:own/nearly" not in text
-    table = pd.read_csv(report.root / "tables" / "shapes-main.csv").set_index("subject")["naming"]
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-main.csv").set_index("subject")["naming"]
     assert table["chat:own/vague"].endswith("; no answer 20 %; of what was read 100 %)")
     assert "read" not in table["chat:own/clear"]
 

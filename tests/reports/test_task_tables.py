@@ -63,6 +63,11 @@ def test_more_subjects_than_tasks_are_rows() -> None:
     assert sum("chance 0 %" in line for line in lines) == 1
 
 
+def test_the_name_of_a_single_subject_stays_in_one_line() -> None:
+    table = TaskTables(("chat:openai-api/vlm/mediocre",), (("naming", ("40 %",)), ("finding", ("50 %",))))
+    assert "chat:openai-api/vlm/mediocre" in lines_at(80, table)[0]
+
+
 def test_a_narrow_terminal_gets_one_table_per_column() -> None:
     lines = lines_at(40, wide(TASKS))
     assert max(map(len, lines)) <= 40
@@ -137,6 +142,6 @@ def test_measures_of_which_lower_is_better_are_marked(sets_folder: Path, tmp_pat
     done = snellen.examine("fake:oracle", items.root, out=tmp_path / "run", show_progress=False)
     table = print_table(done.all_results())
     heads = [head.partition("\n")[0] for head, _ in table.columns]
-    assert "counting ↓" in heads
-    assert "object" in heads
+    assert "how many? (counting) ↓" in heads
+    assert "what is it? (object)" in heads
     assert table.note.startswith("↓: lower is better")

@@ -23,6 +23,7 @@ from snellen.web.participants import PEOPLE, Participant
 from snellen.web.plan import Calibration, RecordRow, StudyPlan, Texts
 from snellen.web.stand_ins import StandIn, make_stand_in
 from snellen.web.study import plan_hash, read_plan
+from snellen.web.trials import TRIALS
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered, make_plan, rows_of_form, with_hash
 from tests.helpers.study_bundle import IMAGE, plan, write_bundle
@@ -63,7 +64,7 @@ def test_impossible_sizes_are_refused(change: dict[str, Any]) -> None:
 
 def test_a_plan_of_an_earlier_version_keeps_its_hash() -> None:
     content = make_plan().model_copy(update={"plan_hash": ""}).model_dump(mode="json")
-    del content["calibration"]
+    del content["calibration"], content["texts"]["debriefing"]
     assert plan_hash(StudyPlan.model_validate(content)) == digest(content, 16)
     assert plan_hash(make_plan().model_copy(update={"calibration": True})) != digest(content, 16)
 
@@ -86,19 +87,25 @@ def test_calibration_comes_before_the_first_answer_and_in_no_other_study() -> No
 
 
 @pytest.mark.parametrize(
-    ("calibrations", "distance"),
+    ("calibrations", "known", "distance"),
     [
-        ([], None), ([calibration(card_px=None)], None), ([calibration()], 57.3),
-        ([calibration(distance_cm=60), calibration(distance_cm=64)], 64),
-        ([calibration(distance_cm=60), calibration(distance_cm=70)], None),
-        ([calibration(card_px=320), calibration(card_px=160, pixel_ratio=2)], 57.3),
-        ([calibration(), calibration(card_px=None)], None),
+        ([], False, None), ([calibration(card_px=None)], False, 57.3), ([calibration()], True, 57.3),
+        ([calibration(distance_cm=60), calibration(distance_cm=64)], True, 64),
+        ([calibration(distance_cm=60), calibration(distance_cm=70)], False, None),
+        ([calibration(card_px=320), calibration(card_px=160, pixel_ratio=2)], True, 57.3),
+        ([calibration(card_px=320), calibration(card_px=160)], False, 57.3),
+        ([calibration(), calibration(card_px=None)], False, 57.3),
     ],
 )  # fmt: skip
-def test_somebody_who_moved_has_no_known_distance(calibrations: list[Calibration], distance: float | None) -> None:
+def test_somebody_who_moved_has_no_known_distance(
+    calibrations: list[Calibration], known: bool, distance: float | None
+) -> None:
+    """A stated distance is known also without a card."""
     rows = tuple(row(number, record) for number, record in enumerate(calibrations))
-    known = Participant("p01", "p01", rows).calibration
-    assert (known.distance_cm if known else None) == distance
+    attributes = Participant("p01", "p01", rows).calibrated_attributes
+    expected = {} if distance is None else {"distance_cm": f"{distance:g}"}
+    assert {name: text for name, text in attributes.items() if name != "px_per_cm"} == expected
+    assert ("px_per_cm" in attributes) is known
 
 
 def with_calibration(plan: StudyPlan, stand_in: StandIn, person: int, record: Calibration) -> Submission:
@@ -122,9 +129,11 @@ def test_the_size_of_pixels_reaches_the_run_and_the_table(
         (examination,) = import_study(tmp_path / "study", people, tmp_path / "people")
     first, second = (arm.attributes for arm in read_run_card(examination.root).arms)
     assert (first["px_per_cm"], first["distance_cm"]) == ("100.00", "60")
-    assert "px_per_cm" not in second
-    table = pd.read_csv(tmp_path / "people" / PEOPLE)
-    assert table["px_per_cm"].tolist() == [100.0, pytest.approx(float("nan"), nan_ok=True)]
+    assert (second.get("px_per_cm"), second["distance_cm"]) == (None, "57.3")
+    for name in (PEOPLE, TRIALS):
+        sizes = pd.read_csv(tmp_path / "people" / name)[["px_per_cm", "distance_cm"]].drop_duplicates()
+        assert sizes["px_per_cm"].tolist() == [100.0, pytest.approx(float("nan"), nan_ok=True)]
+        assert sizes["distance_cm"].tolist() == [60, 57.3]
 
 
 def test_the_preset_calibrates() -> None:

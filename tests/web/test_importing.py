@@ -43,6 +43,7 @@ from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, StudyCard, read_plan, read_study
+from snellen.web.trials import COLUMNS, TRIALS
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
 from tests.suites.questions.tables import build_set, image_text, write_csv
@@ -138,6 +139,61 @@ def test_answers_are_compared_with_the_keys(sets_folder: Path, tmp_path: Path) -
     *_, line = agreement_lines([replace(wrong, answer=other.key)], examination.items)
     assert line.startswith(f"{wrong.item.item_id}: human:trial/p01 answered ")
     assert Path(line.rpartition("; ")[2]).is_file()
+
+
+def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -> None:
+    """Their answers, keys and scores are those of the run; practice and attention checks are marked."""
+    block = BlockDesign(name="b", tasks=("gc-mat", "oc-cnt"), questions=4, practice=1, attention=1, examples=1)
+    design = StudyDesign(texts=Texts(title="Seeing", consent="You may stop."), blocks=(block,), forms=2)
+    card = build_study([small_set("vlm2-bench", sets_folder)], design, tmp_path / "study", name="trial")
+    plan, stand_in = read_plan(tmp_path / "study"), make_stand_in(card, "fake:chance", 2, tmp_path / "own")
+    results = [Submission(f"p{person + 1:02d}", entered(plan, stand_in, person)) for person in range(2)]
+    (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
+    path = tmp_path / "people" / TRIALS
+    table = pd.read_csv(path)
+    assert (tuple(table), stat.S_IMODE(path.stat().st_mode)) == (COLUMNS, 0o600)
+    kinds = {(person, form, position + 1): plan.pages[page_id].kind for form, person in enumerate(("p01", "p02"))
+             for position, page_id in enumerate(_ids(plan, form))}  # fmt: skip
+    marks = {(row.participant, row.form, row.position): (row.practice, row.attention) for row in table.itertuples()}
+    assert marks == {
+        number: (int(kind == "practice"), int(kind == "attention"))
+        for number, kind in kinds.items()
+        if kind != "example"
+    }
+    checks = table[table["attention"] == 1]
+    assert checks["right"].tolist() == (checks["answer"] == checks["truth"]).astype(int).tolist()
+    questions = table[(table["practice"] == 0) & (table["attention"] == 0)].set_index(["participant", "item"])
+    scores = pd.read_parquet(examination.root / "scores.strict.parquet").drop_duplicates(["subject", "item_id"])
+    assert len(questions) == len(scores)
+    for row in scores.itertuples():
+        trial = questions.loc[(row.subject[-3:], row.item_id)]
+        assert (trial["score"], trial["seconds"]) == (pytest.approx(row.value), 1.5)
+        assert trial["right"] == (trial["answer"] == trial["truth"]) == (row.truth == row.prediction)
+        assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
+
+
+def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None:
+    """As before and after a training. The run has the last answer only."""
+    question = {"question": "Is it dark?", "A": "yes", "B": "no"}
+    rows = [{"id": n, "image": image_text(n), "answer": "A", **question} for n in range(2)]
+    items = build_set(write_csv(tmp_path / "table.csv", rows), tmp_path / "items")
+    blocks = tuple(BlockDesign(name=name, assignment="same") for name in ("before", "after"))
+    build_study([items], StudyDesign(texts=Texts(title="Seeing"), blocks=blocks, forms=1), tmp_path / "study")
+    plan, times = read_plan(tmp_path / "study"), {"type": "answers", "seconds": 2.0, "time": NOON}
+    records: list[Any] = [{"type": "start", "participant": "p01", "form": 0, "plan_hash": plan.plan_hash, "time": NOON}]
+    for position, page_id in enumerate(_ids(plan, 0)):
+        (page_question,) = plan.pages[page_id].questions
+        answers = {page_question.item_id: page_question.choices[position // 2].name}
+        records.append({**times, "page_id": page_id, "position": position, "answers": answers})
+    entries = [
+        RecordRow.model_validate({"sequence": number, "record": record}) for number, record in enumerate(records)
+    ]
+    (examination,) = import_study(tmp_path / "study", [Submission("p01", entries)], tmp_path / "people")
+    table = pd.read_csv(tmp_path / "people" / TRIALS)
+    assert table["block"].tolist() == ["before", "before", "after", "after"]
+    assert table["answer"].tolist() == ["yes", "yes", "no", "no"]
+    assert (table["right"].tolist(), set(table["truth"])) == ([1, 1, 0, 0], {"yes"})
+    assert len(examination.responses) == 2
 
 
 def test_unfinished_people_are_partial_not_missing(filled: FilledStudy, tmp_path: Path) -> None:

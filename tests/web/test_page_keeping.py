@@ -116,6 +116,31 @@ def test_nothing_is_stored_before_consent(browser: Browser, tmp_path: Path) -> N
         assert [json.loads(row)["record"]["type"] for row in rows] == ["start", "consent"]
 
 
+def test_who_declines_leaves_nothing_and_who_agrees_keeps_a_copy(browser: Browser, tmp_path: Path) -> None:
+    texts = Texts(title="A study", consent="May we?", contact="a@b.c", debriefing="We compared\n\npeople and models.")
+    write_bundle(tmp_path, plan("choice", texts=texts), "local")
+    server = Server()
+    with tab(browser, accept_downloads=True) as opened:
+        serve(opened, tmp_path, server)
+        opened.goto(SITE)
+        opened.click("#refuse")
+        opened.wait_for_selector("[data-screen=declined] #back")
+        assert "No answer of yours was stored." in opened.inner_text("#study")
+        assert (server.calls, opened.evaluate(STORED)) == ([], [])
+        opened.click("#back")
+        with opened.expect_download() as download:
+            opened.click("#copy")
+        copy, code = Path(download.value.path()).read_text("utf-8"), opened.inner_text("#own-code")
+        assert copy.startswith("A study\n\nMay we?\n\nQuestions and complaints: a@b.c\n\n")
+        assert (download.value.suggested_filename, code in copy) == ("consent.txt", True)
+        press(opened, "#consent", "#start", "#continue")
+        choose(opened, "choice", "A")
+        wait_for_end(opened)
+        assert "Thank you.\n\nAbout this study\n\nWe compared\n\npeople and models.\n\nYour code" in opened.inner_text(
+            "#study"
+        )
+
+
 def test_on_a_shared_device_nobody_continues_for_somebody_else(browser: Browser, tmp_path: Path) -> None:
     texts = Texts(title="A study", consent="May we?")
     index = write_bundle(tmp_path, plan("choice", "integer", texts=texts)).as_uri()

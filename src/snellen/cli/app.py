@@ -331,7 +331,7 @@ def diff(
     ] = None,
     max_items: MaxItems = MAX_ITEMS,
     run: Annotated[Path | None, typer.Option(help="Folder of the run of a subject asked with --decide.")] = None,
-    out: Annotated[Path, typer.Option(help="Page that shows changed answers side by side.")] = Path("diff.html"),
+    out: Annotated[Path, typer.Option("--page", "--out", help="Page of changed answers.")] = Path("diff.html"),
     as_json: Json = False,
 ) -> None:
     """Compare two subjects on the same items: abilities that changed and answers that flipped."""

@@ -159,7 +159,12 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
             costs = ", ".join(f"{subject} {cost:.4f}" for subject, cost in summary.cost.items())
             console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
         _print_sight(summary.root)
-        console().print(f"Run: {address}\nNext: snellen report {address} --out report", soft_wrap=True, markup=False)
+        console().print(f"Run: {address}", soft_wrap=True, markup=False)
+    scored = [quote(address_of(one.root)) for one in summaries if one.responses > one.failed]
+    if any(0 < one.responses == one.failed for one in summaries):
+        print("Next: the same command again, which repeats the failed calls")
+    if scored:
+        console().print(f"Next: snellen report {' '.join(scored)} --out report", soft_wrap=True, markup=False)
 
 
 def _print_sight(root: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes, row_name
+from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
 from snellen.analysis.comparison.unpaired import unpaired_changes
@@ -21,7 +21,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
-from snellen.reports.changes_page import change_lines, detection, shortages, write_changes_page
+from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, shortages, write_changes_page
 from snellen.reports.words import probability
 
 if TYPE_CHECKING:
@@ -105,7 +105,8 @@ def _print_drops(decided: Drops, points: float) -> None:
         metric = main_metric(decided.before, row.task)
         before, after = (number(score, metric, row.n) for score in (row.before, row.after))
         change = points_of(row, metric)
-        table.add_row(escape(arm_name(row.task, row.condition)), before, after, escape(change), str(row.n), row.verdict)
+        title = arm_name(decided.before.suite.card.task_title(row.task), row.condition)
+        table.add_row(escape(title), before, after, escape(change), str(row.n), row.verdict)
     screen = console(80)
     screen.print(table)
     screen.print(
@@ -132,7 +133,8 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
     from rich.markup import escape
 
     rows = unpaired_changes(first_run, second_run)
-    dropped = [arm_name(row.task, row.condition) for row in rows if row.verdict == DROPPED]
+    title = first_run.suite.card.task_title
+    dropped = [arm_name(title(row.task), row.condition) for row in rows if row.verdict == DROPPED]
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
     else:
@@ -144,7 +146,7 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
                 signed(end, metric) for end in (row.difference, row.low, row.high, row.detectable)
             )
             cells = *scores, change, escape(f"[{low}, {high}]"), probability(row.p), least.lstrip("+")
-            table.add_row(escape(f"{arm_name(row.task, row.condition)}\n{row.verdict}"), *cells)
+            table.add_row(escape(f"{arm_name(title(row.task), row.condition)}\n{row.verdict}"), *cells)
         screen = console(80)
         screen.print(table)
         screen.print(
@@ -158,9 +160,9 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
 
 
 def signed(change: float, metric: Metric) -> str:
-    """A change in points for shares, otherwise in the unit of the metric, with its sign; "none" if infinite."""
+    """A change in points for shares, otherwise in the unit of the metric, with its sign; `NO_DROP` if infinite."""
     if not math.isfinite(change):
-        return DASH if math.isnan(change) else "none"
+        return DASH if math.isnan(change) else NO_DROP
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
@@ -169,7 +171,8 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
 
     table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
     colours = {DROPPED: "red", ROSE: "green", MOVED: "yellow"}
-    for line in change_lines(compared):
+    lines = change_lines(compared)
+    for line in lines:
         verdict = f"\n[{colours[line.verdict]}]{line.verdict}[/]" if line.verdict in colours else ""
         grades = " → ".join(dict.fromkeys(filter(None, (line.grade_before, line.grade_after))))
         cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
@@ -178,7 +181,7 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     screen.print(table)
     if compared.is_own:
         screen.print("Tested by image: p is one-sided, in the direction of the change.")
-    for line in filter(lambda line: line.classes, change_lines(compared)):
+    for line in filter(lambda line: line.classes, lines):
         screen.print(f"For new classes, {escape(line.name)}: {escape(line.classes)}.", highlight=False)
     worse = sum(not flip.is_better for flip in lines_of(compared.flips))
     screen.print(f"{compared.pairs} answers paired; {worse} flipped to worse, {len(compared.flips) - worse} to better.")
@@ -188,14 +191,16 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
             f"{missing.total} items unpaired: {missing.only_before} scored only before, {missing.only_after} only "
             f"after, {missing.neither} in neither."
         )
+    if missing.only_before and missing.only_after:
+        screen.print("`snellen diff RUN SUBJECT --decide POINTS` asks a second subject what the first was asked.")
     if compared.before.card.content_hash != compared.after.card.content_hash:
         screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
     if compared.left_out:
         screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE), ("Moved", MOVED)):
-        if names := compared.names(verdict):
+        if names := names_of(compared, verdict):
             screen.print(f"[{colours[verdict]}]{word}: {escape('; '.join(names))}[/]", highlight=False)
-    if few := [row_name(row) for row in lines_of(compared.table[compared.table["verdict"] == TOO_FEW])]:
+    if few := [line.name for line in lines if line.verdict == TOO_FEW]:
         screen.print(f"Too few clusters for a test: {escape(', '.join(few))}.")
     if not compared.names(DROPPED):
         screen.print(detection(compared), highlight=False)

@@ -159,6 +159,7 @@ def import_(
     from snellen.web.participants import PEOPLE, people_by_form
     from snellen.web.reviewing import agreement_lines, key_checks
     from snellen.web.study import read_study
+    from snellen.web.trials import TRIALS
 
     submissions = read_results_of(study, result_files or [])
     examinations = import_study(study, submissions, out, skip=skip or (), skip_bad=skip_bad)
@@ -168,7 +169,7 @@ def import_(
     is_incomplete = any(row.row for row in refused) and not skip_bad
     if as_json:
         facts = {"runs": runs, "responses": answered, "people": str(out / PEOPLE), "people_by_form": counts}
-        print(json.dumps({**facts, "refused": len(refused)}))
+        print(json.dumps({**facts, "trials": str(out / TRIALS), "refused": len(refused)}))
         raise typer.Exit(int(is_incomplete))
     for row in refused[:REFUSALS_SHOWN]:
         print(f"refused: {row}")
@@ -179,7 +180,7 @@ def import_(
         print(f"People left out: {len(people)}. --skip NAME accepts this; --skip-bad leaves out only the refused rows")
     if max(counts) - min(counts) > 1:
         print(f"note: forms are uneven: {min(counts)} to {max(counts)} people each (docs/people.md)")
-    print(f"{answered} answers; participants: {out / PEOPLE}")
+    print(f"{answered} answers; participants: {out / PEOPLE}; trials: {out / TRIALS}")
     for examination in examinations if any(block.checks_keys for block in read_study(study).design.blocks) else ():
         print("".join(f"{line}\n" for line in agreement_lines(key_checks(examination), examination.items)), end="")
     for run in runs:

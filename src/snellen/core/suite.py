@@ -179,6 +179,14 @@ class SuiteCard(BaseModel):
     measure_words: dict[str, str] = {}
     changelog: list[str] = []
 
+    def task_title(self, task: str, suite: str = "") -> str:
+        """The short name of a task with its id, e.g. `where is it? (localization)`; the id alone without a name.
+
+        `suite` is that of an id that needs it.
+        """
+        task_id, known = f"{suite}{suite and '/'}{task}", self.tasks.get(task)
+        return f"{known.name} ({task_id})" if known else task_id
+
 
 def read_suite_card(package: str) -> SuiteCard:
     """The card of a suite: `suite.yaml` in its package."""

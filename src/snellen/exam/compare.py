@@ -55,8 +55,9 @@ class Drops:
     rows: tuple[Drop, ...]
 
     def names(self, verdict: str) -> list[str]:
-        """The tasks with that verdict; the condition in brackets unless it is vanilla."""
-        return [arm_name(row.task, row.condition) for row in self.rows if row.verdict == verdict]
+        """The titles of the tasks with that verdict; the condition in brackets unless it is vanilla."""
+        title = self.before.suite.card.task_title
+        return [arm_name(title(row.task), row.condition) for row in self.rows if row.verdict == verdict]
 
 
 def decide_drops(

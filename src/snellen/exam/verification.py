@@ -206,11 +206,14 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
             (again / path.relative_to(root)).write_bytes(read_file(path, MAX_LIST_BYTES))
         replay(again, items, suite, {})
         replayed = {response.response_id: response for response in read_responses(again)}
+        calls = [files.read_table(run / "exchanges.parquet").sort_by("key") for run in (root, again)]
     for name in sorted(stored.keys() | replayed.keys()):
         if fault := _response_fault(stored.get(name), replayed.get(name)):
             if is_same_parser(card):
                 raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
             count += 1
+    if calls[0].to_pylist() != calls[1].select(calls[0].column_names).to_pylist():
+        raise SnellenError(f"{root / 'exchanges.parquet'}: other cells than the recorded replies in parts/ give")
     return count
 
 

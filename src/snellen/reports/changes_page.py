@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from snellen.analysis.comparison.changes import Changes, row_name
+from snellen.analysis.comparison.verdicts import Verdict
 from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 MAX_FLIPS = 100
 """Greatest number of items on the page; the table counts all."""
+NO_DROP = "no drop"
+"""In place of a detectable drop if no drop could be found."""
 LOWER = " (lower is better)"
 """End of the name of a row whose metric is an error."""
 
@@ -60,20 +63,36 @@ class ChangeLine:
 class FlipCard:
     """An item that flipped, with the replies of both subjects."""
 
-    task: str
     condition: str
     is_better: bool
     example: Example
+
+
+def titles(changes: Changes) -> dict[str, str]:
+    """The names of rows for readers, with the short names of tasks, by those of `row_name`."""
+    card = changes.before.suite.card
+
+    def title(row: Any) -> str:
+        tasks = [card.tasks[task].name if task in card.tasks else task for task in row.tasks]
+        return row_name(row._replace(name=card.task_title(row.name) if row.kind == "task" else row.name, tasks=tasks))
+
+    return {row_name(row): title(row) for row in lines_of(changes.table)}
+
+
+def names_of(changes: Changes, verdict: Verdict) -> list[str]:
+    """`Changes.names` for readers."""
+    return [titles(changes)[name] for name in changes.names(verdict)]
 
 
 def change_lines(changes: Changes) -> list[ChangeLine]:
     """The rows of the table, drops first, abilities before tasks."""
     order = {"dropped": 0, "rose": 1, "moved": 1, "no clear change": 2, "too few clusters": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
-    return [_change_line(row, main_metric(changes.before, row.tasks[0])) for row in rows]
+    names = titles(changes)
+    return [_change_line(row, names[row_name(row)], main_metric(changes.before, row.tasks[0])) for row in rows]
 
 
-def _change_line(row: Any, metric: Metric) -> ChangeLine:
+def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
     sign = "" if row.difference == 0 or math.isnan(row.difference) else "+" if row.difference > 0 else "−"
     drop, classes = row.detectable_drop, ""
     if row.classes > 1 and row.classes < row.clusters:
@@ -81,11 +100,11 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
     direction = "" if metric.higher_is_better or row.kind == "estimate" else LOWER
     return ChangeLine(
-        foreign(row_name(row), 120) + direction, row.verdict,
+        foreign(title, 120) + direction, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),
-        "none" if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
+        NO_DROP if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
         label_text(row.grade_before), label_text(row.grade_after),
     )  # fmt: skip
 
@@ -93,7 +112,8 @@ def _change_line(row: Any, metric: Metric) -> ChangeLine:
 def detection(changes: Changes) -> str:
     """No drop was found: the smallest drop that would have been found in every task."""
     tasks = lines_of(changes.table[changes.table["kind"] == "task"])
-    drops = {row_name(row): row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
+    names = titles(changes)
+    drops = {names[row_name(row)]: row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
     if blind := [name for name, drop in drops.items() if math.isinf(drop)]:
         return f"No drop found; none could have been found in {foreign(', '.join(blind), 200)}."
     if not drops:
@@ -106,7 +126,8 @@ def shortages(changes: Changes) -> Iterator[str]:
     """A sentence on the tasks in which `margin` is not detectable, for each number of items needed."""
     units = "images" if changes.is_own else "items"
     for number in sorted(set(changes.undetectable.values())):
-        names = foreign(", ".join(name for name, items in changes.undetectable.items() if items == number), 400)
+        short = [titles(changes)[name] for name, items in changes.undetectable.items() if items == number]
+        names = foreign(", ".join(short), 400)
         needed = f"about {number:.0f} {units} are needed" if number < math.inf else f"no number of {units} is enough"
         yield f"This comparison could not have told a drop of {100 * changes.margin:g} points in {names}: {needed}."
 
@@ -127,10 +148,11 @@ def render_changes(changes: Changes) -> str:
         lines=change_lines(changes),
         detection=detection(changes),
         shortages=shortages(changes),
-        broke=changes.names("dropped"),
-        rose=changes.names("rose"),
-        moved=changes.names("moved"),
-        flips=list(_flip_cards(changes, flips[:MAX_FLIPS])),
+        broke=names_of(changes, "dropped"),
+        rose=names_of(changes, "rose"),
+        moved=names_of(changes, "moved"),
+        flips=list(_flips_by_task(changes, flips)),
+        shown=min(len(flips), MAX_FLIPS),
         worse=int((~flips["is_better"].astype(bool)).sum()),
         style=style,
         style_digest=digest,
@@ -153,13 +175,20 @@ def _subject(run: Run) -> str:
     return run.card.arms[0].subject
 
 
-def _flip_cards(changes: Changes, flips: pd.DataFrame) -> Iterator[FlipCard]:
+def _flips_by_task(changes: Changes, flips: pd.DataFrame) -> Iterator[tuple[str, int, int, list[FlipCard]]]:
+    """Each task, the one with most flips first: its title, flips to worse and to better, and those on the page."""
     thumbs = InlineThumbs(changes.after)
     sides = [_Side(run) for run in (changes.before, changes.after)]
-    for row in lines_of(flips):
+    cards: dict[str, list[FlipCard]] = {}
+    for row in lines_of(flips[:MAX_FLIPS]):
         item = changes.after.items.by_id[row.item_id]
         predictions = tuple(side.prediction(row.task, row.condition, row.item_id) for side in sides)
-        yield FlipCard(row.task, row.condition, row.is_better, example(item, predictions, thumbs))
+        card = FlipCard(row.condition, row.is_better, example(item, predictions, thumbs))
+        cards.setdefault(row.task, []).append(card)
+    for task, number in flips["task"].value_counts().items():
+        better = int(flips.loc[flips["task"] == task, "is_better"].sum())
+        title = changes.after.suite.card.task_title(str(task))
+        yield title, int(number) - better, better, cards.get(str(task), [])
 
 
 class _Side:

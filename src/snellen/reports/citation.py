@@ -48,11 +48,11 @@ def citation(exams: Iterable[Exam]) -> Citation:
     """The citation of a report about these exams."""
     fields = {"title": "{Snellen}: an eye exam for machines that see", "author": "{The Snellen authors}"}
     entries = {"snellen": _entry("software", "snellen", fields | {"version": versions()["snellen"]})}
-    methods = []
+    methods, described = [], set[str]()
     for exam in exams:
         key, entry = paper_entry(exam.joined.suite.card)
         entries |= {key: entry} if key else {}
-        methods.append(methods_paragraph(exam, key))
+        methods.append(methods_paragraph(exam, key, described))
     return Citation(entries, tuple(methods))
 
 
@@ -87,10 +87,18 @@ def _entry(kind: str, key: str, fields: dict[str, str]) -> str:
     return f"@{kind}{{{key},\n{lines}}}\n"
 
 
-def methods_paragraph(exam: Exam, paper: str = "") -> str:
-    """How the exam was done, in sentences with BibTeX keys in brackets; every number is taken from its runs."""
+def methods_paragraph(exam: Exam, paper: str = "", described: set[str] | None = None) -> str:
+    """How the exam was done, in sentences with BibTeX keys in brackets; every number is taken from its runs.
+
+    Settings of subjects that earlier paragraphs have `described` are left out; those of this one are added there.
+    """
     run = exam.joined
-    sentences = [_examination(run, paper), _item_set(run), *_conditions(run), *_reading(run)]
+    sentences = [
+        _examination(run, paper, set() if described is None else described),
+        _item_set(run),
+        *_conditions(run),
+        *_reading(run),
+    ]
     sentences.append(
         "Scores are given with 95 % confidence intervals that respect clusters of items about one object or scene, and "
         "are compared with chance and with the blind baseline, the best score of attackers that see no image."
@@ -102,25 +110,27 @@ def methods_paragraph(exam: Exam, paper: str = "") -> str:
     return " ".join(sentences)
 
 
-def _examination(run: Run, paper: str) -> str:
+def _examination(run: Run, paper: str, described: set[str]) -> str:
     version = run.card.versions.get("snellen", "")
     items = {response.item_id: response.task for response in run.responses}
     counts = Counter(items.values())
     tasks = ", ".join(f"{counts[task]} of {task}" for task in run.suite.tasks if counts[task])
-    subjects = _subjects(run)
+    full = _subjects(run)
+    subjects = [name if text in described else text for name, text in full.items()]
+    described |= set(full.values())
     return (
         f"We examined {_listed(subjects)} with Snellen {version} [snellen] on {len(items)} test items of "
         f"{run.suite.card.title}, version {run.card.version}{f' [{paper}]' if paper else ''}: {tasks}."
     ).replace("  ", " ")
 
 
-def _subjects(run: Run) -> list[str]:
-    arms = examined(run, run.card.arms)
-    settings = {arm.subject: arm.settings for arm in arms}
-    return [
-        f"{name} ({', '.join(f'{key} {value}' for key, value in chosen.items())})" if chosen else name
+def _subjects(run: Run) -> dict[str, str]:
+    """The examined subjects with their settings, by name."""
+    settings = {arm.subject: arm.settings for arm in examined(run, run.card.arms)}
+    return {
+        name: f"{name} ({', '.join(f'{key} {value}' for key, value in chosen.items())})" if chosen else name
         for name, chosen in settings.items()
-    ]
+    }
 
 
 def _item_set(run: Run) -> str:

@@ -212,6 +212,7 @@ def group_cells(run: Run, table: pd.DataFrame) -> pd.DataFrame:
             f"{name} ({count})" for name, count in ((row.first, row.subjects_first), (row.second, row.subjects_second))
         )
         interval = span(row.low, row.high, metric, row.n)
-        lines.append([row.task, family, first, second, f"{text} {interval}".strip(), probability(row.p_holm), verdict])
+        task, gap = run.suite.card.task_title(row.task), f"{text} {interval}".strip()
+        lines.append([task, family, first, second, gap, probability(row.p_holm), verdict])
     heads = ["task", "by", "first (subjects)", "second (subjects)", "first minus second", "corrected p", "verdict"]
     return pd.DataFrame(lines, columns=heads)

@@ -15,13 +15,15 @@ from snellen.core.storage import files
 from snellen.reports.wide_tables import readable
 from snellen.reports.words import foreign
 
-_LATEX = str.maketrans(
+LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
         "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
-        "–": "--", "−": "$-$", "Δ": r"$\Delta$",
+        "–": "--", "−": "$-$", "Δ": r"$\Delta$", "↓": r"$\downarrow$", "↑": r"$\uparrow$", "→": r"$\to$", "²": "$^2$",
+        "³": "$^3$", "±": r"$\pm$", "×": r"$\times$", "°": r"$^{\circ}$", "≥": r"$\ge$", "≤": r"$\le$", "µ": r"$\mu$",
     }
 )  # fmt: skip
+"""Characters that are commands of LaTeX, or that pdfLaTeX does not know, as it writes them."""
 
 
 def write_results(out: Path, rows: pd.DataFrame) -> None:
@@ -60,7 +62,7 @@ def add_note(folder: Path, prefix: str, note: str) -> None:
     for path in sorted(folder.glob(f"{prefix}-*.md")):
         files.write_text(path, f"{path.read_text('utf-8')}\n{note}\n")
     for path in sorted(folder.glob(f"{prefix}-*.tex")):
-        files.write_text(path, f"{path.read_text('utf-8')}\\par{{\\footnotesize {note.translate(_LATEX)}}}\n")
+        files.write_text(path, f"{path.read_text('utf-8')}\\par{{\\footnotesize {note.translate(LATEX)}}}\n")
 
 
 def with_unasked(rows: pd.DataFrame, gaps: Mapping[str, Sequence[Gap]]) -> pd.DataFrame:
@@ -94,7 +96,7 @@ def to_markdown(table: pd.DataFrame) -> str:
 def to_latex(table: pd.DataFrame) -> str:
     """The table as a `tabular` for the package booktabs."""
     head, *rows = (
-        " & ".join(cell.replace("\n", " ").translate(_LATEX) for cell in cells) + r" \\" for cells in _cells(table)
+        " & ".join(cell.replace("\n", " ").translate(LATEX) for cell in cells) + r" \\" for cells in _cells(table)
     )
     columns = "l" + "r" * (len(table.columns) - 1)
     lines = [

@@ -49,7 +49,8 @@ class TaskTables:
         if self.warning:
             yield f"[bold]{self.warning}[/]"
         left, (heads, *rows) = self.grid()
-        columns = [[_wrapped(head, max(NAME_WIDTH, *map(_width, cells))), *cells]
+        room = NAME_WIDTH if len(self.subjects) > 1 else options.max_width // 2
+        columns = [[_wrapped(head, max(room, *map(_width, cells))), *cells]
                    for head, *cells in zip(heads, *rows, strict=True)]  # fmt: skip
         columns[0] = [_wrapped(name, options.max_width // 3) for name in columns[0]]
         first = min(_width("\n".join(columns[0])), options.max_width // 3)
@@ -104,16 +105,15 @@ def _width(markup: str) -> int:
 
 
 def _wrapped(head: str, width: int) -> str:
-    """A head broken into lines of at most this width after a colon, a dash, a comma or a blank, if possible."""
-    if "\n" in head:
-        return head
+    """A head with its first line broken to this width after a colon, a dash, a comma or a blank, if possible."""
+    name, *others = head.split("\n")
     lines = [""]
-    for piece in re.findall(r"[^\s:/,=-]*(?:[\s:/,=-]+|\Z)", head):
+    for piece in re.findall(r"[^\s:/,=-]*(?:[\s:/,=-]+|\Z)", name):
         if not lines[-1] or _width(lines[-1] + piece.rstrip(" ")) <= width:
             lines[-1] += piece
         else:
             lines.append(piece)
-    return "\n".join(line.rstrip(" ") for line in lines)
+    return "\n".join([*(line.rstrip(" ") for line in lines), *others])
 
 
 def _html(markup: str) -> str:

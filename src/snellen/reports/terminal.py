@@ -53,7 +53,7 @@ def print_table(
         best = metric.bounds and metric.bounds[metric.higher_is_better]
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
         chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
-        head = escape(f"{suite} {task}" if several else task)
+        head = escape(suite_of(suite).card.task_title(task, suite if several else ""))
         head += "" if metric.higher_is_better else " ↓"
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
         head += f"\n[dim]blind {blind[0]}[/]" if len(blind) == 1 else ""

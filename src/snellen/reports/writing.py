@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -38,11 +38,14 @@ from snellen.reports.growing import GrowingReport
 from snellen.reports.loading import Exam, SuiteOf, gather, registered, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite
+from snellen.reports.paper import PAPER, paper_table
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
 from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
 from snellen.reports.words import slug
 
+MORE = "more"
+"""Folder of the tables and figures of suites, below `tables` and `figures`."""
 FRONT, SUBJECTS = "front", "subjects"
 """File names of the grades of all subjects, and of the front page's table."""
 RANKS = "ranks"
@@ -85,12 +88,12 @@ class Report:
 
 @dataclass(frozen=True)
 class _Drawing:
-    """A figure and its files: `name.svg`, and `name.png` on request."""
+    """A figure and its files: `name.FORMAT` in each format."""
 
     figure: Any
     folder: Path
     name: str
-    png: bool
+    formats: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,16 @@ class _Output:
     draw: Callable[[Shard[_Drawing]], None]
 
     def page_figure(self, title: str, figure: Any, name: str) -> PageFigure:
-        self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures", name, self.full)))
+        formats = ("svg", "png") if self.full else ("svg",)
+        self.draw(Shard(f"figure {name}", _Drawing(figure, self.root / "figures" / MORE, name, formats)))
         return PageFigure(title, name, self.full)
 
     def matrix_figure(self, front_page: Front) -> None:
+        """Draw the matrix for the page and for a paper."""
         with figures.style():
-            replace(self, full=True).page_figure("", draw_matrix(matrix(front_page)), MATRIX)
+            for name, formats in ((MATRIX, ("svg", "png")), (PAPER, ("pdf",))):
+                drawing = _Drawing(draw_matrix(matrix(front_page)), self.root / "figures", name, formats)
+                self.draw(Shard(f"figure {name}", drawing))
 
 
 @dataclass(frozen=True)
@@ -231,6 +238,7 @@ def _write_front(
     files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
     write_frame(out / "tables", SUBJECTS, front_page.frame())
     files.write_csv(out / "tables" / f"{MATRIX}.csv", matrix(front_page).frame())
+    files.write_text(out / "tables" / f"{PAPER}.tex", paper_table(front_page))
     cited = citation(exams)
     files.write_text(out / CITATION, cited.bibtex)
     files.write_text(page, render_front(front_page, cited, has_explorer, waiting))
@@ -251,7 +259,7 @@ def _names(exams: Sequence[Exam]) -> Iterator[tuple[str, Exam]]:
 
 def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_published: bool) -> dict[str, Any]:
     """The page content of an exam; `people_exam` is the same exam with people as separate subjects."""
-    run, tables, pairs, full = exam.joined, output.root / "tables", paired(exam.joined), output.full
+    run, tables, pairs, full = exam.joined, output.root / "tables" / MORE, paired(exam.joined), output.full
     if run.results.empty:
         raise SnellenError(f"{run.root}: no item was asked; choose a condition that the run's tasks support")
     grid, factors = main_grid(run), factor_grids(run)
@@ -316,7 +324,7 @@ def _comparisons(run: Run, pairs: pd.DataFrame, tables: Path, name: str, own_ran
     return {
         "compared": list(compared(run, pairs)),
         "families": families(pairs),
-        "ranks": None if ranks is None or ranks.empty else rank_cells(ranks),
+        "ranks": None if ranks is None or ranks.empty else rank_cells(ranks).rename(columns=run.suite.card.task_title),
         "groups": group_cells(run, groups) if len(groups) else None,
         "groupings": groupings(main_arms(run)),
     }
@@ -334,7 +342,7 @@ def _figures(exam: Exam, name: str, output: _Output, factors: Sequence[tuple[str
 
 def _draw(drawing: _Drawing) -> None:
     with figures.style():
-        figures.save(drawing.figure, drawing.folder, drawing.name, png=drawing.png)
+        figures.save(drawing.figure, drawing.folder, drawing.name, formats=drawing.formats)
 
 
 def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFigure | None:
@@ -344,7 +352,7 @@ def _find(page_figures: Sequence[PageFigure], task: str, factor: str) -> PageFig
 def _section_file(section: ReportSection, name: str, output: _Output) -> dict[str, Any]:
     file = f"{name}-{slug(section.name)}"
     if section.table is not None:
-        write_frame(output.root / "tables", file, section.table)
+        write_frame(output.root / "tables" / MORE, file, section.table)
     page_figure = None
     if section.figure is not None and (output.full or not section.detail):
         with figures.style():

@@ -52,6 +52,7 @@ from snellen.web.study import (
     read_plan,
     read_study,
 )
+from snellen.web.trials import TRIALS, trial_table
 
 REFUSED, RECORDS, AUTHENTICITY = "refused.csv", "records", "authenticity"
 SKIPPED = "Left out by --skip."
@@ -142,10 +143,11 @@ class Person(Base):
 def import_study(
     root: Path, submissions: Iterable[Submission], out: Path, *, skip: Collection[str] = (), skip_bad: bool = False
 ) -> list[Examination]:
-    """Write one run per suite under `out`, with `people.csv` and the records, of these people and all imported before.
+    """Write one run per suite under `out`, with `people.csv`, `trials.csv` and the records.
 
-    Rows that the study cannot have produced are listed in `refused.csv` (see `admit_all`). A block with an authenticity
-    rule becomes separate runs under `authenticity/`, and columns of `people.csv`. Only the owner can read the folder.
+    They are of these people and of all imported before. Rows that the study cannot have produced are listed in
+    `refused.csv` (see `admit_all`). A block with an authenticity rule becomes separate runs under `authenticity/`, and
+    columns of `people.csv`. Only the owner can read the folder.
     """
     with files.kernel_lock(root / LOCK, root):
         return import_locked(root, submissions, out, skip=skip, skip_bad=skip_bad)
@@ -166,7 +168,7 @@ def import_locked(
         for suite in (*card.itemsets, AUTHENTICITY):
             shutil.rmtree(out / suite, ignore_errors=True)
     if removed and not participants:
-        for name in (PEOPLE, REFUSED, *(f"{RECORDS}/{participant.alias}.jsonl" for participant in removed)):
+        for name in (PEOPLE, TRIALS, REFUSED, *(f"{RECORDS}/{participant.alias}.jsonl" for participant in removed)):
             (out / name).unlink(missing_ok=True)
         return []
     if not participants and not refused:
@@ -186,8 +188,10 @@ def import_locked(
     table = people_table(plan, card, participants, left_out)
     for rule in rules.values() if checked_examinations else ():
         table = _with_authenticity(table, [examination.root for examination in checked_examinations], rule)
-    files.write_csv(out / PEOPLE, table)
-    (out / PEOPLE).chmod(0o600)
+    trials = trial_table(card, plan, participants, [*examinations, *checked_examinations])
+    for name, rows in {PEOPLE: table, TRIALS: trials}.items():
+        files.write_csv(out / name, rows)
+        (out / name).chmod(0o600)
     aliases = {participant.alias for participant in participants}
     for participant in removed:
         if participant.alias not in aliases:

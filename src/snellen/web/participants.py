@@ -49,18 +49,19 @@ class Participant:
         return pages
 
     @property
-    def calibration(self) -> Calibration | None:
-        """Their last calibration; None without a card, or if they returned to another screen or distance (by 10 %)."""
-        records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
-        sizes = [(record.px_per_cm or 0.0) * record.distance_cm for record in records]
-        return records[-1] if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0 else None
-
-    @property
     def calibrated_attributes(self) -> dict[str, str]:
-        """`px_per_cm` and `distance_cm` as texts; empty if they are unknown."""
-        if (calibration := self.calibration) is None:
-            return {}
-        return {"px_per_cm": f"{calibration.px_per_cm:.2f}", "distance_cm": f"{calibration.distance_cm:g}"}
+        """`px_per_cm` and `distance_cm` of the last calibration, as texts.
+
+        Both only if all agree to 10 %; without a card, or on another screen, the distance alone if the distances agree.
+        """
+        records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
+        sizes, distances = (
+            [(one.px_per_cm or 0.0) * one.distance_cm for one in records],
+            [r.distance_cm for r in records],
+        )
+        if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0:
+            return {"px_per_cm": f"{records[-1].px_per_cm:.2f}", "distance_cm": f"{distances[-1]:g}"}
+        return {"distance_cm": f"{distances[-1]:g}"} if records and max(distances) <= 1.1 * min(distances) else {}
 
     @property
     def end(self) -> End | None:

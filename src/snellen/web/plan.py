@@ -115,8 +115,9 @@ class Texts(Frozen):
     """Texts around the questions; empty lines separate paragraphs. With an empty `consent`, none is asked.
 
     `who` does the study, `contact` is where to ask, `approval` that of an ethics board, `storage` what is kept and for
-    how long, `withdrawal` how to have one's data deleted. The page of consent shows them. The completion code and
-    address of a panel are empty in a bundle, which anybody can read: the server sends them after the last page.
+    how long, `withdrawal` how to have one's data deleted. The page of consent shows them. The last page shows the
+    `debriefing`, also to those who stop. The completion code and address of a panel are empty in a bundle, which all
+    can read: the server sends them after the last page.
     """
 
     title: str
@@ -128,6 +129,7 @@ class Texts(Frozen):
     withdrawal: str = ""
     instructions: str = ""
     thanks: str = "Thank you."
+    debriefing: str = ""
     completion_code: str = ""
     completion_url: str = ""
 

@@ -14,12 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item
 from snellen.core.plain_text import no_formula
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
@@ -30,16 +29,13 @@ from snellen.curation.results import read_panel, run_folder
 from snellen.curation.review import REVIEW_COLUMNS, DecisionCard, card_path
 from snellen.curation.steps import copy_media
 from snellen.reports.words import answer_words, foreign
-from snellen.runs.scores.score import read_one
 from snellen.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement, rating_counts
-from snellen.scoring.protocols import correct
 from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import StudyDesign
-from snellen.web.importing import RECORDS
-from snellen.web.plan import PageAnswers, RecordRow
-from snellen.web.record_lines import parse_line
+from snellen.web.importing import imported
 from snellen.web.study import StudyCard
+from snellen.web.trials import KeyCheck, key_check
 
 if TYPE_CHECKING:
     from snellen.exam.examination import Examination
@@ -122,21 +118,13 @@ def _times(runs: Sequence[Path]) -> Mapping[tuple[str, str], datetime]:
     times: dict[tuple[str, str], datetime] = {}
     for run in runs:
         folder = run_folder(run)
+        people = {participant.alias: participant for participant in imported(folder.parent)}
         for arm in read_run_card(folder).arms:
-            path = folder.parent / RECORDS / f"{arm.subject.rpartition('/')[2]}.jsonl"
-            for line in _record_lines(path) if path.is_file() else ():
-                row = parse_line(line)
-                if isinstance(row, RecordRow) and isinstance(row.record, PageAnswers):
-                    for item_id in row.record.answers:
-                        times.setdefault((arm.subject, item_id), row.record.time)
+            person = people.get(arm.subject.rpartition("/")[2])
+            for page in person.pages.values() if person else ():
+                for item_id in page.answers:
+                    times.setdefault((arm.subject, item_id), page.time)
     return times
-
-
-def _record_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text("utf-8").split("\n")  # answers may contain other line separators
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnellenError(f"{path}: not readable ({error}); import the study again") from error
 
 
 def third_study(
@@ -170,27 +158,11 @@ def item_subset(items: ItemSet, item_ids: Sequence[str], out: Path) -> ItemSet:
 # Keys
 
 
-@dataclass(frozen=True)
-class KeyCheck:
-    """A person's answer to an item, in the item's own terms, and whether it agrees with the key."""
-
-    item: Item
-    person: str
-    answer: Any
-    agrees: bool
-
-
 def key_checks(examination: Examination) -> list[KeyCheck]:
     """The answers of people to items with a key; those that cannot be read are left out."""
-    checks = []
-    for response in examination.responses:
-        item = examination.items.by_id[response.item_id]
-        strict = examination.suite.tasks[response.task].protocols["strict"]
-        outcome, answer = read_one(item, response, strict)
-        if outcome == "answered" and strict.judge is None:
-            agrees = strict.confirms(item, answer, correct(item, answer) == 1.0)
-            checks.append(KeyCheck(item, response.subject, answer, agrees))
-    return checks
+    items, suite = examination.items.by_id, examination.suite
+    checks = (key_check(items[response.item_id], response, suite) for response in examination.responses)
+    return [check for check in checks if check.answer is not None and check.agrees is not None]
 
 
 def agreement_lines(checks: Sequence[KeyCheck], items: ItemSet) -> Iterator[str]:

@@ -122,6 +122,8 @@ def plan_hash(plan: StudyPlan) -> str:
     content = plan.model_copy(update={"plan_hash": ""}).model_dump(mode="json")
     if not plan.calibration:  # as in plans of earlier versions
         del content["calibration"]
+    if not plan.texts.debriefing:
+        del content["texts"]["debriefing"]
     return digest(content, 16)
 
 

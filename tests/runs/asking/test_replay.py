@@ -112,7 +112,7 @@ def test_every_table_on_a_killed_run_states_the_missing_items(tmp_path: Path, cu
         assert 0 < counts.get(subject, 0) <= missing, "tasks without any response have no row"
     page = "".join(path.read_text("utf-8") for path in report.pages)
     assert page.count("Partial: not all items were asked") >= page.count('<table class="grid')
-    tables = [path.read_text("utf-8") for path in (report.root / "tables").glob("*.[mt][de]*")]
+    tables = [path.read_text("utf-8") for path in (report.root / "tables").rglob("*.[mt][de]*")]
     assert tables
     assert all("Partial: not all items were asked" in text for text in tables)
 

@@ -44,6 +44,14 @@ def test_the_tsv_of_vlmevalkit(tmp_path: Path) -> None:
     )
 
 
+def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    question = {"question": "Is it dark?", "A": "yes", "B": "no", "answer": "A"}
+    rows = [{"id": n, "image": tables.image_text(n), "difficulty": n, "note": "", **question} for n in range(2)]
+    path = tables.write_csv(tmp_path / "t.csv", rows)
+    expected = "not used: difficulty, note (--map factors=COLUMN gives results by it)"
+    assert expected in tables.build_set(path, tmp_path / "items").card.notes
+
+
 def test_the_parquet_of_hugging_face(tmp_path: Path) -> None:
     """An image is {bytes, path}, a class label a number whose names are in the metadata (`datasets.Features`)."""
     rows = [{"image": {"bytes": tables.image_bytes(n), "path": None}, "prompt": "Is it?", "label": n} for n in (0, 1)]

@@ -264,6 +264,8 @@ def read_run_card(root: Path) -> RunCard:
     """Read `run.json`. Raises SnellenError if it is missing or malformed."""
     path = root / "run.json"
     if not path.is_file():
+        if inside := sorted(card.parent.name for card in root.glob("*/run.json")):
+            raise SnellenError(f"{root}: no run, but {len(inside)} are in it ({', '.join(inside[:5])}); give {root}/*")
         raise SnellenError(
             f"{root}: no run (no run.json); make one with `snellen run ITEMSET --subject S --out {root}`"
         )

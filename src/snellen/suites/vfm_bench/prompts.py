@@ -67,7 +67,14 @@ MINIMAL = "{names}?"
 commas. Ours."""
 
 FOR_PEOPLE = "Which of these categories does the last image show?"
-"""The question for people, above buttons with the names. Ours."""
+"""The question for people, above buttons with the names, and about the user's images (`--set instruction=plain`), where
+it is followed by these two. Ours."""
+PLAIN_CANDIDATES = "The categories are: {names}."
+PLAIN_ENDINGS: Mapping[str, str] = {
+    CONSTRAINT: "Answer with the name of the category and nothing else.",
+    COT: "Think step by step. Then write the name of the category as <answer>NAME</answer>.",
+}
+"""In place of the paper's endings."""
 
 VISUAL_BEFORE = "[image2_{number}]"
 VISUAL_AFTER = "is an example of {label}"
@@ -111,7 +118,13 @@ def candidates(names: Sequence[str]) -> str:
 
 
 def instruction(question: str, names: Sequence[str], ending: str = CONSTRAINT, descriptions: str = "") -> str:
-    """The whole instruction: head, candidates, descriptions if any, and the required form of the answer."""
+    """The whole instruction: head, candidates, descriptions if any, and the required form of the answer.
+
+    A question without the paper's head (`FOR_PEOPLE`) is followed by plain words.
+    """
+    if question.startswith(FOR_PEOPLE):
+        parts = question, PLAIN_CANDIDATES.format(names=", ".join(names)), descriptions, PLAIN_ENDINGS[ending]
+        return "\n".join(filter(None, parts))
     request = f"{question} {candidates(names)}"
     return "\n".join([request, *([descriptions] if descriptions else []), ending])
 

@@ -33,7 +33,8 @@
 
   /**
    * The factor by which the images of a page are scaled. A single one is enlarged by a whole factor to at least 640
-   * pixels, if the window has room; several are made smaller, so that two or four are side by side (they can be enlarged).
+   * pixels, if the window has room; several are made smaller, so that two or four are side by side (they can be enlarged;
+   * the style sheet does this on phones).
    */
   function zoomOf(page) {
     const images = page.parts.filter((part) => part.kind === "image");
@@ -41,7 +42,7 @@
     const widest = Math.max(...images.map((image) => image.width));
     if (images.length === 1) return Math.max(1, Math.min(Math.ceil(640 / widest), Math.floor((room - 56) / widest)));
     const columns = images.length > 4 ? 4 : 2;
-    return window.innerWidth < 600 ? Math.min(1, images.length > 2 ? (room / 2 - 36) / widest : 1) : Math.min(1, (room / columns - 36) / widest);
+    return window.innerWidth < 600 ? 1 : Math.min(1, (room / columns - 36) / widest);
   }
 
   /** An image in a button that enlarges it. */

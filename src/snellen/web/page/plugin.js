@@ -237,15 +237,17 @@
     return element("div", {}, element("p", {}, "These words are used in the questions:"), element("div", { class: "terms" }, figures));
   }
 
-  /** Shows a text to read and one button with the id `button`; resolves when it was pressed. */
-  async function showWords(display, { title = "", text, terms = [], above, below, button, label }) {
+  /** Shows a text to read and a button with the id `button`; resolves when it was pressed, with false for the `refusal`. */
+  async function showWords(display, { title = "", text, terms = [], above, below, button, label, refusal = "" }) {
     const go = element("button", { type: "button", id: button }, label);
+    const no = refusal ? element("button", { type: "button", id: "refuse", class: "plain" }, refusal) : null;
     const heading = title ? element("h1", {}, title) : null;
-    const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(text), termsOf(terms), above?.(), element("div", { class: "actions" }, go), element("div", { class: "note" }, below?.() ?? []));
+    const root = element("section", { class: "words", tabindex: -1 }, heading, paragraphs(text), termsOf(terms), above?.(), element("div", { class: "actions" }, go, no), element("div", { class: "note" }, below?.() ?? []));
     display.replaceChildren(root);
     (button === "consent" ? root : go).focus({ preventScroll: true });
-    await new Promise((resolve) => go.addEventListener("click", resolve));
+    const pressed = await new Promise((resolve) => [go, no].forEach((one) => one?.addEventListener("click", () => resolve(one))));
     go.disabled = true;
+    return pressed === go;
   }
 
   /** `showWords` in the order of the study. */

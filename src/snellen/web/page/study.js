@@ -33,14 +33,20 @@
     return Object.entries(names).filter(([field]) => texts[field]).map(([field, name]) => `${name}: ${texts[field]}`);
   }
 
-  /** Asks for consent; until it is given, nothing is stored. */
-  function agree(plan, transport, code) {
+  /** Asks for consent; until it is given, nothing is stored. Never resolves for those who decline. */
+  async function agree(plan, transport, code) {
     const { texts } = plan;
     showScreen("consent");
     const length = plan.minutes ? [`The study takes about ${plan.minutes} minutes. You can pause or stop at any time.`] : [];
     const text = [texts.consent, ...length, ...consentFields(plan, code)].join("\n\n");
-    const below = () => [...paragraphs("If you do not agree, close this window."), wayBack(transport)];
-    return Snellen.showWords(document.getElementById("study"), { title: texts.title, text, above: () => codeLine(plan, code), below, button: "consent", label: "I agree and take part" });
+    const place = document.getElementById("study");
+    const copy = () => Snellen.download("consent.txt", `${texts.title}\n\n${text}\n\n${new Date().toISOString()}\n`, "text/plain");
+    const below = () => [element("button", { type: "button", class: "plain", id: "copy", click: copy }, "Save a copy of this page"), wayBack(transport)];
+    if (await Snellen.showWords(place, { title: texts.title, text, above: () => codeLine(plan, code), below, button: "consent", label: "I agree and take part", refusal: "No, I do not take part" })) return;
+    showScreen("declined");
+    await Snellen.showWords(place, { title: "You do not take part", text: "Thank you for your interest. No answer of yours was stored. You may close this window.", button: "back", label: "Back to the first page" });
+    location.reload();
+    await new Promise(() => {});
   }
 
   /** Where several people use a device: the way back to an unfinished session, by its code. */
@@ -124,11 +130,13 @@
     return navigator.clipboard ? element("button", { type: "button", class: "plain", click: copy }, "Copy") : null;
   }
 
-  /** Thanks, the completion code or link (unless the person stopped), the code to withdraw, the download again, the next participant. */
+  /** Thanks, the debriefing, the completion code or link (unless the person stopped), the code to withdraw, the download again, the next participant. */
   function showEnd(plan, transport, session, completion, stopped = false) {
     const thanks = stopped ? "What you answered so far is kept." : plan.texts.thanks;
     const { code, url } = completion ?? {};
-    const parts = [element("h1", {}, stopped ? "You stopped" : "The end"), ...paragraphs(thanks), codeLine(plan, session.code)];
+    const parts = [element("h1", {}, stopped ? "You stopped" : "The end"), ...paragraphs(thanks)];
+    if (plan.texts.debriefing) parts.push(element("h2", {}, "About this study"), ...paragraphs(plan.texts.debriefing));
+    parts.push(codeLine(plan, session.code));
     if (code) parts.push(element("p", {}, "Your completion code: ", element("code", { id: "code" }, code), " ", copyButton(code)));
     if (/^https?:/.test(url)) parts.push(element("p", {}, element("a", { id: "completion", href: url, class: "button" }, "Finish")));
     if (transport.download) {

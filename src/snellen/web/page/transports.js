@@ -41,8 +41,8 @@
     return `${text.slice(0, -1)},"sum":"${(~sum >>> 0).toString(16).padStart(8, "0")}"}\n`;
   }
 
-  function download(name, text) {
-    const address = URL.createObjectURL(new Blob([text], { type: "application/x-ndjson" }));
+  function download(name, text, type = "application/x-ndjson") {
+    const address = URL.createObjectURL(new Blob([text], { type }));
     const link = Snellen.element("a", { href: address, download: name });
     link.click();
     setTimeout(() => URL.revokeObjectURL(address), 60000);
@@ -230,4 +230,5 @@
 
   Snellen.randomCode = randomCode;
   Snellen.transports = { folder, local, jatos: jatosTransport };
+  Snellen.download = download;
 })();

@@ -13,12 +13,15 @@ import pytest
 from PIL import Image
 
 from snellen.core.build_options import BuildOptions
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.exam.run import run
 from snellen.reports import write_report
+from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.own.recipe import Own
+from snellen.suites.vfm_bench.tasks import words
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import labelled_shard
@@ -91,11 +94,32 @@ def test_episodes_use_the_folder_classes_and_no_industry(folder: Path, tmp_path:
         assert item.cluster_id == f"image-{item.query[0].sha256[:16]}"
         assert item.factors["class"] == label_of(item)
         assert (item.factors["industry"], item.factors["concept_level"]) == ("Own", "detail")
-        assert "expert in visual recognition industry and ready for the task of image classification" in item.question
         shas = [media.sha256 for media in item.media()]
         assert len(set(shas)) == len(shas) == 1 + 3 * 5
     # An image of a class of 6 leaves five others to show, as many as there are shots.
     assert Counter(map(label_of, items.items)) == {"red wine": 6, "white wine": 7, "Café au lait": 9}
+
+
+def test_they_are_asked_in_plain_words_or_in_those_of_the_paper(folder: Path, tmp_path: Path) -> None:
+    def words_sent(built: ItemSet, text: str = "vanilla") -> tuple[list[str], str]:
+        (condition,) = parse_conditions(SUITE.axes, text)
+        item = built.items[0]
+        return [option.text for option in item.options], words(item.view(), condition)
+
+    plain = build(tmp_path / "plain", sources={"images": folder})
+    names, text = words_sent(plain)
+    assert text == (
+        f"Which of these categories does the last image show?\nThe categories are: {', '.join(names)}.\n"
+        "Answer with the name of the category and nothing else."
+    )
+    assert words_sent(plain, "instruction=cot")[1].endswith(
+        "Then write the name of the category as <answer>NAME</answer>."
+    )
+    paper = build(tmp_path / "paper", sources={"images": folder}, settings={"instruction": "paper"})
+    assert words_sent(paper)[1].startswith(
+        "## Role\n You are an expert in visual recognition industry and ready for the task of image classification."
+    )
+    assert [item.query for item in paper.items] == [item.query for item in plain.items]
 
 
 def test_a_few_items_are_spread_over_the_classes_and_repeatable_by_the_seed(folder: Path, tmp_path: Path) -> None:
@@ -234,7 +258,7 @@ def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> No
     tables = tmp_path / "report" / "tables"
     (row,) = csv.DictReader((tables / "matrix.csv").open(encoding="utf-8"))
     assert [row[f"recorded:{name}"].split(" [")[0] for name in ("trusted", "close", "poor")] == ["95 %", "90 %", "40 %"]
-    pairs = list(csv.DictReader((tables / "vfm-bench-contrasts.csv").open(encoding="utf-8")))
+    pairs = list(csv.DictReader((tables / "more" / "vfm-bench-contrasts.csv").open(encoding="utf-8")))
     clear = {frozenset((pair["first"], pair["second"])): pair["clear"] for pair in pairs}
     assert clear[frozenset(("recorded:trusted", "recorded:close"))] == "False"
     assert clear[frozenset(("recorded:trusted", "recorded:poor"))] == "True"

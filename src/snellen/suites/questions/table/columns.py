@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -48,7 +48,8 @@ KINDS: tuple[AnswerKind, ...] = tuple(
 class TableLayout:
     """Columns by what they hold; empty for none. Of `images`, all are shown if `all_images`, else the first filled.
 
-    Several `options` are one option each; one is a list of them. `kind` is a kind of answer, empty to find it.
+    Several `options` are one option each; one is a list of them. `kind` is a kind of answer, empty to find it. `others`
+    are columns that are not used.
     """
 
     question: str
@@ -63,6 +64,7 @@ class TableLayout:
     group: str = ""
     cluster: str = ""
     factors: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     kind: AnswerKind | Literal[""] = ""
 
     def describe(self, question_lists_options: bool) -> str:
@@ -112,6 +114,7 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], path: Path) -> 
         images=images,
         all_images="image" in given or (bool(images) and IMAGE.fullmatch(images[0]) is not None),
         factors=named("factors"),
+        others=(),
         kind=next((kind for kind in KINDS if kind == given.get("kind")), ""),
         **{what: first(what) for what in ("id", "task", "hint", "split", "group", "cluster")},
     )
@@ -122,7 +125,8 @@ def find_columns(names: Sequence[str], given: Mapping[str, str], path: Path) -> 
                 f"{path}: no column for the {field}; it has {shown_name(', '.join(names))}. Name it with "
                 f"--map {field}=COLUMN"
             )
-    return layout
+    used = {cell for entry in vars(layout).values() for cell in (entry if isinstance(entry, tuple) else (entry,))}
+    return replace(layout, others=tuple(name for name in names if name not in used))
 
 
 def _option_columns(names: Sequence[str]) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import listed
 from snellen.curation.near_copies import find_near_copies
+from snellen.datasets.own_images import shown_name
 from snellen.datasets.question_tables import BadRow, QuestionTable, find_tables
 from snellen.suites.questions.kinds import SUITE, VERSION, with_chance
 from snellen.suites.questions.table.answers import (
@@ -169,6 +170,8 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
     if answer_reading not in ("", "letter or text"):
         what.append(f"an answer is the {answer_reading}")
     notes = [f"read: {'; '.join(what)}"]
+    if layout.others:
+        notes.append(f"not used: {shown_name(', '.join(layout.others))} (--map factors=COLUMN gives results by it)")
     if layout.id and ids[0] != questions[0].id:
         notes.append(f"`{layout.id}` is not unique or not printable; items are called by the number of their row")
     return [items[number] for number in sorted(items)], notes

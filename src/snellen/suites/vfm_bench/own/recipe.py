@@ -37,10 +37,10 @@ from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
 from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
 from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
-from snellen.suites.vfm_bench.prompts import OWN_SCENE
+from snellen.suites.vfm_bench.prompts import FOR_PEOPLE, OWN_SCENE
 
 IMAGES, ROOT = "images", "root"
-NEAR_COPIES = "near-copies"
+NEAR_COPIES, INSTRUCTION = "near-copies", "instruction"
 MAX_IMAGES, MAX_CLASSES = 60, 20
 """As in the curated recipe: maximum images per class, and maximum classes per episode."""
 OBJECT = "images"
@@ -48,12 +48,15 @@ OBJECT = "images"
 
 @dataclass(frozen=True)
 class Own:
-    """The recipe `own`. `--set level=` is the level of Table 6 that distinguishes the classes; instructions name it.
+    """The recipe `own`. `--set level=` is the level of Table 6 that distinguishes the classes.
 
-    `--set near-copies=keep` keeps images that look like another image of their class.
+    `--set near-copies=keep` keeps images that look like another image of their class. `--set instruction=paper` asks by
+    the paper's instruction, spelling errors included, which names the level.
     """
 
-    settings: Settings = field(default_factory=lambda: {"level": LEVELS, NEAR_COPIES: ("drop", "keep")})
+    settings: Settings = field(
+        default_factory=lambda: {"level": LEVELS, NEAR_COPIES: ("drop", "keep"), INSTRUCTION: ("plain", "paper")}
+    )
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Seed, count and other settings. The card also identifies the images."""
@@ -87,6 +90,8 @@ class Own:
         media, ledger = MediaFolder(options.out / "media"), Ledger()
         tasks, look_notes = self._read(options, media, ledger)
         items = make_items(tasks, options)
+        if options.setting(INSTRUCTION, self.settings) == "plain":
+            items = [replace(item, question=FOR_PEOPLE) for item in items]
         prune_media(media, items)
         return write_itemset(
             options.out,
