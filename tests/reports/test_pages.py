@@ -54,9 +54,9 @@ def test_the_front_page_links_every_suite_and_names_every_subject(report: Report
     front = Tags(report.page.read_text("utf-8"))
     links = {attrs.get("href") for tag, attrs in front.elements if tag == "a"}
     assert {path.name for path in report.pages[1:]} == {"shapes.html"} <= links
-    answers = report.answers()
-    assert set(answers["subject"]) == set(report.results["subject"])
-    assert all(subject in front.text for subject in answers["subject"])
+    grades = report.grades()
+    assert set(grades["subject"]) == set(report.results["subject"])
+    assert all(subject in front.text for subject in grades["subject"])
     assert "explore.html" not in links
 
 

@@ -225,19 +225,6 @@ class SubjectLine:
             by_note.setdefault(note, []).append(square.about.name)
         return [f"{note.capitalize()}: {' · '.join(names)}" for note, names in by_note.items()]
 
-    def names(self, group: str) -> str:
-        """The abilities of this column as a list with reasons; only their number if all of many are in it."""
-        order = ["", *states.STATES]
-        chosen = sorted(self.abilities(group), key=lambda square: order.index(square.grade.state))
-        by_reason: dict[str, list[str]] = {}
-        for square in chosen:
-            by_reason.setdefault(square.reason, []).append(square.ability)
-        if group != "not asked" and len(by_reason) == 1 and len(chosen) == len(self.with_scores()) > 6:
-            return f"all {len(chosen)} abilities asked"
-        return "; ".join(
-            ", ".join(abilities) + (f" ({reason})" if reason else "") for reason, abilities in by_reason.items()
-        )
-
 
 @dataclass(frozen=True)
 class Front:
@@ -265,13 +252,6 @@ class Front:
             for text in line.unasked():
                 subjects.setdefault(text, []).append(line.subject)
         return subjects
-
-    def frame(self) -> pd.DataFrame:
-        """The table of subjects as text."""
-        rows = [
-            [line.subject, ". ".join(line.sentences), *map(line.names, GROUPS), line.partial] for line in self.lines
-        ]
-        return pd.DataFrame(rows, columns=["subject", "what decides", *GROUPS, "partial"])
 
     def table(self) -> pd.DataFrame:
         """One row per subject and ability, columns `COLUMNS`; the interval and the floor in units of the task."""

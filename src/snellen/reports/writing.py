@@ -46,8 +46,8 @@ from snellen.reports.words import slug
 
 MORE = "more"
 """Folder of the tables and figures of suites, below `tables` and `figures`."""
-FRONT, SUBJECTS = "front", "subjects"
-"""File names of the grades of all subjects, and of the front page's table."""
+FRONT = "front"
+"""File name of the grades of all subjects."""
 RANKS = "ranks"
 """File name of the ranks, and name of a suite's own section that replaces them."""
 
@@ -72,10 +72,6 @@ class Report:
         """The front page, then those of suites by name, without the explorer."""
         others = {self.page, self.root / EXPLORER}
         return (self.page, *sorted(path for path in self.root.glob("*.html") if path not in others))
-
-    def answers(self) -> pd.DataFrame:
-        """The table of the front page: one row per subject, with its abilities by grade, and what decides."""
-        return pd.read_csv(self.root / "tables" / f"{SUBJECTS}.csv", keep_default_na=False)
 
     def grades(self) -> pd.DataFrame:
         """The grades: one row per subject and task (`front_page.COLUMNS`)."""
@@ -236,7 +232,6 @@ def _write_front(
     """Write the front page, its tables, and what to cite."""
     out = page.parent
     files.write_csv(out / "tables" / f"{FRONT}.csv", front_page.table())
-    write_frame(out / "tables", SUBJECTS, front_page.frame())
     files.write_csv(out / "tables" / f"{MATRIX}.csv", matrix(front_page).frame())
     files.write_text(out / "tables" / f"{PAPER}.tex", paper_table(front_page))
     cited = citation(exams)
