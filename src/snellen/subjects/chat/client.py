@@ -38,7 +38,7 @@ _HOSTS = {
     "ollama": ("http://localhost:11434/v1", "ollama"), "vllm": ("", "none"), "sglang": ("", "none"),
 }  # fmt: skip
 """The usual address and key of a provider; empty ones must be given by the environment."""
-_SEES_NO_VIDEO = ("openai",)
+_EXAMPLE = "http://127.0.0.1:8000/v1"
 _OTHER_INTERFACE = re.compile(r"^(azure|bedrock)/|codex|deep-research|computer-use|-pro($|-)")
 """OpenAI's models that have no chat completions, and those that others host."""
 _O_SERIES = re.compile(r"(?:^|/)o\d")
@@ -57,16 +57,11 @@ class Endpoint:
 
 
 def is_compatible(name: str) -> bool:
-    """True if `PROVIDER/MODEL` is called here; other providers are called through inspect_ai.
-
-    So are the providers that start a server, unless the address of a running one is set.
-    """
+    """True if `PROVIDER/MODEL` is called here. Other models are called through inspect_ai, as are servers to start."""
     provider, _, model = name.partition("/")
-    if provider == "openai" and _OTHER_INTERFACE.search(model):
-        return False
-    return provider in _HOSTS and (
-        provider not in ("vllm", "sglang") or bool(os.environ.get(f"{provider.upper()}_BASE_URL"))
-    )
+    if provider in ("vllm", "sglang"):
+        return bool(os.environ.get(f"{provider.upper()}_BASE_URL"))
+    return provider in _HOSTS and not (provider == "openai" and _OTHER_INTERFACE.search(model))
 
 
 def endpoint_of(name: str, who: str) -> Endpoint:
@@ -83,14 +78,13 @@ def endpoint_of(name: str, who: str) -> Endpoint:
     usual_url, usual_key = _HOSTS[provider]
     prefix = service.upper().replace("-", "_")
     url = os.environ.get(f"{prefix}_BASE_URL") or usual_url
-    key = os.environ.get(f"{prefix}_API_KEY") or usual_key
+    key = os.environ.get(f"{prefix}_API_KEY", "").strip() or usual_key
     if url and not url.startswith(("http://", "https://")):
-        example = "must begin with http:// or https://, as http://127.0.0.1:8000/v1"
-        raise SnellenError(f"{who}: {prefix}_BASE_URL={url} {example}")
+        raise SnellenError(f"{who}: {prefix}_BASE_URL={url} must begin with http:// or https://, as {_EXAMPLE}")
     if not key:
         raise SnellenError(f"{who}: {prefix}_API_KEY is not set; set it (to any word if the server needs no key)")
     if not url:
-        raise SnellenError(f"{who}: {prefix}_BASE_URL is not set; set it to the address, as http://127.0.0.1:8000/v1")
+        raise SnellenError(f"{who}: {prefix}_BASE_URL is not set; set it to the server's address, as {_EXAMPLE}")
     return Endpoint(provider, rest, url.rstrip("/"), key)
 
 
@@ -163,11 +157,8 @@ class Connections:
     def _open(self) -> httpx.AsyncClient:
         import httpx
 
-        headers = {
-            "authorization": f"Bearer {self.endpoint.key}",
-            "content-type": "application/json",
-            "user-agent": "snellen",
-        }
+        headers = {"authorization": f"Bearer {self.endpoint.key}", "content-type": "application/json"}
+        headers["user-agent"] = "snellen"  # some proxies refuse the usual names of clients
         client = httpx.AsyncClient(headers=headers, timeout=None, verify=_tls(), follow_redirects=True)
         bound_client(client)
         return client
@@ -183,8 +174,8 @@ class CompletionService:
 
     @property
     def sends_videos(self) -> bool:
-        """True unless the provider is known to accept none."""
-        return self.connections.endpoint.provider not in _SEES_NO_VIDEO
+        """True if the service may accept videos; OpenAI does not."""
+        return self.connections.endpoint.provider != "openai"
 
     async def generate_once(self, messages: list[Message]) -> Reply | Trouble:
         """One attempt: the reply, or the trouble that prevented it."""

@@ -13,13 +13,13 @@ import os
 import time
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.prompt import Reply
 from snellen.subjects.chat.bodies import bound_bodies
-from snellen.subjects.chat.client import endpoint_of, is_compatible, open_compatible
+from snellen.subjects.chat.client import CompletionService, endpoint_of, is_compatible, open_compatible
 from snellen.subjects.chat.completions import split_thought
 from snellen.subjects.chat.limiter import Limiter, shared_limiter
 from snellen.subjects.chat.messages import Message
@@ -36,21 +36,6 @@ _NEEDS = {
 """The address that a provider needs, or else the package, which inspect_ai misses late, some at the first call."""
 _STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
 _VIDEOS = {"video/mp4": "mp4", "video/mpeg": "mpeg", "video/quicktime": "mov"}
-
-
-class Service(Protocol):
-    """The service of a chat model; `limiter` limits its concurrent calls."""
-
-    @property
-    def limiter(self) -> Limiter:
-        """Shared by all subjects of the same account and model."""
-
-    @property
-    def sends_videos(self) -> bool:
-        """True if videos can be sent; whether a model accepts them is another matter."""
-
-    async def generate_once(self, messages: list[Message]) -> Reply | Trouble:
-        """One attempt: the reply, or the trouble that prevented it."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +65,9 @@ class LayerService:
                 return trouble(error, bool(decision))
             self.limiter.replied()
             return outcome
+
+
+Service: TypeAlias = CompletionService | LayerService
 
 
 def open_service(name: str, settings: ChatSettings) -> Service:

@@ -77,9 +77,7 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
     words = [] if status is None else [str(status)]
-    address = _address(error) if status in (None, 404) else ""
-    if status == 404 and address:
-        address += " (does the base URL end with /v1, and the server know this model?)"
+    address = _address(error, status) if status in (None, 404) else ""
     reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": "), address]).rstrip()
     if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
         return Trouble(reason, again=False, is_lasting=True)
@@ -104,7 +102,7 @@ def status_trouble(status: int, body: Any, headers: Mapping[str, Any], url: Any)
         kind = "status"
     reason = f"{status} {kind}: {stated_words(body)}".rstrip(": ")
     if status == 404:
-        reason += f" {_origin(url)} (does the base URL end with /v1, and the server know this model?)"
+        reason += f" {_origin(url, status)}"
     is_spent = _SPENT.search(str(body)[:4000]) is not None
     again, is_lasting = _may_pass(status) and not is_spent, is_spent or status in _LASTING
     is_filter = status in _FILTER_STATUSES and _names_filter(body)
@@ -161,17 +159,18 @@ def _may_pass(status: int) -> bool:
     return status in _AGAIN or status >= 500
 
 
-def _address(error: BaseException) -> str:
+def _address(error: BaseException, status: int | None) -> str:
     """Where a client sent a request that got no reply; empty if unknown."""
     try:
-        return _origin(error.request.url)  # type: ignore[attr-defined]
+        return _origin(error.request.url, status)  # type: ignore[attr-defined]
     except (AttributeError, RuntimeError):  # httpx raises RuntimeError where no request is known
         return ""
 
 
-def _origin(url: Any) -> str:
-    """Scheme, host and port of a URL, in brackets; the rest may hold a key."""
-    return f"({url.scheme}://{url.host}{f':{url.port}' if url.port else ''})"
+def _origin(url: Any, status: int | None) -> str:
+    """Scheme, host and port of a URL, in brackets, and what a 404 may mean; the rest of the URL may hold a key."""
+    hint = " (does the base URL end with /v1, and the server know this model?)" if status == 404 else ""
+    return f"({url.scheme}://{url.host}{f':{url.port}' if url.port else ''}){hint}"
 
 
 def _is_refused_connection(error: BaseException | None) -> bool:
