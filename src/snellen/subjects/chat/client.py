@@ -105,8 +105,8 @@ def generation_settings(endpoint: Endpoint, settings: ChatSettings) -> dict[str,
     return sent
 
 
-def _gpt_version(model: str) -> tuple[int, int]:
-    match = _GPT.search(model.lower())
+def _gpt_version(name: str) -> tuple[int, int]:
+    match = _GPT.search(name.lower())
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from json import JSONDecodeError
@@ -39,6 +39,7 @@ _SPENT = re.compile(
     r"|RESOURCE_EXHAUSTED[\s\S]{0,4000}?\blimit: 0\b"
 )
 """Errors that only money or another key mends. Google calls a rate limit a quota too, unless it is 0."""
+_STATUSES = frozenset(HTTPStatus)
 _FILTER_CODES = ("invalid_prompt", "content_policy_violation", "content_filter", "bio_policy", "cyber_policy")
 _FILTER_STATUSES = {400, 403, 413, 422}
 """Statuses and codes of errors by which services say that their content filter refused the prompt."""
@@ -76,37 +77,28 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
     codes = getattr(error, "status_code", None), getattr(error, "code", None)  # the second is Google's
     status = next((code for code in codes if isinstance(code, int) and 100 <= code < 600), None)
     kind, message = type(error).__name__, str(getattr(error, "provider_message", None) or error)
-    words = [] if status is None else [str(status)]
-    address = _address(error, status) if status in (None, 404) else ""
-    reason = " ".join([*words, f"{kind}: {plain_text(message)[:200]}".rstrip(": "), address]).rstrip()
-    if kind == "PrerequisiteError" or _SPENT.search(f"{message} {getattr(error, 'body', '')}"):
-        return Trouble(reason, again=False, is_lasting=True)
     if status is not None:
-        again = _may_pass(status)
-    else:
-        again = provider_says or isinstance(error, _PASSING) or kind in _TIMEOUTS
-    response = getattr(error, "response", None)
-    return Trouble(
-        reason,
-        again,
-        retry_after(getattr(response, "headers", None) or {}),
-        is_lasting=status in _LASTING or (status is None and _is_refused_connection(error)),
-    )
+        response, body = getattr(error, "response", None), f"{message} {getattr(error, 'body', '')}"
+        reason = f"{kind}: {plain_text(message)[:200]} {_address(error, status) if status == 404 else ''}".rstrip(": ")
+        return _of_status(status, reason, body, getattr(response, "headers", None) or {})
+    reason = f"{kind}: {plain_text(message)[:200]}".rstrip(": ") + f" {_address(error, status)}"
+    is_lasting = kind == "PrerequisiteError" or _SPENT.search(message) is not None
+    again = not is_lasting and (provider_says or isinstance(error, _PASSING) or kind in _TIMEOUTS)
+    return Trouble(reason.rstrip(), again, is_lasting=is_lasting or _is_refused_connection(error))
 
 
 def status_trouble(status: int, body: Any, headers: Mapping[str, Any], url: Any) -> Trouble:
     """The trouble that a status tells; `body` is JSON, or else text."""
-    try:
-        kind = HTTPStatus(status).phrase
-    except ValueError:
-        kind = "status"
-    reason = f"{status} {kind}: {stated_words(body)}".rstrip(": ")
-    if status == 404:
-        reason += f" {_origin(url, status)}"
-    is_spent = _SPENT.search(str(body)[:4000]) is not None
-    again, is_lasting = _may_pass(status) and not is_spent, is_spent or status in _LASTING
+    kind = HTTPStatus(status).phrase if status in _STATUSES else "status"
+    reason = f"{kind}: {stated_words(body)}".rstrip(": ") + (f" {_origin(url, status)}" if status == 404 else "")
     is_filter = status in _FILTER_STATUSES and _names_filter(body)
-    return Trouble(reason, again, retry_after(headers), is_lasting, status, is_filter)
+    return replace(_of_status(status, reason, body, headers), is_filter=is_filter)
+
+
+def _of_status(status: int, reason: str, body: Any, headers: Mapping[str, Any]) -> Trouble:
+    is_spent = _SPENT.search(str(body)[:4000]) is not None
+    again, is_lasting = not is_spent and _may_pass(status), is_spent or status in _LASTING
+    return Trouble(f"{status} {reason}", again, retry_after(headers), is_lasting, status)
 
 
 def _names_filter(body: Any) -> bool:
@@ -134,9 +126,8 @@ def reported_failure(response: Mapping[str, Any] | None) -> Trouble | None:
     code = str(error.get("code")) if isinstance(error, dict) else ""
     status = int(code) if re.fullmatch("[1-5][0-9][0-9]", code) else None
     words = stated_words(error) if error else f"finish_reason {stop!r:.40}"
-    reason = f"{f'{status} ' if status else ''}failure in place of a reply: {words}"
-    is_lasting = status in _LASTING or _SPENT.search(str(error)[:4000]) is not None
-    return Trouble(reason, not is_lasting and (status is None or _may_pass(status)), None, is_lasting, status)
+    reason = f"failure in place of a reply: {words}"
+    return _of_status(status, reason, error, {}) if status else Trouble(reason, again=True)
 
 
 def stated_words(body: Any, depth: int = 4) -> str:
