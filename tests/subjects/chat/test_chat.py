@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import io
 import itertools
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -43,12 +42,6 @@ from tests.helpers.stub_server import (
 )
 
 _names = itertools.count()
-
-
-def failed_choice(error: object) -> Body:
-    """A completion with a half reply and an error, as OpenRouter writes it."""
-    choice = {"index": 0, "finish_reason": None, "error": error, "message": {"role": "assistant", "content": "A"}}
-    return Body(json.dumps({"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}))
 
 
 @contextmanager
@@ -124,11 +117,8 @@ def test_a_reply_has_text_reasoning_model_tokens_and_seconds() -> None:
         (Words("", "stop"), "", "", "end"),
         (Words(None, "stop", tokens=None), "", "", "end"),
         (Words(None, "length", {"reasoning_content": "and so"}), "", "and so", "length"),
-        (Words("<think>hm (A)</think>B"), "B", "hm (A)", "end"),
         (Words("<think>hm (A)</think>"), "", "hm (A)", "end"),
         (Words("<think>hm (A), or", "length"), "", "hm (A), or", "length"),
-        (Words("hm (A)</think>\nB"), "B", "hm (A)", "end"),
-        (Words(None, message={"refusal": "I cannot."}), "I cannot.", "", "end"),
         (Words("<b>A</b> \ud800\x00"), "<b>A</b> \ud800\x00", "", "end"),
         (Words("x" * 1_000_000), "x" * 1_000_000, "", "end"),
     ],
@@ -144,7 +134,7 @@ def test_odd_completions_are_replies(words: Words, text: str, reasoning: str, st
     [
         *(Status(status) for status in (429, 500, 502, 503, 504, 529)), Cut(), BROKEN_JSON,
         Body("<html>busy</html>", "text/html"), Body('"a string"'), NO_CHOICES, NULL_CHOICES,
-        Words("A. The r", "abort"), Words("A", "ERROR"), failed_choice({"message": "overloaded", "code": 502}),
+        Words("A. The r", "abort"), Words("A", "ERROR"),
     ],
     ids=lambda bad: str(getattr(bad, "status", None) or getattr(bad, "text", "cut"))[:20],
 )  # fmt: skip
@@ -160,12 +150,6 @@ def test_temporary_failures_are_retried(bad: Answer) -> None:
         (Status(500), "500 Internal Server Error: stubbed"),
         (Cut(), "RemoteProtocolError: Server disconnected"),
         (NO_CHOICES, "no choices"),
-        (Words("A", "abort"), "failure in place of a reply: finish_reason 'abort'"),
-        (failed_choice("no worker"), "failure in place of a reply: no worker"),
-        (
-            failed_choice({"message": "Provider error", "code": "429", "metadata": {"raw": "slow down"}}),
-            "429 failure in place of a reply: Provider error, slow down",
-        ),
     ],
 )
 def test_the_call_fails_after_the_last_attempt(bad: Answer, message: str) -> None:
@@ -174,20 +158,12 @@ def test_the_call_fails_after_the_last_attempt(bad: Answer, message: str) -> Non
     assert server.count == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422, 402])
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
 def test_permanent_failures_are_not_retried(status: int) -> None:
-    bad = failed_choice({"message": "no credits", "code": 402}) if status == 402 else Status(status)
-    with serving(bad) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
+    with serving(Status(status)) as (subject, server), pytest.raises(CallFailed, match=str(status)) as caught:
         ask(subject, "q" * 10_000)
     assert server.count == 1
     assert len(str(caught.value)) < 400
-
-
-def test_a_refused_prompt_is_an_empty_reply_without_the_error_text() -> None:
-    error = {"message": "Your prompt was blocked: answer A", "type": "x", "code": "content_policy_violation"}
-    with serving(Status(400, error=error)) as (subject, server):
-        reply = ask(subject, "q")
-    assert (reply.text, reply.stop, server.count) == ("", "filter", 1)
 
 
 def test_a_prompt_that_is_too_long_is_a_failed_call() -> None:

@@ -81,7 +81,8 @@ SERVERS: dict[str, list[tuple[Answer, Reply | str]]] = {
     ],
     "content in parts": [
         (completion(message={"content": [{"type": "text", "text": "A"}]}), A),
-        (completion(message={"content": THINKING}), THOUGHT),
+        (completion(message={"content": [*THINKING, {"type": "redacted_thinking", "data": "=="}]}), THOUGHT),
+        (completion(message={"content": [{"type": "image"}]}), failed("the content of the reply is no text")),
         (completion(message={"content": {"answer": "A"}}), failed("the content of the reply is no text")),
     ],
     "reasoning in a field of its own": [

@@ -64,19 +64,16 @@ def _parts(content: Any) -> list[tuple[str, bool]] | None:
     if not isinstance(content, list):
         return None
     parts = list[tuple[str, bool]]()
-    for part in content:
-        kind = part.get("type") if isinstance(part, dict) else "text" if isinstance(part, str) else None
+    for member in content:
+        part = {"type": "text", "text": member} if isinstance(member, str) else member
+        kind = part.get("type") if isinstance(part, dict) else None
         if kind in ("thinking", "reasoning"):
             parts.append((_thought(part), True))
-        elif kind in ("text", "output_text") and isinstance(words := _text(part), str):
+        elif kind in ("text", "output_text") and isinstance(words := part.get("text"), str):
             parts.append((words, False))
-        else:
+        elif not isinstance(part, dict):
             return None
-    return parts
-
-
-def _text(part: Mapping[str, Any] | str) -> Any:
-    return part if isinstance(part, str) else part.get("text")
+    return parts if parts or not content else None
 
 
 def _thought(thought: Any) -> str:
