@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import COLLECTED
 
 HEAVY = (
-    "av", "datasets", "drjit", "fastapi", "inspect_ai", "matplotlib", "mitsuba", "onnx", "onnxruntime", "openai",
+    "av", "datasets", "drjit", "fastapi", "httpx", "inspect_ai", "matplotlib", "mitsuba", "onnx", "onnxruntime",
     "pandas", "pyarrow", "ray", "scipy", "skimage", "sklearn", "torch", "transformers",
 )  # fmt: skip
 STARTS = {

@@ -28,7 +28,7 @@ def snellen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
 
 @pytest.fixture
 def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     servers: list[StubServer] = []
 
     def serve(answer: Callable[[ServedRequest], Answer] | Answer) -> StubServer:

@@ -204,7 +204,7 @@ def test_show_prints_what_is_sent(snellen: Command, built: Path, tmp_path: Path)
 def test_a_chat_model_behind_a_local_server(
     snellen: Command, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     with StubServer("A") as server:
         monkeypatch.setenv("NEARBY_BASE_URL", server.url)
         monkeypatch.setenv("NEARBY_API_KEY", "none")

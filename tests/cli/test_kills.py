@@ -44,7 +44,7 @@ def end(process: subprocess.Popen[str], number: int) -> tuple[int, str]:
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: signal.Signals(number).name)
 def test_350_calls_ended_ten_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     """Calls in flight at SIGINT and SIGTERM are recorded, so that none is made twice; at SIGKILL only those may be."""
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     home, run, at_once, lives = tmp_path / "home", tmp_path / "run", 8, 10
     build = ["build", "combo/pattern-perception", *SMALL_BUILD, "--n", 50, "--out", tmp_path / "items"]
     assert start(build, home).communicate(timeout=PATIENCE)

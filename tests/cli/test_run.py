@@ -28,7 +28,7 @@ def test_a_refused_key_is_one_request_and_renders_nothing(
     for itemset in ("combo", items.root):
         code, out, err = snellen("run", itemset, "--subject", CHAT, "--subject", "fake:chance", "--out", tmp_path / "r")
         assert (code, out, err.count("\n")) == (2, "", 2 if itemset == "combo" else 3), err
-        assert f"{CHAT}: 401 AuthenticationError" in err
+        assert f"{CHAT}: 401 Unauthorized" in err
         assert itemset != "combo" or not (tmp_path / "home").exists()
     assert server.count == 2
     assert not (tmp_path / "r").exists()

@@ -96,7 +96,7 @@ def test_encoders_pass(name: str, items: list[Item], media: MediaFolder) -> None
 
 
 def test_chat_models_pass(items: list[Item], media: MediaFolder, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     with StubServer("red") as server:
         monkeypatch.setenv("NEARBY_BASE_URL", server.url)
         monkeypatch.setenv("NEARBY_API_KEY", "none")

@@ -66,10 +66,11 @@ class Status:
 
 @dataclass(frozen=True)
 class Body:
-    """Answer 200 with this text unchanged."""
+    """Answer with this text unchanged."""
 
     text: str
     kind: str = "application/json"
+    status: int = 200
 
 
 @dataclass(frozen=True)
@@ -200,7 +201,7 @@ class StubServer:
         if isinstance(answer, Status):
             return web.json_response({"error": dict(answer.error)}, status=answer.status, headers=dict(answer.headers))
         if isinstance(answer, Body):
-            return web.Response(text=answer.text, content_type=answer.kind)
+            return web.Response(text=answer.text, content_type=answer.kind, status=answer.status)
         if isinstance(answer, Cut):
             if request.transport is not None:
                 request.transport.close()

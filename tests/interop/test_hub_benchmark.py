@@ -17,7 +17,7 @@ from snellen.suites import SUITES
 from tests.helpers.extras import need
 from tests.helpers.sets import small_set
 
-inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
 need("datasets", "hub")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
 
 from snellen.core.condition import parse_conditions
 from snellen.core.storage.runfolder import is_run, read_run_card

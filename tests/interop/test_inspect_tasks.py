@@ -19,7 +19,7 @@ from snellen.runs.scores.score import read_scores
 from tests.helpers.inspect_logs import run_of_logs
 from tests.helpers.sets import small_set
 
-inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+inspect_ai = pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
 
 
 @pytest.mark.slow

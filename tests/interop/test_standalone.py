@@ -333,7 +333,7 @@ json.dump({"scores": scores, "metrics": metrics}, open("out.json", "w"))
 
 @pytest.mark.slow
 def test_inspect_gives_our_scores_without_us_and_its_logs_become_a_run(sets_folder: Path, tmp_path: Path) -> None:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
     items, questions = small_set("vlm2-bench", sets_folder), _questions("vlm2-bench", sets_folder, tmp_path / "media")
     export(items.root, "inspect", tmp_path / "export")
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin"}

@@ -185,7 +185,7 @@ def test_after_an_error_a_run_is_uploaded_and_a_report_is_not(url: str) -> None:
 def test_a_killed_run_loses_only_what_was_in_flight(
     url: str, uploaded: Path, goes_on: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     begin = "from snellen import remote; remote.PUT_SECONDS = 0.2; from snellen.cli import main; main()"
     at_once, run = 4, f"{url}/run"
     with StubServer("A", delay=0.1) as server:

@@ -74,7 +74,7 @@ def test_an_interrupted_run_continues_from_what_was_uploaded(
     s3: Any, stop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a kill it goes on elsewhere; after a lost network here, where nothing is asked again."""
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     code, _, errors = give(*BUILD, "--out", SET)
     assert code == 0, errors
     with StubServer("A", delay=0.1) as server:

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
 
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, write_itemset
@@ -30,7 +30,6 @@ from snellen.subjects.chat import ChatSubject, bodies, make_chat
 from tests.helpers.journey import NAMED, RGB, arm, item, patch, suite_of
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 
-pytestmark = pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")  # of the provider, at each lie of a type
 KEY = "CANARY-SECRET-KEY"
 ANSI = "\x1b[2J\x1b]0;owned\x07"
 HONEST = wire({**GOOD, "choices": [{**GOOD["choices"][0], "message": {"role": "assistant", "content": "red"}}]})
@@ -144,7 +143,8 @@ LIES: dict[str, Wire] = {
 REPLIES = ("a model without end", "a refusal", "stopped by a filter", "a call of a tool", "content of nothing",
            "control characters", "half a character", "nothing but thoughts", "a role of nobody's",
            "half a token", "not a number", "fewer than no bytes", "UTF-16", "a stop of another type",
-           "content of a list of numbers", "a stop without end")  # fmt: skip
+           "content of a list of numbers", "a stop without end", "10^30 tokens", "10^300 tokens written",
+           "fewer than no tokens", "tokens in words")  # fmt: skip
 """Lies that may be recorded as replies; they have no answer."""
 
 

@@ -245,7 +245,7 @@ def served(monkeypatch: pytest.MonkeyPatch, server: StubServer, settings: str = 
 def test_the_scored_tokens_of_a_server_are_those_after_the_context(
     monkeypatch: pytest.MonkeyPatch, media: MediaFolder
 ) -> None:
-    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
     with StubServer(lambda request: echo(request.body["prompt"], TOKEN_TEXTS)) as server:
         (reply,) = check_subject(lambda: served(monkeypatch, server), [VIEW], media)
         card = served(monkeypatch, server, "?max_concurrency=7").card
@@ -257,7 +257,7 @@ def test_the_scored_tokens_of_a_server_are_those_after_the_context(
 
 
 def test_a_server_may_count_the_special_token_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
     with StubServer(lambda request: echo(request.body["prompt"], ["<|begin|>", *TOKEN_TEXTS])) as server:
         reply = ask(served(monkeypatch, server), VIEW)
     assert reply.numbers == (-4.0, -5.0, -6.0)
@@ -284,14 +284,14 @@ FAULTS: dict[str, tuple[Callable[[ServedRequest], Answer], str]] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_an_unusable_reply_of_a_server_is_a_failed_call(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
     answer, message = FAULTS[fault]
     with StubServer(answer) as server, pytest.raises(CallFailed, match=message):
         ask(served(monkeypatch, server, "?attempts=2"), VIEW)
 
 
 def test_a_temporary_outage_is_not_a_failure(monkeypatch: pytest.MonkeyPatch, media: MediaFolder) -> None:
-    pytest.importorskip("openai", reason="needs the extra 'chat'")
+    pytest.importorskip("httpx", reason="needs the extra 'chat'")
     with StubServer(lambda request: echo("", TOKEN_TEXTS) if request.number > 2 else Status(429)) as server:
         subject = served(monkeypatch, server)
         reply = ask(subject, VIEW)

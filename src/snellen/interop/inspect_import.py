@@ -24,7 +24,7 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
-from snellen.subjects.chat.messages import to_reply
+from snellen.subjects.chat.layer import to_reply
 from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer, Recording, answers_digest
 
 if TYPE_CHECKING:

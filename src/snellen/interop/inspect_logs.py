@@ -148,7 +148,7 @@ def read_log(path: Path) -> InspectLog:
 
 def _header(document: Mapping[str, Any], location: str) -> EvalLog:
     """The header of a log. Of a log that was cut off only the start is known."""
-    log = import_extra("inspect_ai.log", "reading logs of Inspect", "chat")
+    log = import_extra("inspect_ai.log", "reading logs of Inspect", "providers")
     with _ours(location):
         kept = {key: document[key] for key in ("version", "status", "plan") if key in document}
         if isinstance(spec := document.get("eval"), dict):
@@ -186,7 +186,7 @@ def _ours(location: str) -> Iterator[None]:
 
 
 def _opened(path: Path) -> zipfile.ZipFile:
-    import_extra("inspect_ai.log", "reading logs of Inspect", "chat")  # which teaches zipfile their Zstandard
+    import_extra("inspect_ai.log", "reading logs of Inspect", "providers")  # which teaches zipfile their Zstandard
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:

@@ -23,7 +23,13 @@ from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample
 from snellen.runs.asking import stopping
 from snellen.runs.asking.ask import ask
-from snellen.runs.asking.failures import MAX_ALIKE, WINDOW, FailureRate, LastingFailures, summarize_failures
+from snellen.runs.asking.failures import (
+    MAX_ALIKE,
+    WINDOW,
+    FailureRate,
+    LastingFailures,
+    summarize_failures,
+)
 from snellen.runs.planning.plan import Plan
 from tests.helpers.journey import arm, colour_set, says, suite_of
 
@@ -86,6 +92,24 @@ def test_three_requests_refused_alike_end_an_arm() -> None:
     for failure in refused:
         boundless.observe(failure)
     assert boundless.end == ""
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (
+            "400 Bad Request: Unsupported value: 'temperature' does not support 0.",
+            "?temperature=none leaves out temperature",
+        ),
+        ("422 Unprocessable Entity: body.seed: Extra inputs are not permitted", "?seed=none leaves out seed"),
+        ("413 Content Too Large: nginx", "?max_px= sends smaller images"),
+    ],
+)
+def test_a_refused_setting_is_named_with_the_way_out(reason: str, advice: str) -> None:
+    rate = FailureRate()
+    for _ in range(MAX_ALIKE):
+        rate.observe(CallFailed(reason))
+    assert rate.end == f"3 requests were refused alike: {reason}; {advice}; --keep-going continues"
 
 
 def test_reasons_are_counted_by_kind() -> None:

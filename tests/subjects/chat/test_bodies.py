@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
 
 from snellen.core.errors import CallFailed
 from snellen.core.prompt import Prompt

@@ -65,7 +65,7 @@ def test_others_have_the_usual_limit_unless_an_effort_is_set(model: str) -> None
 
 
 def test_settings_overrule_the_family(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+    pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
     monkeypatch.setenv("BOX_API_KEY", "x")
     monkeypatch.setenv("BOX_BASE_URL", "http://127.0.0.1:9/v1")
     name = "openai-api/box/Qwen3-VL-8B-Thinking"

@@ -1,32 +1,44 @@
-"""The interface to the model layer: providers are called in the same way as by the layer itself."""
+"""The interface to the model layer of inspect_ai."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import re
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("inspect_ai", reason="the extra 'chat' is not installed")
+pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
 
-from inspect_ai.model import GenerateConfig, Model, ModelAPI, ModelCall, ModelOutput, RetryDecision, modelapi
+from inspect_ai._util.images import inline_media_data
+from inspect_ai.model import (
+    ContentImage,
+    ContentText,
+    ContentVideo,
+    GenerateConfig,
+    Model,
+    ModelAPI,
+    ModelCall,
+    ModelOutput,
+    RetryDecision,
+    modelapi,
+)
 
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import ChatSubject, make_chat
-from snellen.subjects.chat.layer import CLIENT_CALLS, check_service, is_opening
-from snellen.subjects.chat.messages import to_messages, to_reply
-from snellen.subjects.chat.retry import trouble
-from tests.helpers.stub_server import BROKEN_JSON, NULL_CHOICES, Answer, Body, Cut, Status, StubServer, Words
+from snellen.subjects.chat.layer import LayerService, check_service, is_opening, layer_messages
+from snellen.subjects.chat.limiter import Limiter
 
 PROMPT = Prompt(("Which?", "A or B"), (), (Turn(("Look.",), "I see."),))
-REFUSED = {"message": "blocked: answer A", "type": "x", "code": "content_policy_violation"}
 
 
 def outcome_of(subject: ChatSubject) -> Reply | str:
@@ -36,16 +48,6 @@ def outcome_of(subject: ChatSubject) -> Reply | str:
     except CallFailed as failure:
         return str(failure).removesuffix(" (attempt 1)")
     return replace(reply, seconds=0.0, token_limit=0)
-
-
-def layer_outcome(model: Model) -> Reply | str:
-    """The same outcome from the layer's own `Model.generate`."""
-    try:
-        output = asyncio.run(model.generate(to_messages(PROMPT, MediaFolder(Path()))))
-    except Exception as raised:  # noqa: BLE001
-        attempt = getattr(raised, "last_attempt", None)
-        return trouble(attempt.exception() if attempt else raised).reason
-    return replace(to_reply(output), seconds=0.0)
 
 
 def test_opening_a_model_sets_a_flag_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,48 +62,6 @@ def test_opening_a_model_sets_a_flag_meanwhile(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(SnellenError, match="no model"):
         make_chat("mockllm/model", {})
     assert (flags, is_opening()) == ([True], False)
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "A", Words("B", message={"reasoning_content": "It is red."}, tokens=(321, 12)),
-        Words(None, "length", tokens=None), Words("partly", "content_filter"),
-        Words(None, message={"refusal": "I cannot."}),
-        *(Status(status) for status in (400, 401, 403, 404, 413, 422, 429, 500, 529)),
-        Body("<html>busy</html>", "text/html"), Body('"a string"'), BROKEN_JSON, NULL_CHOICES, Cut(),
-    ],
-    ids=lambda answer: str(getattr(answer, "status", None) or getattr(answer, "text", "cut"))[:20],
-)  # fmt: skip
-def test_replies_and_reasons_equal_those_of_the_layer(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with StubServer(answer) as server:
-        monkeypatch.setenv("MY_STUB_API_KEY", "k")
-        monkeypatch.setenv("MY_STUB_BASE_URL", server.url)
-        subject = make_chat("openai-api/my-stub/m", {"attempts": "1"})
-        assert isinstance(subject, ChatSubject)
-        ours = outcome_of(subject)
-        theirs = layer_outcome(subject.service.clients[0].model)
-        sent = [request.body for request in server.requests]
-    assert ours == theirs
-    assert len(sent) == 2
-    assert sent[0] == sent[1]
-
-
-def test_a_busy_service_is_called_through_several_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def ask_together(subject: ChatSubject, count: int) -> list[str]:
-        calls = [subject.answer(PROMPT, MediaFolder(Path()), np.random.default_rng(i)) for i in range(count)]
-        return [reply.text for reply in await asyncio.gather(*calls)]
-
-    with StubServer(lambda request: str(request.number), delay=0.05) as server:
-        monkeypatch.setenv("MY_STUB_API_KEY", "k")
-        monkeypatch.setenv("MY_STUB_BASE_URL", server.url)
-        subject = make_chat("openai-api/my-stub/busy", {})
-        assert isinstance(subject, ChatSubject)
-        asyncio.run(ask_together(subject, CLIENT_CALLS))
-        assert len(subject.service.clients) == 1
-        replies = asyncio.run(ask_together(subject, CLIENT_CALLS + 1))
-        assert len(set(replies)) == CLIENT_CALLS + 1
-        assert [client.under_way for client in subject.service.clients] == [0, 0]
 
 
 class TooMany(Exception):
@@ -184,7 +144,7 @@ def test_a_provider_decides_on_retries_and_rate_limits(decision: Any, attempts: 
     assert subject.service.limiter.limit == limit
 
 
-def test_two_subjects_of_one_model_share_a_limiter_and_only_hosts_are_opened_twice() -> None:
+def test_two_subjects_of_one_model_share_a_limiter() -> None:
     in_house(lambda config: ModelOutput.from_content("m", "A"))
     first, same, other = (make_chat(f"in-house/{name}", {"max_concurrency": "9"}) for name in ("x", "x", "y"))
     assert isinstance(first, ChatSubject)
@@ -192,22 +152,42 @@ def test_two_subjects_of_one_model_share_a_limiter_and_only_hosts_are_opened_twi
     assert isinstance(other, ChatSubject)
     assert first.service.limiter is same.service.limiter is not other.service.limiter
     assert first.service.limiter.most == 9
-    assert first.service.client_calls == 9  # all through one client, since another one might start a server
 
 
-def test_tables_of_models_are_the_same_with_libyaml() -> None:
-    """`_read_model_tables` leaves in inspect_ai what inspect_ai itself reads, and does not change its reader."""
-    import yaml
-    from inspect_ai.model import _model_info
-    from inspect_ai.model._model_data import model_data
+def test_messages_of_the_layer_have_the_same_parts() -> None:
+    image, video = ({"url": f"data:{kind};base64,Y2xpcA=="} for kind in ("image/png", "video/quicktime"))
+    contents = [
+        {"type": "text", "text": "q"}, {"type": "image_url", "image_url": image},
+        {"type": "video_url", "video_url": video},
+    ]  # fmt: skip
+    question, reply = layer_messages(
+        [{"role": "user", "content": contents}, {"role": "assistant", "content": "I see."}]
+    )
+    clip = ContentVideo(video=video["url"], format="mov")
+    assert question.content == [ContentText(text="q"), ContentImage(image=image["url"]), clip]
+    assert (reply.role, reply.content) == ("assistant", "I see.")
+    assert inline_media_data(clip.video, "video") == (b"clip", "video/quicktime")
 
-    from snellen.subjects.chat.layer import _read_model_tables
 
-    _model_info._model_info_cache = None
-    _read_model_tables.cache_clear()
-    _read_model_tables()
-    assert _model_info._model_info_cache == model_data.read_model_info()
-    assert vars(model_data)["yaml"] is yaml
+@pytest.mark.parametrize(
+    ("module", "responses", "expected"),
+    [
+        ("inspect_ai.model._providers.google", False, True),
+        ("inspect_ai.model._providers.openai_compatible", False, False),
+        ("inspect_ai.model._providers.openai", True, True),
+        ("their_package.provider", False, True),
+    ],
+)
+def test_providers_that_accept_videos(module: str, responses: bool, expected: bool) -> None:
+    model: Any = SimpleNamespace(api=type("Api", (), {"__module__": module, "responses_api": responses})())
+    assert LayerService(model, Limiter(1), 1).sends_videos == expected
+    assert not module.startswith("inspect_ai") or importlib.util.find_spec(module), "the model layer has moved it"
+
+
+def test_a_missing_layer_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai.model", None)
+    with pytest.raises(SnellenError, match=r"^chat:in-house/m: this provider needs inspect_ai .*\[providers\]"):
+        make_chat("in-house/m", {})
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ RECORDED = (
     "torch",
     "transformers",
     "inspect_ai",
-    "openai",
+    "httpx",
     "mitsuba",
 )
 

@@ -31,6 +31,9 @@ _REFUSED_FORM = re.compile(r"(400|413|422) (?!.*(too long|context (length|window
 """Reasons of requests whose form is refused, but not for their length, which differs between prompts."""
 _MAX_IMAGES = re.compile(r"(?:at most|maximum of|more than|up to) (\d{1,4}) image", re.IGNORECASE)
 
+_SETTING = re.compile(r"\b(temperature|seed|max_tokens)\b")
+"""Settings that are sent unless they are `none`, and that some services refuse."""
+
 
 def failure_kind(reason: str) -> str:
     """The kind of a failure: status and class of the error, without its details."""
@@ -130,6 +133,10 @@ class FailureRate:
         if self.is_bounded and not self.end and len(self.refusals) >= MAX_ALIKE:
             limit = _MAX_IMAGES.search(reason)
             advice = f"?max_images={limit[1]} declines calls with more images; " if limit else ""
+            if setting := _SETTING.search(reason):
+                advice += f"?{setting[1]}=none leaves out {setting[1]}; "
+            elif reason.startswith("413"):
+                advice += "?max_px= sends smaller images; "
             self.end = f"{len(self.refusals)} requests were refused alike: {reason}; {advice}--keep-going continues"
 
 

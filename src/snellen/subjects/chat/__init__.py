@@ -1,4 +1,4 @@
-"""Chat models, called through inspect_ai's model layer or run in this process by transformers."""
+"""Chat models, called over HTTP, through inspect_ai's model layer, or run in this process by transformers."""
 
 from snellen.subjects.chat.settings import ChatSettings
 from snellen.subjects.chat.subject import ChatSubject, make_chat

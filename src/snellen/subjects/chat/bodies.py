@@ -1,7 +1,7 @@
 """Limits the size of reply bodies, which are read in chunks so that no server can exhaust the memory.
 
-The limit applies to providers that use httpx (or httpx2, its next version): OpenAI and all compatible ones, Anthropic,
-Groq, Mistral, Together. Others, such as Bedrock's, read replies through their own libraries.
+The limit applies to all clients of httpx (or httpx2, its next version): ours, and those of Anthropic, Groq and Mistral
+in inspect_ai. Others, such as Bedrock's, read replies through their own libraries.
 """
 
 from __future__ import annotations
@@ -32,8 +32,13 @@ def bound_bodies(api: Any) -> None:
     for client in _clients(api):
         if not getattr(client, _BOUNDED, False):
             setattr(client, _BOUNDED, True)
-            client.headers["accept-encoding"] = _ACCEPTED
-            client.event_hooks["response"].append(_bound)
+            bound_client(client)
+
+
+def bound_client(client: Any) -> None:
+    """Limit a new asynchronous httpx client to MAX_BODY_BYTES per reply."""
+    client.headers["accept-encoding"] = _ACCEPTED
+    client.event_hooks["response"].append(_bound)
 
 
 def refusal(error: BaseException) -> BodyRefused | None:

@@ -1,8 +1,8 @@
-"""The only module that uses inspect_ai's model layer: opens a model and calls it once.
+"""Opens the service of a model: our own client, or the model layer of inspect_ai for providers of other interfaces.
 
-Providers are called directly (`Model.api.generate`), in the way `Model.generate` does: its retries, transcript and
-limits serve inspect_ai's own evaluations and take as much processor time as half a call. inspect_ai is pinned exactly,
-and tests check the behaviour that this module relies on.
+The only module that uses that layer. Its providers are called directly (`Model.api.generate`), in the way that
+`Model.generate` does: its retries, transcript and limits serve inspect_ai's own evaluations. inspect_ai is pinned
+exactly, and tests check the behaviour that this module relies on.
 """
 
 from __future__ import annotations
@@ -11,93 +11,73 @@ import asyncio
 import importlib.util
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from functools import cache, partial
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.core.prompt import Reply
 from snellen.subjects.chat.bodies import bound_bodies
-from snellen.subjects.chat.limiter import Limiter
+from snellen.subjects.chat.client import CompletionService, endpoint_of, is_compatible, open_compatible
+from snellen.subjects.chat.completions import split_thought
+from snellen.subjects.chat.limiter import Limiter, shared_limiter
+from snellen.subjects.chat.messages import Message
 from snellen.subjects.chat.retry import Trouble, plain_text, reported_failure, trouble
 from snellen.subjects.chat.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, GenerateConfig, Model, ModelAPI, ModelOutput
-
-CLIENT_CALLS = 16
-"""Maximum of concurrent calls per HTTP client, which scans all its connections and requests for each request."""
-_HOSTED = {"openai", "openai-api"}
-"""Providers that may be opened several times, since they only send requests. Others may start a server."""
+    from inspect_ai.model import ChatMessage, Content, GenerateConfig, Model, ModelAPI, ModelOutput
 
 _NEEDS = {
     "vllm": ("VLLM_BASE_URL", "vllm"), "sglang": ("SGLANG_BASE_URL", "sglang"), "anthropic": ("", "anthropic"),
     "bedrock": ("", "aiobotocore"), "sagemaker": ("", "aiobotocore"), "google": ("", "google.genai"),
 }  # fmt: skip
 """The address that a provider needs, or else the package, which inspect_ai misses late, some at the first call."""
-
-_limiters: dict[str, Limiter] = {}
-"""By provider, account and model; subjects with equal ones share the service's rate limit."""
-
-
-@dataclass
-class _Client:
-    model: Model
-    under_way: int = 0
+_STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
+_VIDEOS = {"video/mp4": "mp4", "video/mpeg": "mpeg", "video/quicktime": "mov"}
 
 
 @dataclass(frozen=True)
-class Service:
-    """The service of a chat model: clients opened as needed, and one limiter for all of them.
+class LayerService:
+    """A model of the model layer. `timeout` is seconds per attempt."""
 
-    `client_calls` is the maximum of concurrent calls per client, `timeout` is seconds per attempt.
-    """
-
-    open: Callable[[], Model]
+    model: Model
     limiter: Limiter
-    client_calls: int
     timeout: int
-    clients: list[_Client] = field(default_factory=list)
 
-    async def generate_once(self, messages: list[ChatMessage]) -> ModelOutput | Trouble:
-        """One attempt: the model's own output with a choice, or the trouble that prevented it."""
+    @property
+    def sends_videos(self) -> bool:
+        """True if the layer can send videos to this provider. Third-party providers are assumed to accept them."""
+        module = type(self.model.api).__module__
+        of_inspect = module.startswith("inspect_ai.model._providers.")
+        return not of_inspect or module.endswith(".google") or bool(getattr(self.model.api, "responses_api", False))
+
+    async def generate_once(self, messages: list[Message]) -> Reply | Trouble:
+        """One attempt: the reply, or the trouble that prevented it."""
         async with self.limiter:
-            with self._client() as model:
-                try:
-                    outcome = await _attempt(model, messages, self.timeout)
-                except Exception as error:  # noqa: BLE001  # each provider has its own error classes; none is hidden
-                    decision = model.api.should_retry(error)
-                    if getattr(decision, "kind", "") == "rate_limit":
-                        self.limiter.cut()
-                    return trouble(error, bool(decision))
+            try:
+                outcome = await _attempt(self.model, layer_messages(messages), self.timeout)
+            except Exception as error:  # noqa: BLE001  # each provider has its own error classes; none is hidden
+                decision = self.model.api.should_retry(error)
+                if getattr(decision, "kind", "") == "rate_limit":
+                    self.limiter.cut()
+                return trouble(error, bool(decision))
             self.limiter.replied()
             return outcome
 
-    @contextmanager
-    def _client(self) -> Iterator[Model]:
-        client = next((client for client in self.clients if client.under_way < self.client_calls), None)
-        if client is None:
-            client = _Client(self.open())
-            self.clients.append(client)
-        client.under_way += 1
-        try:
-            yield client.model
-        finally:
-            client.under_way -= 1
+
+Service: TypeAlias = CompletionService | LayerService
 
 
 def open_service(name: str, settings: ChatSettings) -> Service:
     """The service behind `PROVIDER/MODEL`. Raises SnellenError if a package, a key or the provider is missing."""
     check_service(name)
+    if is_compatible(name):
+        return open_compatible(name, settings)
     model = _open_model(name, settings)
-    key = f"{type(model.api).__name__}:{model.api.connection_key()}"
-    limiter = _limiters.setdefault(key, Limiter(settings.max_concurrency))
-    client_calls = CLIENT_CALLS if name.split("/", 1)[0] in _HOSTED else settings.max_concurrency
-    return Service(lambda: _open_model(name, settings), limiter, client_calls, settings.timeout, [_Client(model)])
+    account = f"{type(model.api).__name__}:{model.api.connection_key()}"
+    return LayerService(model, shared_limiter(account, settings.max_concurrency), settings.timeout)
 
 
 _opening: ContextVar[bool] = ContextVar("opening", default=False)
@@ -113,8 +93,8 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         from inspect_ai._util.error import PrerequisiteError
         from inspect_ai.model import GenerateConfig, get_model
     except ImportError as error:
-        raise SnellenError(f"chat subjects need inspect_ai ({error}); {install_command('chat')}") from error
-    _read_model_tables()
+        way_out = f"{install_command('providers')}, or use its OpenAI-compatible address as openai-api/SERVICE/MODEL"
+        raise SnellenError(f"chat:{name}: this provider needs inspect_ai ({error}); {way_out}") from error
     config = GenerateConfig(
         **settings.sent(),
         reasoning_summary="none",  # else a model of OpenAI is first asked whether the account may have summaries
@@ -134,25 +114,6 @@ def _open_model(name: str, settings: ChatSettings) -> Model:
         _opening.reset(token)
 
 
-@cache
-def _read_model_tables() -> None:
-    """Make inspect_ai read its model tables with libyaml; Python's own reader takes half the time of a first call."""
-    import yaml
-    from inspect_ai.model import _model_info
-    from inspect_ai.model._model_data import model_data
-
-    if not yaml.__with_libyaml__:
-        return
-    module: Any = model_data
-    former = module.yaml
-    quick = SimpleNamespace(safe_load=partial(yaml.load, Loader=yaml.CSafeLoader), YAMLError=yaml.YAMLError)
-    module.yaml = quick
-    try:
-        _model_info._get_model_info_db()
-    finally:
-        module.yaml = former
-
-
 def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
@@ -162,38 +123,17 @@ def _is_installed(package: str) -> bool:
 
 def check_service(name: str) -> None:
     """Raise SnellenError if a common service's key, address or package is missing, before the slow imports."""
-    provider, _, rest = name.partition("/")
-    address, package = _NEEDS.get(provider, ("", ""))
+    if is_compatible(name):
+        endpoint_of(name, f"chat:{name}")
+        return
+    address, package = _NEEDS.get(name.partition("/")[0], ("", ""))
     if package and not os.environ.get(address) and not _is_installed(package):
         wanted = f"set {address} to the address of a running server, or" if address else "it needs a package:"
         raise SnellenError(f"chat:{name}: {wanted} pip install {package.replace('.', '-')}")
-    variable = ""
-    if provider == "openai-api" and rest:
-        variable = rest.partition("/")[0].upper().replace("-", "_") + "_API_KEY"
-    elif provider == "openai" and "/" not in rest:  # `openai/azure/…` and `openai/bedrock/…` have other keys
-        variable = "OPENAI_API_KEY"
-    elif provider == "openrouter":
-        variable = "OPENROUTER_API_KEY"
-    if provider == "openai-api" and "/" not in rest:
-        raise SnellenError(f"chat:{name}: name the service too, as in chat:openai-api/SERVICE/{rest or 'MODEL'}")
-    base = variable.replace("_API_KEY", "_BASE_URL")
-    if variable and (url := os.environ.get(base, "")) and not url.startswith(("http://", "https://")):
-        raise SnellenError(
-            f"chat:{name}: {base}={url} must begin with http:// or https://, as http://127.0.0.1:8000/v1"
-        )
-    if variable and not os.environ.get(variable):
-        raise SnellenError(f"chat:{name}: {variable} is not set; set it (to any word if the server needs no key)")
 
 
-def sends_videos(api: ModelAPI) -> bool:
-    """True if the model layer can send videos to this provider. Third-party providers are assumed to accept them."""
-    module = type(api).__module__
-    of_inspect = module.startswith("inspect_ai.model._providers.")
-    return not of_inspect or module.endswith(".google") or bool(getattr(api, "responses_api", False))
-
-
-async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> ModelOutput | Trouble:
-    """The provider's output within the timeout. Raises the provider's error."""
+async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> Reply | Trouble:
+    """The provider's reply within the timeout. Raises the provider's error."""
     from inspect_ai._util.http import status_code_of
     from inspect_ai.model._model import AttemptTimeoutError, ModelGenerateError
 
@@ -218,7 +158,7 @@ async def _attempt(model: Model, messages: list[ChatMessage], timeout: int) -> M
         if output.stop_reason != "content_filter":
             return Trouble(f"refused: {plain_text(output.completion)[:200]}", again=False)
         output.message.content = ""
-    return output
+    return to_reply(output)
 
 
 def _config(model: Model) -> GenerateConfig:
@@ -234,3 +174,48 @@ def _no_client_retries(api: ModelAPI) -> None:
     client: Any = getattr(api, "client", None)
     if getattr(client, "max_retries", 0):
         client.max_retries = 0
+
+
+def layer_messages(messages: list[Message]) -> list[ChatMessage]:
+    """The messages as the model layer has them."""
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
+
+    return [
+        ChatMessageAssistant(content=message["content"])
+        if message["role"] == "assistant"
+        else ChatMessageUser(content=[_content(part) for part in message["content"]])
+        for message in messages
+    ]
+
+
+def _content(part: Message) -> Content:
+    from inspect_ai.model import ContentImage, ContentText, ContentVideo
+
+    if part["type"] == "text":
+        return ContentText(text=part["text"])
+    url: str = part[part["type"]]["url"]
+    if part["type"] == "image_url":
+        return ContentImage(image=url)
+    kind: Any = _VIDEOS[url.removeprefix("data:").partition(";")[0]]
+    return ContentVideo(video=url, format=kind)
+
+
+def to_reply(output: ModelOutput) -> Reply:
+    """The reply; the output must have a choice. Reasoning is separated from the text."""
+    content = output.message.content
+    thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
+    reasoning = [(part.summary or "") if part.redacted else part.reasoning for part in thoughts]
+    text, thought = split_thought(output.message.text)
+    usage, stop = output.usage, output.stop_reason
+    tokens_in = 0
+    if usage:
+        tokens_in = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    return Reply(
+        text=text,
+        reasoning="\n".join(dict.fromkeys(word for word in (*reasoning, thought) if word)),
+        stop=_STOPS.get(stop, stop),
+        model=output.model,
+        tokens_in=tokens_in,
+        tokens_out=usage.output_tokens if usage else 0,
+        seconds=output.time or 0.0,
+    )

@@ -88,3 +88,11 @@ class Limiter:
 
     def _begin_round(self) -> None:
         self._clean, self._peak = 0, self._under_way
+
+
+_limiters: dict[str, Limiter] = {}
+
+
+def shared_limiter(account: str, most: int) -> Limiter:
+    """The limiter of an account and model at a service, for all subjects that have them in common."""
+    return _limiters.setdefault(account, Limiter(most))

@@ -1,4 +1,4 @@
-"""Converts prompts to chat messages, and model outputs to replies."""
+"""Converts prompts to the messages of a chat completion, as OpenAI documents them."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import json
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Any, TypeAlias
 
 from snellen.core.box_units import sent_size
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
-from snellen.core.prompt import Prompt, Reply
+from snellen.core.prompt import Prompt
 from snellen.core.storage import png
 from snellen.core.storage.media import MediaFolder, data_url
 from snellen.subjects.chat.limits import Limits, limits_of
 
-if TYPE_CHECKING:
-    from inspect_ai.model import ChatMessage, Content, ContentVideo, ModelOutput
-
+Message: TypeAlias = dict[str, Any]
+"""A `role`, and a `content`: a text, or parts of which each has a `type`."""
 _NAMES = {"jpeg": "jpg", "mpo": "jpg"}
 """Other names of JPEG files: readers see the first image of an MPO file, which is a whole JPEG file."""
 _MODES = ("L", "LA", "RGB", "RGBA")
@@ -26,23 +25,20 @@ _MODES = ("L", "LA", "RGB", "RGBA")
 PNG_VERSION = 1
 SENT_LOG = "sent.jsonl"
 """In the media folder of a run: a line for each image that was sent as another file."""
-_VIDEOS: dict[str, Literal["mp4", "mpeg", "mov"]] = {"mp4": "mp4", "mpeg": "mpeg", "mpg": "mpeg", "mov": "mov"}
-_VIDEO_TYPES = {"mov": "quicktime"}
-_STOPS = {"stop": "end", "max_tokens": "length", "model_length": "length", "content_filter": "filter"}
+_VIDEOS = {"mp4": "mp4", "mpeg": "mpeg", "mpg": "mpeg", "mov": "quicktime"}
+"""Formats of videos, with their media types."""
 
 
-def to_messages(prompt: Prompt, media: MediaFolder, name: str = "", max_px: int | None = None) -> list[ChatMessage]:
+def to_messages(prompt: Prompt, media: MediaFolder, name: str = "", max_px: int | None = None) -> list[Message]:
     """Earlier turns and the question, parts in order; media as the bytes of their files, but see `sent_form`.
 
     `name` is `PROVIDER/MODEL`. Images with a side longer than `max_px` pixels are made smaller.
     """
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
-
-    messages: list[ChatMessage] = []
+    messages, limits = list[Message](), limits_of(name)
     for turn in prompt.history:
-        messages.append(ChatMessageUser(content=_contents(turn.parts, media, limits_of(name), max_px)))
-        messages.append(ChatMessageAssistant(content=turn.reply))
-    messages.append(ChatMessageUser(content=_contents(prompt.parts, media, limits_of(name), max_px)))
+        messages.append({"role": "user", "content": _contents(turn.parts, media, limits, max_px)})
+        messages.append({"role": "assistant", "content": turn.reply})
+    messages.append({"role": "user", "content": _contents(prompt.parts, media, limits, max_px)})
     return messages
 
 
@@ -89,63 +85,21 @@ def unsendable(prompt: Prompt) -> str | None:
     return f"accepts videos as {', '.join(_VIDEOS)}, not as {min(odd)}" if odd else None
 
 
-def _contents(parts: Sequence[Part], media: MediaFolder, limits: Limits, max_px: int | None) -> list[Content]:
-    from inspect_ai.model import ContentImage, ContentText
-
-    contents: list[Content] = []
+def _contents(parts: Sequence[Part], media: MediaFolder, limits: Limits, max_px: int | None) -> list[Message]:
+    contents = list[Message]()
     for part in parts:
         if isinstance(part, str):
-            contents.append(ContentText(text=part))
+            contents.append({"type": "text", "text": part})
         elif isinstance(part, Montage):
             raise SnellenError("a chat subject received a montage; its images must be laid out before they are sent")
         elif part.kind == "video":
-            contents.append(_video(part, media))
+            if part.format not in _VIDEOS:
+                raise SnellenError(f"{media.find(part)}: chat models accept mp4, mpeg or mov, not {part.format!r}")
+            url = data_url(f"video/{_VIDEOS[part.format]}", media.read(part))
+            contents.append({"type": "video_url", "video_url": {"url": url}})
         else:
             form = sent_form(part, media, limits, max_px)
             kind = _NAMES.get(form.format, form.format).replace("jpg", "jpeg")
-            contents.append(ContentImage(image=data_url(f"image/{kind}", media.read(form))))
+            url = data_url(f"image/{kind}", media.read(form))
+            contents.append({"type": "image_url", "image_url": {"url": url, "detail": "auto"}})
     return contents
-
-
-def _video(video: Media, media: MediaFolder) -> ContentVideo:
-    from inspect_ai.model import ContentVideo
-
-    if video.format not in _VIDEOS:
-        raise SnellenError(f"{media.find(video)}: chat models accept mp4, mpeg or mov videos, not {video.format!r}")
-    kind = _VIDEOS[video.format]
-    return ContentVideo(video=data_url(f"video/{_VIDEO_TYPES.get(kind, kind)}", media.read(video)), format=kind)
-
-
-def to_reply(output: ModelOutput) -> Reply:
-    """The reply; the output must have a choice. Reasoning is separated from the text."""
-    content = output.message.content
-    thoughts = [] if isinstance(content, str) else [part for part in content if part.type == "reasoning"]
-    reasoning = [(part.summary or "") if part.redacted else part.reasoning for part in thoughts]
-    text, thought = split_thought(output.message.text)
-    usage, stop = output.usage, output.stop_reason
-    tokens_in = 0
-    if usage:
-        tokens_in = usage.input_tokens + (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    return Reply(
-        text=text,
-        reasoning="\n".join(dict.fromkeys(word for word in (*reasoning, thought) if word)),
-        stop=_STOPS.get(stop, stop),
-        model=output.model,
-        tokens_in=tokens_in,
-        tokens_out=usage.output_tokens if usage else 0,
-        seconds=output.time or 0.0,
-    )
-
-
-def split_thought(text: str) -> tuple[str, str]:
-    """(text, reasoning) for texts in which a server left the reasoning.
-
-    Covers what the model layer does not: a thought without an end (cut off by the token limit), one whose opening tag
-    is in the chat template, and one with no text after it.
-    """
-    thought, closed, rest = text.rpartition("</think>")
-    if closed:
-        return rest.strip(), thought.replace("<think>", "").strip()
-    if text.lstrip().startswith("<think>"):
-        return "", text.lstrip().removeprefix("<think>").strip()
-    return text, ""

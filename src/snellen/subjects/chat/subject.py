@@ -14,9 +14,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.families import box_unit_of, usual_tokens
-from snellen.subjects.chat.layer import Service, open_service, sends_videos
+from snellen.subjects.chat.layer import Service, open_service
 from snellen.subjects.chat.limits import limits_of
-from snellen.subjects.chat.messages import PNG_VERSION, to_messages, to_reply, unsendable
+from snellen.subjects.chat.messages import PNG_VERSION, to_messages, unsendable
 from snellen.subjects.chat.retry import reply_of
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
@@ -41,8 +41,8 @@ class ChatSubject(Base):
         """Ask, retrying if that may help. Raises CallFailed with a short reason; a failure is never an answer."""
         messages = to_messages(prompt, media, self.card.settings["model"], self.settings.max_px)
         ask = partial(self.service.generate_once, messages)
-        outcome = await reply_of(ask, self.settings.attempts, self.first_wait, rng)
-        return replace(to_reply(outcome), token_limit=self.card.token_limit)
+        reply = await reply_of(ask, self.settings.attempts, self.first_wait, rng)
+        return replace(reply, token_limit=self.card.token_limit)
 
 
 def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()) -> ChatSubject | TransformersChat:
@@ -61,7 +61,7 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
     provider = name.split("/", 1)[0]
     usual = frozenset({"image", "video"} if provider in _SEES_VIDEO else {"image"})
     accepts = usual if chat_settings.accepts is None else chat_settings.accepts
-    if "video" in accepts and not sends_videos(service.clients[0].model.api):
+    if "video" in accepts and not service.sends_videos:
         raise SnellenError(
             f"chat:{name}: videos cannot be sent to this provider; leave them out of accepts=, and show frames"
         )

@@ -12,11 +12,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.subject import Subject, SubjectCard
+from snellen.subjects.chat.client import open_connections
 from snellen.subjects.chat.settings import DTYPES, Readers, number, one_of, read_values, whole_number
 from snellen.subjects.construction_models.boxes import DetectorSubject
 from snellen.subjects.construction_models.continuation import CausalModel, LogProbSubject
 from snellen.subjects.construction_models.faces import BlazeFaces, CascadeFaces
-from snellen.subjects.construction_models.served import ServedLogProb, open_client
+from snellen.subjects.construction_models.served import ServedLogProb
 from snellen.subjects.construction_models.zero_shot import OWLS, ZeroShotDetector
 
 DETECTORS = ("face", "mediapipe-face", "hf/PATH_OR_ID")
@@ -73,11 +74,11 @@ def make_logprob(name: str, settings: Mapping[str, str], items: Sequence[Item] =
     if "paper_off_by_one" in settings:
         raise SnellenError(f"{who}: paper_off_by_one omits a token, which servers cannot do; use logprob:hf/")
     numbers = {"attempts": 5, "timeout": 120, "max_concurrency": 4, **read_values(who, settings, _SERVED)}
-    client = open_client(who, service, numbers["timeout"])
+    connections = open_connections(who, name, numbers["timeout"])
     settings_on_card = {"logprob": "openai-api", "version": 1, "model": name}
     card = _card(who, {}, settings_on_card, accepts=frozenset())
     card = replace(card, max_concurrency=numbers["max_concurrency"], is_local=False)
-    return ServedLogProb(card, client, model_name, numbers["attempts"])
+    return ServedLogProb(card, connections, numbers["attempts"])
 
 
 def _zero_shot(path: str, settings: Mapping[str, str]) -> ZeroShotDetector:
