@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import functools
 import itertools
 import os
 import resource
@@ -254,7 +253,9 @@ def bare_image(scene: Scene, camera: Camera, samples: int, seed: int, path: Path
         sensor = mi.load_dict(mitsuba_images._sensor(mi, camera, count))
         rendered = mi.render(built, sensor=sensor, integrator=mi.load_dict(integrator), spp=count, seed=seed)
         layers.append(np.array(rendered))
-    colour, albedo, normal = (np.ascontiguousarray(a) for a in (layers[0][..., :3], *np.split(layers[1][..., -6:], 2, 2)))
+    colour, albedo, normal = (
+        np.ascontiguousarray(a) for a in (layers[0][..., :3], *np.split(layers[1][..., -6:], 2, 2))
+    )
     clean = oidn.denoise(colour, albedo=albedo, normal=normal, hdr=True, quality=oidn.Quality.Fast)
     image = develop(np.asarray(clean))
     Image.fromarray(image).save(path, "PNG", compress_level=3)
@@ -274,34 +275,31 @@ def measure_bare(reference: int, rounds: int = 5) -> None:
     print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "image.png"
+
+        def draw(spec: RenderSpec, samples: int) -> NDArray[np.uint8]:
+            """An image of ours, or with so many samples by plain calls."""
+            if samples:
+                return bare_image(spec.scene, spec.camera, samples, spec.seed, path)
+            image = Studio(spec.scene, settings, engine, 1).image(spec.camera, spec.seed)
+            store(image, path)
+            return image
+
         for name, whole in suite_specs(2).items():
             specs = [dataclasses.replace(spec, camera=halved(spec.camera)) for spec in whole]
             references = [halves(spec.scene, spec.camera, reference) for spec in specs]
-
-            def ours(spec: RenderSpec) -> NDArray[np.uint8]:
-                image = Studio(spec.scene, settings, engine, 1).image(spec.camera, spec.seed)
-                store(image, path)
-                return image
-
-            def plain(spec: RenderSpec, samples: int) -> NDArray[np.uint8]:
-                return bare_image(spec.scene, spec.camera, samples, spec.seed, path)
-
-            def quality_db(images: list[NDArray[np.uint8]]) -> float:
-                return statistics.mean(psnr_db(a / 255, r) for a, r in zip(images, references, strict=True))
-
-            wanted = quality_db([ours(spec) for spec in specs])
-            for samples in (1, 4, 9, 16, 25, 36):
-                reached = quality_db([plain(spec, samples) for spec in specs])
-                if reached >= wanted:
+            reached = dict[int, float]()
+            for samples in (0, 1, 4, 9, 16, 25, 36):
+                pairs = zip(specs, references, strict=True)
+                reached[samples] = statistics.mean(psnr_db(draw(spec, samples) / 255, pair) for spec, pair in pairs)
+                if samples and reached[samples] >= reached[0]:
                     break
-            seconds = [0.0, 0.0]
-            for _, spec in itertools.product(range(rounds), specs):
-                for place, draw in enumerate((ours, functools.partial(plain, samples=samples))):
-                    start = cpu_s()
-                    draw(spec)
-                    seconds[place] += (cpu_s() - start) / rounds / len(specs)
-            cells = f"{seconds[0]:.3f} | {wanted:.1f} | {seconds[1]:.3f} | {reached:.1f} | {samples}"
-            print(f"| {name} | {cells} | {seconds[0] / seconds[1]:.2f} |", flush=True)
+            seconds = dict.fromkeys((0, samples), 0.0)
+            for _, spec, place in itertools.product(range(rounds), specs, seconds):
+                start = cpu_s()
+                draw(spec, place)
+                seconds[place] += (cpu_s() - start) / rounds / len(specs)
+            ours, plain = (f"{seconds[place]:.3f} | {reached[place]:.1f}" for place in seconds)
+            print(f"| {name} | {ours} | {plain} | {samples} | {seconds[0] / seconds[samples]:.2f} |", flush=True)
 
 
 def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
