@@ -42,6 +42,7 @@ from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import Quality, find_engine, threads_per_worker
 from snellen.stimuli.render.image_cache import store
 from snellen.stimuli.render.mitsuba_images import Studio
+from snellen.stimuli.render.mitsuba_surfaces import paint_floor
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -247,7 +248,7 @@ def bare_image(scene: Scene, camera: Camera, samples: int, seed: int, path: Path
     import mitsuba_oidn as oidn
 
     built = mitsuba_images._built(mi, scene)
-    mitsuba_images.paint_floor(mi, scene.floor)
+    paint_floor(mi, scene.floor)
     layers = []
     for integrator, count in ((mitsuba_images._PATH, samples), (mitsuba_images._AUXILIARY, 4)):
         sensor = mi.load_dict(mitsuba_images._sensor(mi, camera, count))

@@ -31,8 +31,6 @@ METAL_RGB: dict[Colour, Vec3] = {
 _EARLY_WOOD = np.array([0.56, 0.33, 0.145])
 _LATE_WOOD = np.array([0.235, 0.105, 0.038])
 _SHOULDER = 0.6
-_CELLS = 4096
-"""Cells of radiance per unit, each with at most one threshold between levels; a power of two, so products are exact."""
 _STRIP_PX = 16
 """Rows of a texture painted at a time."""
 _PRIMES = 374761393, 668265263, 2147483647
@@ -130,18 +128,6 @@ def level_thresholds() -> Array:
     )
 
 
-@functools.cache
-def _level_cells() -> tuple[NDArray[np.uint8], Array]:
-    """The level at the start of each cell of 1/`_CELLS` radiance, and the threshold from there on (NaN for none)."""
-    thresholds = level_thresholds()
-    starts = np.arange(int(thresholds[-1] * _CELLS) + 2) / _CELLS
-    levels = np.searchsorted(thresholds, starts, side="left")
-    return levels.astype(np.uint8), np.append(thresholds, np.nan)[levels]
-
-
 def develop(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Linear radiance (h, w, 3) as 8-bit sRGB, by comparisons instead of arithmetic, so that all processors agree."""
-    levels, thresholds = _level_cells()
-    radiance = np.fmax(linear, 0)  # NaN is black
-    cell = np.minimum(radiance * _CELLS, len(levels) - 1).astype(np.int32)
-    return levels[cell] + (radiance >= thresholds[cell])
+    return np.asarray(np.searchsorted(level_thresholds(), np.fmax(linear, 0), side="right"), np.uint8)

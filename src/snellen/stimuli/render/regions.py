@@ -104,7 +104,7 @@ def near_weight(mask: Mask) -> Image:
     for _ in range(2):
         padded = np.pad(counts, ((half, half), (0, 0)), "edge")
         counts = sum((padded[row : row + len(counts)] for row in range(1, side)), padded[: len(counts)]).T
-    return counts / np.float32(side**2)
+    return np.asarray(counts / np.float32(side**2), np.float32)
 
 
 def blocks(image: Image) -> Image:
@@ -114,7 +114,7 @@ def blocks(image: Image) -> Image:
     total = np.zeros_like(whole[::BLOCK_PX, ::BLOCK_PX])
     for row, column in np.ndindex(BLOCK_PX, BLOCK_PX):
         total += whole[row::BLOCK_PX, column::BLOCK_PX]
-    return total / BLOCK_PX**2
+    return np.asarray(total / BLOCK_PX**2, np.float32)
 
 
 def enlarged(coarse: Image, height: int, width: int) -> Image:

@@ -71,9 +71,9 @@ class TabletopTruth:
 
     def mask(self, solid: VisibleSolid) -> NDArray[np.bool_]:
         """The pixels (height, width) in which a solid is seen."""
-        whole = np.zeros((self.table.shot.camera.height_px, self.table.shot.camera.width_px), bool)
-        whole[_rows_and_columns(solid.box)] = solid.inside
-        return whole
+        x1, y1, x2, y2 = map(int, solid.box)
+        camera = self.table.shot.camera
+        return np.pad(solid.inside, ((y1, camera.height_px - y2), (x1, camera.width_px - x2)))
 
     def larger_than(self, side: float) -> tuple[VisibleSolid, ...]:
         """The solids whose sides are both at least that share of the image's width."""
@@ -81,11 +81,6 @@ class TabletopTruth:
         return tuple(
             solid for solid in self.solids if min(solid.box[2] - solid.box[0], solid.box[3] - solid.box[1]) >= min_px
         )
-
-
-def _rows_and_columns(box: Rect) -> tuple[slice, slice]:
-    x1, y1, x2, y2 = map(int, box)
-    return slice(y1, y2), slice(x1, x2)
 
 
 def tabletop_truth(table: Table, read_pixels: Callable[[], NDArray[np.uint8]]) -> TabletopTruth:
@@ -99,7 +94,8 @@ def tabletop_truth(table: Table, read_pixels: Callable[[], NDArray[np.uint8]]) -
     for number, solid in zip(numbers, true_scene.solids, strict=True):
         assert solid.visible_box is not None
         assert solid.nearest_m is not None
-        inside = solid.mask[_rows_and_columns(solid.visible_box)].copy()
+        x1, y1, x2, y2 = map(int, solid.visible_box)
+        inside = solid.mask[y1:y2, x1:x2].copy()
         kind, material = table.kinds[number], scene.solids[number].material
         solids.append(VisibleSolid(number, kind, material, solid.visible_box, solid.nearest_m, inside))
     return TabletopTruth(table, tuple(solids), read_pixels)
