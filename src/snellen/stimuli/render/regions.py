@@ -60,8 +60,7 @@ def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = Tr
     height, width = floor_share.shape
     glass = grown(glass_share > 0, _EDGE_PX)
     solid = grown(floor_share < 1, _EDGE_PX) & ~glass
-    far = blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0
-    far &= is_smooth
+    far = (blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0) & is_smooth
     near = np.repeat(np.repeat(~far, BLOCK_PX, axis=0), BLOCK_PX, axis=1)[:height, :width]
     return Regions(glass, solid, near & ~glass & ~solid, far)
 
