@@ -43,10 +43,7 @@ class VisibleSolid:
 
 @dataclass(eq=False)
 class TabletopTruth:
-    """A table, the solids that may be asked about (single ones first), their image, and the keys already used.
-
-    `read_pixels` reads the image (height, width, 3) anew, since all tables of a set are kept until it is written.
-    """
+    """A table, the solids that may be asked about (single ones first), the reader of its image, and the used keys."""
 
     table: Table
     solids: tuple[VisibleSolid, ...]
