@@ -4,11 +4,14 @@
     python bench/render.py --qualities [--reference N] [--only TEXT]
     python bench/render.py --sheet FILE
     python bench/render.py --suites
+    python bench/render.py --bare [--reference N]
 
 With --qualities: CPU seconds of the three qualities of a warm view in one process, as shares of `reference`, and PSNR;
 objects, a room of VLM2-Bench, a table and a display of AVA-Bench. With --sheet: the six objects in `reference`, `good`
 and `fast` from left to right, cut at the sides. With --suites: CPU seconds of the first images of each generated set
-at its own size, from building the scene to the stored PNG, for `SECONDS_A_IMAGE` of its recipe.
+at its own size, from building the scene to the stored PNG, for `SECONDS_A_IMAGE` of its recipe. With --bare: the first
+images of a checkup's sets in `fast`, beside plain calls of Mitsuba, the denoiser and Pillow for the same scenes, with
+the fewest samples per pixel that reach our PSNR; both in turn, in one process and one thread.
 
 PSNR is taken on developed images in [0, 1] as -10 log10 mean((x - r1) (x - r2)) with two independent halves r1, r2
 of the reference, so that the reference's own noise drops out. CPU seconds are user + system of all threads, from
@@ -34,11 +37,12 @@ from PIL import Image
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
-from snellen.stimuli.render import RenderSettings, render_images, renderer_info
+from snellen.stimuli.render import RenderSettings, mitsuba_images, render_images, renderer_info
 from snellen.stimuli.render.appearances import develop
 from snellen.stimuli.render.engine import Quality, find_engine, threads_per_worker
 from snellen.stimuli.render.image_cache import store
 from snellen.stimuli.render.mitsuba_images import Studio
+from snellen.stimuli.render.mitsuba_surfaces import paint_floor
 from snellen.stimuli.scenes import (
     Appearance,
     Camera,
@@ -238,6 +242,67 @@ def measure_suites(count: int = 3) -> None:
         print(f"| {name} | {' | '.join(cells)} |", flush=True)
 
 
+def bare_image(scene: Scene, camera: Camera, samples: int, seed: int, path: Path) -> NDArray[np.uint8]:
+    """Draw and store an image by plain calls, as many samples everywhere."""
+    import mitsuba as mi
+    import mitsuba_oidn as oidn
+
+    built = mitsuba_images._built(mi, scene)
+    paint_floor(mi, scene.floor)
+    layers = []
+    for integrator, count in ((mitsuba_images._PATH, samples), (mitsuba_images._AUXILIARY, 4)):
+        sensor = mi.load_dict(mitsuba_images._sensor(mi, camera, count))
+        rendered = mi.render(built, sensor=sensor, integrator=mi.load_dict(integrator), spp=count, seed=seed)
+        layers.append(np.array(rendered))
+    colour, albedo, normal = (
+        np.ascontiguousarray(a) for a in (layers[0][..., :3], *np.split(layers[1][..., -6:], 2, 2))
+    )
+    clean = oidn.denoise(colour, albedo=albedo, normal=normal, hdr=True, quality=oidn.Quality.Fast)
+    image = develop(np.asarray(clean))
+    Image.fromarray(image).save(path, "PNG", compress_level=3)
+    return image
+
+
+def halved(camera: Camera) -> Camera:
+    """The camera with half the width and height, the size of a checkup's images."""
+    return dataclasses.replace(camera, width_px=camera.width_px // 2, height_px=camera.height_px // 2)
+
+
+def measure_bare(reference: int, rounds: int = 5) -> None:
+    """Print our CPU seconds an image beside those of plain calls at the same quality."""
+    settings = RenderSettings(quality="fast")
+    engine = find_engine(settings)
+    print("| images | ours, CPU s | PSNR dB | plain calls, CPU s | PSNR dB | samples | ratio |")
+    print("|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "image.png"
+
+        def draw(spec: RenderSpec, samples: int) -> NDArray[np.uint8]:
+            """An image of ours, or with so many samples by plain calls."""
+            if samples:
+                return bare_image(spec.scene, spec.camera, samples, spec.seed, path)
+            image = Studio(spec.scene, settings, engine, 1).image(spec.camera, spec.seed)
+            store(image, path)
+            return image
+
+        for name, whole in suite_specs(2).items():
+            specs = [dataclasses.replace(spec, camera=halved(spec.camera)) for spec in whole]
+            references = [halves(spec.scene, spec.camera, reference) for spec in specs]
+            reached = dict[int, float]()
+            for samples in (0, 1, 4, 9, 16, 25, 36):
+                pairs = zip(specs, references, strict=True)
+                reached[samples] = statistics.mean(psnr_db(draw(spec, samples) / 255, pair) for spec, pair in pairs)
+                if samples and reached[samples] >= reached[0]:
+                    break
+            seconds = dict.fromkeys((0, samples), 0.0)
+            for _, spec, place in itertools.product(range(rounds), specs, seconds):
+                start = cpu_s()
+                draw(spec, place)
+                seconds[place] += (cpu_s() - start) / rounds / len(specs)
+            ours, plain = (f"{seconds[place]:.3f} | {reached[place]:.1f}" for place in seconds)
+            print(f"| {name} | {ours} | {plain} | {samples} | {seconds[0] / seconds[samples]:.2f} |", flush=True)
+
+
 def workers_table(*, quick: bool) -> list[tuple[int, float, int]]:
     """(workers, wall seconds, images) for the same new images, start of processes included."""
     count, size = (4, (120, 90)) if quick else (24, (480, 360))
@@ -263,6 +328,7 @@ def main() -> None:
     parser.add_argument("--qualities", action="store_true", help="the three qualities beside each other")
     parser.add_argument("--sheet", type=Path, help="image file of six objects in three qualities to write")
     parser.add_argument("--suites", action="store_true", help="CPU seconds of images of the generated sets")
+    parser.add_argument("--bare", action="store_true", help="beside plain calls of the renderer")
     arguments = parser.parse_args()
     if arguments.qualities:
         measure_qualities(arguments.reference, arguments.only)
@@ -272,6 +338,9 @@ def main() -> None:
         return
     if arguments.suites:
         measure_suites()
+        return
+    if arguments.bare:
+        measure_bare(arguments.reference)
         return
     reference = 128 if arguments.quick else arguments.reference
     info = renderer_info(RenderSettings())

@@ -97,7 +97,7 @@ def wood_texture(shape: Shape, side_px: int = 512) -> NDArray[np.float32]:
 def dome_map(dome: Dome) -> NDArray[np.float32]:
     """Latitude-longitude radiance (128, 256, 3); row 0 is the zenith, columns run from azimuth 0 (world +x)."""
     polar, azimuth = (np.arange(128) + 0.5) / 128 * 180, (np.arange(256) + 0.5) / 256 * 360
-    elevation = np.broadcast_to(90 - polar[:, None], (128, 256))
+    elevation = 90 - polar[:, None]
     rise = np.sin(np.radians(elevation)).clip(0, 1)[..., None]
     sky = (1 - rise) * np.array(dome.horizon_linear_rgb) + rise * np.array(dome.zenith_linear_rgb)
     for box in dome.softboxes:
@@ -105,7 +105,7 @@ def dome_map(dome: Dome) -> NDArray[np.float32]:
         upwards = np.abs(elevation - box.elevation_deg)
         edge = _step(box.half_width_deg - sideways) * _step(box.half_height_deg - upwards)
         sky = sky + (box.radiance * edge)[..., None]
-    return np.asarray(sky, np.float32)
+    return np.broadcast_to(sky, (128, 256, 3)).astype(np.float32)
 
 
 def _step(inside_deg: Array) -> Array:
@@ -130,4 +130,4 @@ def level_thresholds() -> Array:
 
 def develop(linear: NDArray[np.floating]) -> NDArray[np.uint8]:
     """Linear radiance (h, w, 3) as 8-bit sRGB, by comparisons instead of arithmetic, so that all processors agree."""
-    return np.asarray(np.searchsorted(level_thresholds(), np.nan_to_num(linear), side="right"), np.uint8)
+    return np.asarray(np.searchsorted(level_thresholds(), np.fmax(linear, 0), side="right"), np.uint8)

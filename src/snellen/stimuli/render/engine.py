@@ -201,20 +201,14 @@ def _candidates() -> Iterator[str]:
         yield stated
     real_paths = set()
     bundled = sorted((Path(sys.prefix) / "lib" / "llvm").rglob("libLLVM*.so*"), key=str)
-    system = [
-        path for folder in ("/usr/lib", "/usr/local/lib", "/opt/homebrew/opt/llvm/lib") for path in _system(folder)
-    ]
+    folders = "/usr/lib", "/usr/local/lib", "/opt/homebrew/opt/llvm/lib"
+    patterns = "libLLVM*.so*", "*-linux-gnu/libLLVM*.so*", "llvm*/lib/libLLVM*.so*", "libLLVM*.dylib"
+    system = [path for folder in folders for pattern in patterns for path in Path(folder).glob(pattern)]
     for path in [*bundled, *sorted(system, key=_age)]:
         real = path.resolve()
         if real not in real_paths and real.is_file():
             real_paths.add(real)
             yield str(real)
-
-
-def _system(folder: str) -> Iterator[Path]:
-    root = Path(folder)
-    for pattern in ("libLLVM*.so*", "*-linux-gnu/libLLVM*.so*", "llvm*/lib/libLLVM*.so*", "libLLVM*.dylib"):
-        yield from root.glob(pattern)
 
 
 def _age(path: Path) -> tuple[int, str]:

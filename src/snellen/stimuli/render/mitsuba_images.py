@@ -21,7 +21,6 @@ from snellen.stimuli.render.appearances import develop, dome_map
 from snellen.stimuli.render.engine import Engine, RegionSamples, RenderSettings, region_samples
 from snellen.stimuli.render.mitsuba_surfaces import (
     paint_floor,
-    panel_surface,
     pattern_surface,
     plain_surface,
     solid_surfaces,
@@ -272,7 +271,7 @@ def _floor(mi: Any, floor: Floor) -> Any:
         {
             "type": "disk",
             "to_world": mi.ScalarTransform4f().scale([floor.radius_m, floor.radius_m, 1]),
-            "bsdf": plain_surface(mi, mi.variant()),
+            "bsdf": plain_surface(mi, mi.variant(), "floor"),
         }
     )
 
@@ -284,7 +283,7 @@ def _panel(mi: Any, light: AreaLight) -> dict[str, Any]:
         "type": "rectangle",
         "to_world": towards @ mi.ScalarTransform4f().scale([light.side_m / 2, light.side_m / 2, 1]),
         "emitter": {"type": "area", "radiance": radiance},
-        "bsdf": panel_surface(mi, mi.variant()),
+        "bsdf": plain_surface(mi, mi.variant(), "panel"),
     }
 
 

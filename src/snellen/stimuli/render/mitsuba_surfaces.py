@@ -87,8 +87,8 @@ def _palette(rgb: Mapping[Colour, Vec3]) -> NDArray[np.float32]:
 
 
 @functools.cache
-def plain_surface(mi: Any, variant: str) -> Any:
-    """The shared surface of plain floors, coloured by `paint_floor`; a new surface would recompile kernels."""
+def plain_surface(mi: Any, variant: str, name: str) -> Any:
+    """The shared surface of light panels, or of plain floors (`paint_floor`); a new one would recompile kernels."""
     atexit.register(plain_surface.cache_clear)
     return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})
 
@@ -107,7 +107,7 @@ def paint_floor(mi: Any, floor: Floor) -> None:
     import drjit as dr
 
     if floor.pattern == PLAIN:
-        surface, name = plain_surface(mi, mi.variant()), "reflectance.value"
+        surface, name = plain_surface(mi, mi.variant(), "floor"), "reflectance.value"
         paint = mi.Color3f(*floor.colour_linear_rgb)
         dr.make_opaque(paint)  # read by kernels instead of compiled into them
     else:
@@ -118,10 +118,3 @@ def paint_floor(mi: Any, floor: Floor) -> None:
     parameters = mi.traverse(surface)
     parameters[name] = paint
     parameters.update()
-
-
-@functools.cache
-def panel_surface(mi: Any, variant: str) -> Any:
-    """The surface of light panels, created once per process like `solid_surfaces`."""
-    atexit.register(panel_surface.cache_clear)
-    return mi.load_dict({"type": "diffuse", "reflectance": {"type": "rgb", "value": list(_PANEL_RGB)}})

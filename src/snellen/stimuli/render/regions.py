@@ -60,8 +60,7 @@ def find_regions(floor_share: Image, glass_share: Image, *, is_smooth: bool = Tr
     height, width = floor_share.shape
     glass = grown(glass_share > 0, _EDGE_PX)
     solid = grown(floor_share < 1, _EDGE_PX) & ~glass
-    far = blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0
-    far &= is_smooth
+    far = (blocks(grown(floor_share < 1, near_px(height)).astype(np.float32)) == 0) & is_smooth
     near = np.repeat(np.repeat(~far, BLOCK_PX, axis=0), BLOCK_PX, axis=1)[:height, :width]
     return Regions(glass, solid, near & ~glass & ~solid, far)
 
@@ -86,40 +85,43 @@ def _span(low: int, high: int, length: int) -> slice:
 
 def grown(mask: Mask, margin_px: int) -> Mask:
     """The mask with all pixels at most so many rows and columns away."""
-    return _box_sum(mask.astype(np.float32), margin_px, "constant") > 0.5
+    side = 2 * margin_px + 1
+    for _ in range(2):
+        mask, reach = np.pad(mask, ((margin_px, margin_px), (0, 0))), 1
+        while reach < side:
+            step = min(reach, side - reach)
+            mask, reach = mask[step:] | mask[:-step], reach + step
+        mask = mask.T
+    return mask
 
 
 def near_weight(mask: Mask) -> Image:
     """1 inside, 0 outside, and a slope of `_FEATHER_PX` pixels just inside the border."""
     half = _FEATHER_PX // 2
-    return _box_sum((~grown(~mask, half)).astype(np.float32), half, "edge") / np.float32((2 * half + 1) ** 2)
-
-
-def _box_sum(image: Image, half_px: int, border: str) -> Image:
-    """Sums over squares of 2 half_px + 1 pixels per side around each pixel."""
+    side = 2 * half + 1
+    counts = (~grown(~mask, half)).astype(np.uint8)
     for _ in range(2):
-        padded = np.pad(image, ((half_px + 1, half_px), (0, 0)), mode=border)  # type: ignore[call-overload]  # a str
-        padded[0] = 0
-        sums = np.cumsum(padded, axis=0, dtype=np.float64)
-        image = (sums[2 * half_px + 1 :] - sums[: -2 * half_px - 1]).astype(np.float32).T
-    return image
+        padded = np.pad(counts, ((half, half), (0, 0)), "edge")
+        counts = sum((padded[row : row + len(counts)] for row in range(1, side)), padded[: len(counts)]).T
+    return np.asarray(counts / np.float32(side**2), np.float32)
 
 
 def blocks(image: Image) -> Image:
     """Means over blocks of an image (height, width) or (height, width, channels); partial ones repeat the border."""
     rows, columns = image.shape[:2]
-    fill = ((0, -rows % BLOCK_PX), (0, -columns % BLOCK_PX), *((0, 0),) * (image.ndim - 2))
-    whole = np.pad(image, fill, "edge")
-    size = whole.shape[0] // BLOCK_PX, BLOCK_PX, whole.shape[1] // BLOCK_PX, BLOCK_PX
-    return np.asarray(whole.reshape(*size, *image.shape[2:]).mean(axis=(1, 3)), np.float32)
+    whole = np.pad(image, ((0, -rows % BLOCK_PX), (0, -columns % BLOCK_PX), *((0, 0),) * (image.ndim - 2)), "edge")
+    total = np.zeros_like(whole[::BLOCK_PX, ::BLOCK_PX])
+    for row, column in np.ndindex(BLOCK_PX, BLOCK_PX):
+        total += whole[row::BLOCK_PX, column::BLOCK_PX]
+    return np.asarray(total / BLOCK_PX**2, np.float32)
 
 
 def enlarged(coarse: Image, height: int, width: int) -> Image:
     """Blocks (rows, columns, channels) as pixels (height, width, channels), interpolated between block centres."""
-    for length in (height, width):
-        middle = np.clip((np.arange(length) + 0.5) / BLOCK_PX - 0.5, 0, len(coarse) - 1)
+    for axis, length in enumerate((height, width)):
+        last = coarse.shape[axis] - 1
+        middle = np.clip((np.arange(length) + 0.5) / BLOCK_PX - 0.5, 0, last)
         low = np.floor(middle).astype(int)
-        share = (middle - low).astype(np.float32)[:, None, None]
-        high = np.minimum(low + 1, len(coarse) - 1)
-        coarse = (coarse[low] * (1 - share) + coarse[high] * share).swapaxes(0, 1)
+        share = np.expand_dims((middle - low).astype(np.float32), (1 - axis, 2))
+        coarse = coarse.take(low, axis) * (1 - share) + coarse.take(np.minimum(low + 1, last), axis) * share
     return coarse

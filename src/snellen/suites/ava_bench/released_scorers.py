@@ -121,10 +121,6 @@ def _numbered(truth: str) -> tuple[str, str | None]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _any_of(truth: str) -> frozenset[str]:
-    return frozenset(_tokens(truth))
-
-
 def read_equal(text: str, spec: ReplySpec) -> tuple[str, ...]:
     """Relative depth: the option equal to the cleaned reply, including the number: `1. red`, never `red`."""
     reply = as_vqa(text)
@@ -152,7 +148,7 @@ def read_any_token(text: str, spec: ReplySpec) -> tuple[str, ...]:
     number 3, or with `Boletus` in its name.
     """
     reply_tokens = set(_tokens(text))
-    return _keys(spec, lambda truth: not reply_tokens.isdisjoint(_any_of(truth)))
+    return _keys(spec, lambda truth: not reply_tokens.isdisjoint(_tokens(truth)))
 
 
 def read_first_token(text: str, spec: ReplySpec) -> tuple[str, ...]:

@@ -44,17 +44,18 @@ def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng:
         and solid.material.colour == colour
         and (NAME, solid.number) not in table.used
     ]
-    box = None
+    box, pixels = None, table.read_pixels()
     while solids and box is None:
         solid = solids.pop(int(rng.integers(len(solids))))
         table.used.add((NAME, solid.number))
-        box = _patch(table.pixels, solid.mask, solid.box, PATCH_SHARE, rng)
-        if box is not None and uncovered(solid.mask, box) < MIN_UNCOVERED:
+        mask = table.mask(solid)
+        box = _patch(pixels, mask, solid.box, PATCH_SHARE, rng)
+        if box is not None and uncovered(mask, box) < MIN_UNCOVERED:
             box = None
-    box = _floor_patch(table, rng) if box is None else box
+    box = _floor_patch(table, pixels, rng) if box is None else box
     measured = {FROM_PIXELS: ["answer", "regions", "measures", "latent"]}
     item_source = replace(item_source, provenance={**item_source.provenance, **measured})
-    return colour_item(item_source, box, patch_colour(table.pixels, box))
+    return colour_item(item_source, box, patch_colour(pixels, box))
 
 
 def uncovered(mask: NDArray[np.bool_], box: Rect) -> float:
@@ -97,10 +98,10 @@ def _offsets(across: int, along: int, rng: np.random.Generator) -> Iterator[tupl
             yield int(rng.integers(across + 1)), int(rng.integers(along + 1))
 
 
-def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
+def _floor_patch(table: TabletopTruth, pixels: NDArray[np.uint8], rng: np.random.Generator) -> Rect:
     """A patch of the floor clear of everything."""
     shot = table.table.shot
-    free = np.ones(table.pixels.shape[:2], bool)
+    free = np.ones(pixels.shape[:2], bool)
     for solid in shot.scene.solids:
         x1, y1, x2, y2 = (int(side) for side in seen_box(solid, shot.camera))
         free[max(0, y1 - 2) : y2 + 3, max(0, x1 - 2) : x2 + 3] = False
@@ -108,7 +109,7 @@ def _floor_patch(table: TabletopTruth, rng: np.random.Generator) -> Rect:
     image = (0.0, 0.0, float(shot.camera.width_px), float(shot.camera.height_px))
     for _ in range(PATCHES):
         share = side / min(image[2:])
-        if (patch := _patch(table.pixels, free, image, share, rng)) is not None:
+        if (patch := _patch(pixels, free, image, share, rng)) is not None:
             key = (NAME, patch)
             if key not in table.used and all(
                 apart(patch, old[1]) for old in table.used if old[0] == NAME and isinstance(old[1], tuple)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -257,7 +258,8 @@ def _turns(capacities: Sequence[int], count: int) -> list[tuple[int, int]]:
 def _table_items(
     design: Design, options: BuildOptions, tables: Tables, images: Sequence[Media], media: MediaFolder
 ) -> Iterator[Item]:
-    truths = [tabletop_truth(table, _pixels(media, image)) for (_, table), image in zip(tables, images, strict=True)]
+    readers = [partial(_pixels, media, image) for image in images]
+    truths = [tabletop_truth(table, reader) for (_, table), reader in zip(tables, readers, strict=True)]
     for split in design.tables:
         numbers = [n for n, (table_split, _) in enumerate(tables) if table_split == split]
         for task, questions in about_tabletops().items():

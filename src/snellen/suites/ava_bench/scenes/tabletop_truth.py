@@ -31,23 +31,23 @@ MIN_BOX_SIDE = 0.03
 
 @dataclass(frozen=True, eq=False)
 class VisibleSolid:
-    """A solid that may be asked about: its number, kind, material, box in pixels, distance, and its pixels (h, w)."""
+    """A solid that may be asked about: number, kind, material, box in pixels, distance, and its pixels in the box."""
 
     number: int
     kind: str
     material: Material
     box: Rect
     nearest_m: float
-    mask: NDArray[np.bool_]
+    inside: NDArray[np.bool_]
 
 
 @dataclass(eq=False)
 class TabletopTruth:
-    """A table, the solids that may be asked about (single ones first), its image, and the keys already used."""
+    """A table, the solids that may be asked about (single ones first), the reader of its image, and the used keys."""
 
     table: Table
     solids: tuple[VisibleSolid, ...]
-    pixels: NDArray[np.uint8]
+    read_pixels: Callable[[], NDArray[np.uint8]]
     used: set[Any] = field(default_factory=set)
 
     @property
@@ -66,6 +66,12 @@ class TabletopTruth:
         """The solids that are large enough for a frame."""
         return self.larger_than(MIN_BOX_SIDE)
 
+    def mask(self, solid: VisibleSolid) -> NDArray[np.bool_]:
+        """The pixels (height, width) in which a solid is seen."""
+        x1, y1, x2, y2 = map(int, solid.box)
+        camera = self.table.shot.camera
+        return np.pad(solid.inside, ((y1, camera.height_px - y2), (x1, camera.width_px - x2)))
+
     def larger_than(self, side: float) -> tuple[VisibleSolid, ...]:
         """The solids whose sides are both at least that share of the image's width."""
         min_px = side * self.table.shot.camera.width_px
@@ -74,8 +80,8 @@ class TabletopTruth:
         )
 
 
-def tabletop_truth(table: Table, pixels: NDArray[np.uint8]) -> TabletopTruth:
-    """The truth of a table and its image (height, width, 3)."""
+def tabletop_truth(table: Table, read_pixels: Callable[[], NDArray[np.uint8]]) -> TabletopTruth:
+    """The truth of a table and its image."""
     groups = range(len(table.singles), len(table.kinds))
     step = max(1, len(groups) // MAX_OF_GROUPS)
     numbers = [*table.singles, *list(groups)[::step][:MAX_OF_GROUPS]]
@@ -85,11 +91,11 @@ def tabletop_truth(table: Table, pixels: NDArray[np.uint8]) -> TabletopTruth:
     for number, solid in zip(numbers, true_scene.solids, strict=True):
         assert solid.visible_box is not None
         assert solid.nearest_m is not None
-        material = scene.solids[number].material
-        solids.append(
-            VisibleSolid(number, table.kinds[number], material, solid.visible_box, solid.nearest_m, solid.mask)
-        )
-    return TabletopTruth(table, tuple(solids), pixels)
+        x1, y1, x2, y2 = map(int, solid.visible_box)
+        inside = solid.mask[y1:y2, x1:x2].copy()
+        kind, material = table.kinds[number], scene.solids[number].material
+        solids.append(VisibleSolid(number, kind, material, solid.visible_box, solid.nearest_m, inside))
+    return TabletopTruth(table, tuple(solids), read_pixels)
 
 
 class ItemSlot(NamedTuple):
