@@ -15,9 +15,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
-from snellen.cli.app import app
 from snellen.core.errors import SnellenError
 from snellen.web import store
 from snellen.web.admission import FormProgress
@@ -261,13 +259,6 @@ def test_a_study_is_not_served_to_others_without_a_proxy(tmp_path: Path, options
     write_study(tmp_path, texts=CONSENT)
     assert_refused(lambda: open_service(tmp_path, StudySite(**options)), words)
     assert not (tmp_path / "results.sqlite").exists()
-
-
-@pytest.mark.parametrize("option", ["--certificate", "--key", "--max-connections"])
-def test_options_that_were_removed_say_what_to_do_instead(tmp_path: Path, option: str) -> None:
-    outcome = CliRunner().invoke(app, ["study", "serve", str(tmp_path), option, "9"])
-    assert isinstance(outcome.exception, SnellenError)
-    assert "was removed; put a web server in front" in str(outcome.exception)
 
 
 def test_links_show_the_address_that_participants_use() -> None:

@@ -19,9 +19,10 @@ from snellen.analysis.tables.section import Run
 from snellen.cli.output import console, print_json
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
+from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
-from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, shortages, write_changes_page
+from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, render_changes, shortages
 from snellen.reports.words import probability
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def diff(former: str, current: str, fail_on: str | None, margin: float | None, o
     if not same_items(runs[0].card, runs[1].card):
         return _print_unpaired(*runs, fail_on is not None, as_json)
     compared = changes(*runs, margin=margin and margin / 100)
-    write_changes_page(compared, out)
+    write_text(out, render_changes(compared))
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:

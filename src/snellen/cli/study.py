@@ -74,21 +74,12 @@ def serve(
         str, typer.Option(help="Address of the TLS proxy in front of the study (https://…), for its links.")
     ] = "",
     max_participants: Annotated[int, typer.Option(min=1, help="Greatest number of participants.")] = 1000,
-    certificate: Annotated[str, typer.Option(hidden=True)] = "",
-    key: Annotated[str, typer.Option(hidden=True)] = "",
-    max_connections: Annotated[int, typer.Option(hidden=True)] = 0,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
-    from snellen.core.errors import SnellenError
     from snellen.web.limits import VisitorLimits
     from snellen.web.server import serve as do
     from snellen.web.site import StudySite
 
-    if former := "--certificate" if certificate or key else "--max-connections" if max_connections else "":
-        raise SnellenError(
-            f"{former}: was removed; put a web server in front, which does TLS and limits connections, and give its "
-            "address by --public-url https://… (docs/serving.md has files for Caddy and nginx)"
-        )
     limits = VisitorLimits(participants=max_participants)
     do(study, StudySite(host, port, public_url), lambda line: print(line, flush=True), limits)
 

@@ -80,10 +80,6 @@ class BuildOptions:
         self.need_items(suite)
         return self.n if self.n is not None else quick if self.quick else checkup
 
-    def balance_or(self, default: Balance) -> Balance:
-        """`balance`, or the recipe's default if none is given."""
-        return self.balance or default
-
     @property
     def size_px(self) -> tuple[int, int]:
         """Width and height of generated images."""

@@ -93,10 +93,6 @@ def all_trials(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str
     yield tuple(trials)
 
 
-def _always(item: Item, condition: Condition) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Task:
     """One kind of question: its axes, and how it is shown, asked, trained on and scored.
@@ -118,7 +114,7 @@ class Task:
     method: Callable[[Condition], Method]
     protocols: Mapping[str, Protocol]
     train_split: Split | None = None
-    asks: Callable[[Item, Condition], bool] = _always
+    asks: Callable[[Item, Condition], bool] = lambda item, condition: True
     split_by: tuple[str, ...] = ()
     boxes: tuple[str, ...] = ()
     boxes_only: Callable[[Item], Any] | None = None

@@ -49,11 +49,11 @@ class Review:
         rows = {item_id: row._asdict() for item_id, row in self.decisions.items()}
         return Annotations(name, self.author, self.items.card.content_hash, rows)
 
-    def keep_or_drop(self, *, allow_blank: bool = False) -> dict[str, str]:
-        """`keep` or `drop` by item id (or `""`, if rows may be left blank). Raises SnellenError for other words."""
+    def keep_or_drop(self) -> dict[str, str]:
+        """`keep` or `drop` by item id. Raises SnellenError for other words."""
         words = {item_id: row.decision.strip().casefold() for item_id, row in self.decisions.items()}
         for item_id, word in words.items():
-            if word not in ("keep", "drop") and (word or not allow_blank):
+            if word not in ("keep", "drop"):
                 written = self.decisions[item_id].decision
                 raise SnellenError(f"{self.path}: {item_id}: no decision {written!r}; write keep or drop")
         return words

@@ -22,7 +22,6 @@ from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_jud
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
 from snellen.core.score import Metric
-from snellen.core.storage import files
 from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, run_replies
 from snellen.reports.words import amount, foreign, label_text, probability, span
 
@@ -130,11 +129,6 @@ def shortages(changes: Changes) -> Iterator[str]:
         names = foreign(", ".join(short), 400)
         needed = f"about {number:.0f} {units} are needed" if number < math.inf else f"no number of {units} is enough"
         yield f"This comparison could not have told a drop of {100 * changes.margin:g} points in {names}: {needed}."
-
-
-def write_changes_page(changes: Changes, path: Path) -> None:
-    """Write the page."""
-    files.write_text(path, render_changes(changes))
 
 
 def render_changes(changes: Changes) -> str:

@@ -253,7 +253,6 @@ def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> DepthPn
 
 class _OdgtExtra(BaseModel):
     ignore: int = 0
-    occ: int = 0
 
 
 class _OdgtBox(BaseModel):

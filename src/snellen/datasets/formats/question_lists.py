@@ -108,8 +108,6 @@ class _TextVqa(BaseModel):
     image_id: str
     question: str
     answers: list[str]
-    image_width: int
-    image_height: int
 
 
 class _Box(BaseModel):
@@ -196,7 +194,6 @@ class _Ego(BaseModel):
     image: str
     type: str
     domain: str = ""
-    base_dataset: str = ""
     original_label: str
     question: str
     label: str

@@ -31,11 +31,6 @@ class Levels(NamedTuple):
     measures: Mapping[str, float] = NO_MEASURES
 
 
-def no_levels(question: str, answer: Any, options: Sequence[str]) -> Levels:
-    """No factors and no measures."""
-    return Levels()
-
-
 def level_of_answer(factor: str) -> Callable[[str, Any, Sequence[str]], Levels]:
     """The answer as the level of a factor."""
     return lambda question, answer, options: Levels({factor: answer})
@@ -49,7 +44,7 @@ class ReleasedForm:
     """
 
     folder: str
-    levels: Callable[[str, Any, Sequence[str]], Levels] = no_levels
+    levels: Callable[[str, Any, Sequence[str]], Levels] = lambda question, answer, options: Levels()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

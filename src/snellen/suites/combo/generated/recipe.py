@@ -135,7 +135,7 @@ def _test_objects(count: int, options: BuildOptions) -> tuple[tuple[int, int], .
     seed = options.seed
     order = stream(SUITE, STREAMS, seed, perception.TASK, "test").permutation(len(all_composites()))
     indices = [int(index) for index in order]
-    chosen = _level_objects(indices, count) if options.balance_or(BALANCE) == "answers" else indices[:count]
+    chosen = _level_objects(indices, count) if (options.balance or BALANCE) == "answers" else indices[:count]
     return tuple((index, view_of(index, seed)) for index in chosen)
 
 
@@ -235,7 +235,7 @@ class Generated:
         return {
             "counts": _counts(options),
             **options.rendering(),
-            "balance": options.balance_or(BALANCE),
+            "balance": options.balance or BALANCE,
             **options.changed(SETTINGS),
             "natural_categories": digest(alignment.natural_categories().model_dump(mode="json"), 16),
             "difficulty": [features.about["features_digest"], *features.thresholds],

@@ -308,16 +308,6 @@ def category_parts(prompt: str, single: bool, think: bool = False) -> Present:
     return present
 
 
-def perceive_parts(view: View) -> tuple[Part, ...]:
-    """Ask for all patterns of one image at once, as JSON (figure 23 for LLaVA: eight pattern questions per image)."""
-    return (prompts.DESCRIPTION["full"], *view.query, view.question)
-
-
-def caption_parts(view: View) -> tuple[Part, ...]:
-    """Ask for a free caption of one image (as the paper asked Qwen)."""
-    return (*view.query, view.question)
-
-
 def perceive_question() -> str:
     """The question with all keys to fill in and their allowed values."""
     lines = []
@@ -354,9 +344,11 @@ def _method(condition: Condition) -> Method:
     prompt, single, layout = str(condition["prompt"]), condition["sheet"] == "single", condition["layout"]
     classify = with_layout(classify_parts(prompt), layout)
     if condition["method"] == "perceive-then-classify":
-        return PerceiveThenClassify(perceive_parts, classify, perceive_question())
+        return PerceiveThenClassify(
+            lambda view: (prompts.DESCRIPTION["full"], *view.query, view.question), classify, perceive_question()
+        )
     if condition["method"] == "caption-then-classify":
-        return PerceiveThenClassify(caption_parts, classify, prompts.CAPTION)
+        return PerceiveThenClassify(lambda view: (*view.query, view.question), classify, prompts.CAPTION)
     present = category_parts(prompt, single, think=condition["method"] == "cot")
     return OneByOne(with_layout(present, layout))
 

@@ -35,7 +35,6 @@ from snellen.suites.vfm_bench.report.shot_series import (
     derived_cell,
     derived_interval,
     guess_accuracy,
-    in_main_setting,
     percent_interval,
     series_of,
 )
@@ -65,7 +64,7 @@ UNDEFINED = "undefined"
 def sections(run: Run) -> Iterator[ReportSection]:
     """The sections for which the run has numbers: Table 1, findings, Table 4, Figure 7, then our own."""
     series = series_of(run)
-    plain = in_main_setting(series)
+    plain = [line for (_, setting), line in series.items() if not setting]
     if gains := shot_gains(run, plain):
         yield from table_1(run, gains)
         yield from above_chance(plain)

@@ -86,11 +86,6 @@ def series_of(run: Run) -> dict[tuple[str, Setting], ShotSeries]:
     return {(line.subject, line.setting): line for line in simulated_last(run, series)}
 
 
-def in_main_setting(series: SeriesBySetting) -> list[ShotSeries]:
-    """The series in the main setting."""
-    return [line for (_, setting), line in series.items() if not setting]
-
-
 def accuracy_rows(run: Run, factor: str = "") -> dict[ReportArm, dict[str, Any]]:
     """Accuracy in the results: arm -> level -> row."""
     return rows_by_arm(result_rows(run, TASK, factor, "accuracy"))

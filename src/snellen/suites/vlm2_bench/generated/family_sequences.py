@@ -30,7 +30,7 @@ class FamilySequence:
 
 def patterns_of(task: str, options: BuildOptions) -> Sequence[tuple[str, ...]]:
     """The patterns of a task, in groups that take turns; each turn of a group uses one of its patterns."""
-    if options.balance_or(BALANCE) == "answers" and task != "oc-cnt":
+    if (options.balance or BALANCE) == "answers" and task != "oc-cnt":
         return BALANCED_GRP if task == "oc-grp" else BALANCED_OC
     return [(pattern,) for pattern in (PATTERNS_GRP if task == "oc-grp" else PATTERNS_OC)]
 

@@ -172,7 +172,7 @@ class Generated:
             "objects": len(design(options).families),
             "floor_patterns": list(rooms.ROOM_PATTERNS),
             **options.rendering(),
-            "balance": options.balance_or(BALANCE),
+            "balance": options.balance or BALANCE,
             "clip_px": list(options.size_px),
             **({"clip_quality": _for_clips(options).quality} if options.renderer == "mitsuba" else {}),
         }

@@ -54,11 +54,6 @@ def _count_items(options: BuildOptions, root: Path | None) -> dict[str, int]:
     return {task: QUERIES[task] if n is None else min(QUERIES[task], n * pair_sizes[task]) for task in tasks}
 
 
-def _extra_parameters(options: BuildOptions) -> dict[str, int]:
-    """The seed, which matters only if items are drawn."""
-    return {} if options.n is None else {"seed": options.seed}
-
-
 def _digest(options: BuildOptions, root: Path) -> dict[str, str]:
     if root.is_file():
         with root.open("rb") as file:
@@ -98,7 +93,7 @@ RELEASED = ReleasedRecipe(
     find_root=lambda path: path if path.is_file() or (path / "jsonl").is_dir() else None,
     choose_tasks=_choose_tasks,
     count_items=_count_items,
-    extra_parameters=_extra_parameters,
+    extra_parameters=lambda options: {} if options.n is None else {"seed": options.seed},
     digest=_digest,
     read=_read,
 )

@@ -112,15 +112,10 @@ def _drop(candidates: Sequence[Candidate], rule: str, context: CurationContext) 
         context.ledger.drop(TEXTURE.name, source, rule, source_candidates[0].label, len(source_candidates))
 
 
-def _make_texture_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    """An item `What is the texture attribute of image?`, with all textures of the pool in a drawn order."""
-    return texture_item(item_source, *offered_names(candidate, rng))
-
-
 TEXTURE_CURATION = Curation(
     name=TEXTURE.name,
     datasets=("DTD", "Kylberg", "KTH-TIPS", "KTH-TIPS2-b"),
     find=_find_textures,
     select=_select_textures,
-    make_item=_make_texture_item,
+    make_item=lambda candidate, item_source, rng: texture_item(item_source, *offered_names(candidate, rng)),
 )
