@@ -162,13 +162,14 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     }
     checks = table[table["attention"] == 1]
     assert checks["right"].tolist() == (checks["answer"] == checks["truth"]).astype(int).tolist()
-    questions = table[(table["practice"] == 0) & (table["attention"] == 0)].set_index(["participant", "item"])
+    questions = table[(table["practice"] == 0) & (table["attention"] == 0)]
+    by_trial = {(trial["participant"], trial["item"]): trial for trial in questions.to_dict("records")}
     scores = pd.read_parquet(examination.root / "scores.strict.parquet").drop_duplicates(["subject", "item_id"])
     assert len(questions) == len(scores)
     for row in scores.itertuples():
-        trial = questions.loc[(row.subject[-3:], row.item_id)]
+        trial = by_trial[str(row.subject)[-3:], row.item_id]
         assert (trial["score"], trial["seconds"]) == (pytest.approx(row.value), 1.5)
-        assert trial["right"] == (trial["answer"] == trial["truth"]) == (row.truth == row.prediction)
+        assert bool(trial["right"]) == (str(trial["answer"]) == str(trial["truth"])) == (row.truth == row.prediction)
         assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
 
 
