@@ -169,7 +169,9 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     for row in scores.itertuples():
         trial = by_trial[str(row.subject)[-3:], row.item_id]
         assert (trial["score"], trial["seconds"]) == (pytest.approx(row.value), 1.5)
-        assert bool(trial["right"]) == (str(trial["answer"]) == str(trial["truth"])) == (row.truth == row.prediction)
+        assert (
+            bool(trial["right"]) == (str(trial["answer"]) == str(trial["truth"])) == bool(row.truth == row.prediction)
+        )
         assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
 
 
