@@ -169,9 +169,8 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     for row in scores.itertuples():
         trial = by_trial[str(row.subject)[-3:], row.item_id]
         assert (trial["score"], trial["seconds"]) == (pytest.approx(row.value), 1.5)
-        assert (
-            bool(trial["right"]) == (str(trial["answer"]) == str(trial["truth"])) == bool(row.truth == row.prediction)
-        )
+        is_right = str(row.truth) == str(row.prediction)
+        assert bool(trial["right"]) == is_right == (str(trial["answer"]) == str(trial["truth"]))
         assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
 
 

@@ -127,15 +127,16 @@ _call_numbers = count()
 
 
 @contextmanager
-def sharing_processes(workers: int) -> Iterator[None]:
+def sharing_processes(workers: int, niceness: int = 0) -> Iterator[None]:
     """Within the block, the same processes do the shards of all calls, also those of the process of `map_ahead`.
 
     They start when they are needed, and then import and compile only once. A block within another shares its processes.
+    A `niceness` of up to 19 lets other processes go first.
     """
     if _shared_pools or _connections:
         yield
         return
-    with _pool(workers, _ignore_interrupts, imports_script=False) as pool:
+    with _pool(workers, partial(_ignore_interrupts, niceness), imports_script=False) as pool:
         _shared_pools.append(pool)
         try:
             yield
@@ -343,8 +344,10 @@ def _pool(workers: int, initializer: Callable[[], None], imports_script: bool) -
     pool.shutdown()
 
 
-def _ignore_interrupts() -> None:
+def _ignore_interrupts(niceness: int = 0) -> None:
     """Leave Ctrl-C to the parent, which ends the workers. A worker whose parent died ends by itself."""
+    if hasattr(os, "nice"):  # of POSIX
+        os.nice(niceness)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
@@ -372,5 +375,5 @@ def _end_with_children(connection: Connection | None = None) -> None:
 
 def _end_with_children_at_lowest_priority() -> None:
     _end_with_children()
-    if hasattr(os, "nice"):  # of POSIX
+    if hasattr(os, "nice"):
         os.nice(19)

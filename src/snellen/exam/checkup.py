@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from snellen.reports.growing import GrowingReport
     from snellen.reports.writing import Companion
 
+NICENESS = 10
+"""Of the processes that draw, so that what is drawn is asked and reported first."""
 CHECKUP_SUBJECTS = (
     "encoder:efficientnet-lite0",
     "encoder:conse",
@@ -103,7 +105,10 @@ def checkup(
         preflight = Preflight()
         examined = _examined(subjects, out, preflight if unwanted else None)
         suites = {battery.suite: SUITES.get(battery.suite) for battery in batteries}
-        with sharing_processes(options.workers), Board(suites, Path(counts), visible=options.show_progress) as board:
+        with (
+            sharing_processes(options.workers, NICENESS),
+            Board(suites, Path(counts), visible=options.show_progress) as board,
+        ):
 
             def run_set(battery: Battery, items: ItemSet, most: int | None) -> Examination:
                 return run(
