@@ -151,7 +151,7 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
     (examination,) = import_study(tmp_path / "study", results, tmp_path / "people")
     path = tmp_path / "people" / TRIALS
     table = pd.read_csv(path)
-    assert (tuple(table), stat.S_IMODE(path.stat().st_mode)) == (COLUMNS, 0o600)
+    assert (tuple(table)[: len(COLUMNS)], stat.S_IMODE(path.stat().st_mode)) == (COLUMNS, 0o600)
     kinds = {(person, form, position + 1): plan.pages[page_id].kind for form, person in enumerate(("p01", "p02"))
              for position, page_id in enumerate(_ids(plan, form))}  # fmt: skip
     marks = {(row.participant, row.form, row.position): (row.practice, row.attention) for row in table.itertuples()}
@@ -172,6 +172,11 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
         is_right = str(row.truth) == str(row.prediction)
         assert bool(trial["right"]) == is_right == (str(trial["answer"]) == str(trial["truth"]))
         assert [trial[name] for name in ("task", "suite", "condition")] == [row.task, row.suite, row.condition]
+        item = examination.items.by_id[str(row.item_id)]
+        known = {f"factor_{name}": str(level) for name, level in item.factors.items()}
+        known |= {f"measure_{name}": str(amount) for name, amount in item.measures.items()}
+        assert known
+        assert all(str(trial[name.replace("-", "_")]) == text for name, text in known.items())
 
 
 def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ COLUMNS = (
     "answer", "truth", "right", "score", "reason", "seconds", "hidden", "loading", "attempts", "time",
     "px_per_cm", "distance_cm",
 )  # fmt: skip
-"""Columns of `trials.csv`, which docs/people.md explains."""
+"""Columns of `trials.csv`, which docs/people.md explains; those of the items' factors and measures follow."""
 NUMBERS = "practice", "attention", "right"
 """Columns with 0 and 1, or empty."""
 
@@ -71,7 +71,8 @@ def trial_table(
         for response in examination.responses
     }
     rows = [row for participant in participants for row in _rows(card, plan, participant, responses_by_key)]
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype(dict.fromkeys(NUMBERS, "Int64"))
+    of_items = dict.fromkeys(name for row in rows for name in row if name not in COLUMNS)
+    return pd.DataFrame(rows, columns=[*COLUMNS, *of_items]).astype(dict.fromkeys(NUMBERS, "Int64"))
 
 
 def _rows(
@@ -126,7 +127,14 @@ def _checked_cells(check: KeyCheck) -> dict[str, Any]:
     return {
         "answer": _words(check.answer, names), "truth": _words(check.item.answer, names),
         "right": check.agrees, "score": check.score,
+        **{f"factor_{_plain(name)}": level for name, level in check.item.factors.items()},
+        **{f"measure_{_plain(name)}": amount for name, amount in check.item.measures.items()},
     }  # fmt: skip
+
+
+def _plain(name: str) -> str:
+    """The name as part of a column's name that needs no quotes in R."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name)
 
 
 def _page_cells(question: Question, page: Page, source: PageSource, page_answers: PageAnswers) -> dict[str, Any]:

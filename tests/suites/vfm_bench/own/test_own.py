@@ -256,7 +256,7 @@ def test_few_classes_are_graded_and_subjects_are_separated(tmp_path: Path) -> No
     assert dict(of_poor["value"]) == {"good": 0.4, "scratched": 0.4, "dented": 0.4}
     write_report([done.root], tmp_path / "report")
     tables = tmp_path / "report" / "tables"
-    row, ranks = csv.DictReader((tables / "matrix.csv").open(encoding="utf-8"))
+    row, _ = csv.DictReader((tables / "matrix.csv").open(encoding="utf-8"))
     assert [row[f"recorded:{name}"].split(" [")[0] for name in ("trusted", "close", "poor")] == ["95 %", "90 %", "40 %"]
     pairs = list(csv.DictReader((tables / "more" / "vfm-bench-contrasts.csv").open(encoding="utf-8")))
     clear = {frozenset((pair["first"], pair["second"])): pair["clear"] for pair in pairs}
