@@ -38,7 +38,8 @@ class SuiteState:
         """The state in at most 79 columns."""
         with suppress(OSError, ValueError):  # not begun, or just being written
             self.images.done, self.images.total = map(int, self.counts.read_text().split())
-        parts = [f"{name} {count.done}/{count.total}" for name, count in self._counts().items() if count.total]
+        counts = {"images": self.images, "asked": self.questions}
+        parts = [f"{name} {count.done}/{count.total}" for name, count in counts.items() if count.total]
         if self.scores:
             parts.append(f"decided {sum(self.scores.values())} of {len(self.scores)}")
         current = self.questions if self.questions.total else self.images
@@ -49,9 +50,6 @@ class SuiteState:
             parts.append(f"{duration((current.total - current.done) / pace)} left")
         title = self.suite.card.title.partition(" (")[0]
         return f"{title:<11} {'  '.join(parts) or 'waits'}"
-
-    def _counts(self) -> Mapping[str, Progress]:
-        return {"images": self.images, "asked": self.questions}
 
 
 class Board:

@@ -62,17 +62,15 @@ CHECKUP_SUBJECTS = (
 
 @dataclass(frozen=True)
 class Checkup:
-    """The result of a checkup: examinations, the report, its duration in seconds, and notes on the images.
+    """The result of a checkup: examinations, the report, and its duration in seconds.
 
-    `decided` of `scores` of subjects that are not simulated are so (`grading.grades.is_decided`); `expected` is about
-    the number of others that `more` would decide.
+    `scores` is the number of scores of subjects that are not simulated; of the undecided ones `more` would decide about
+    `expected`.
     """
 
     examinations: Sequence[Examination]
     report: Report
     seconds: float
-    notes: Sequence[str] = ()
-    decided: int = 0
     scores: int = 0
     expected: int = 0
 
@@ -152,18 +150,19 @@ def _examine_all(
 ) -> tuple[GrowingReport | None, dict[str, Examination], float]:
     """The examination of each set by suite, with the report so far, and the pace of this machine in drawing.
 
-    The pace is the largest ratio of the time to the planned one of a set that is drawn, at least 1.
+    The pace is the ratio of the time to the planned one of all sets that are drawn, at least 1.
     """
     from snellen.reports import write_report
     from snellen.reports.growing import GrowingReport, write_placeholder
 
-    growing, examinations, pace = GrowingReport(), dict[str, Examination](), 1.0
+    growing, examinations, times = GrowingReport(), dict[str, Examination](), {"measured": 0.0, "planned": 0.0}
     titles = {battery.suite: SUITES.get(battery.suite).card.title for battery in batteries}
     write_placeholder(out / "report", list(titles.values()))
     with closing(item_sets(batteries)) as sets:
         for battery, (items, seconds) in zip(batteries, sets, strict=True):
-            if (planned := drawing_seconds(plan_of(battery.options))) > 1:
-                pace = max(pace, seconds / planned)
+            if seconds:
+                times["measured"] += seconds
+                times["planned"] += drawing_seconds(plan_of(battery.options))
             is_asked = (battery.run_root / RunCard.file).is_file()
             if is_asked and read_run_card(battery.run_root).content_hash != items.card.content_hash:
                 set_aside([battery], out, with_items=False)
@@ -175,7 +174,7 @@ def _examine_all(
             if titles and board.states[battery.suite].questions.done:  # else nothing is new
                 roots = [examinations[name].root for name in SUITES if name in examinations]
                 write_report(roots, out / "report", growing=growing)
-    return growing, examinations, pace
+    return growing, examinations, max(1.0, times["measured"] / max(times["planned"], 1.0))
 
 
 def _reported(
@@ -200,8 +199,6 @@ def _reported(
         in_order,
         report,
         time.monotonic() - start,
-        batteries[0].options.size_notes(),
-        sum(row.grade.is_decided for row in scored),
         len(scored),
         expected_decisions([row for row in scored if row.grade.needs_items], batteries, examinations, pace),
     )
