@@ -23,12 +23,16 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     """The answer of the reply in the item's own terms, or None if it has no valid answer.
 
     Returns the option key of a choice, the sorted keys of several, 'true' or 'false', an int, a float, a box in pixels
-    of the stored image (four floats), a colour (three ints 0..255), or the stripped text.
+    of the stored image (four floats), a point in them (two floats), a colour (three ints 0..255), or the stripped text.
     `read_answer(spec.write(answer), spec)` is `answer`. Never raises on any text, and takes time proportional to its
     length. Integers and numbers need not be among the options: these only define a guess.
     """
     if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
         return exact
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import read_as_given, stored_point
+
+        return stored_point(read_as_given(text), spec)
     if spec.kind in ("text", "description") and not _is_listed(spec):
         from snellen.scoring.answers.plain import without_thoughts
 
@@ -96,6 +100,10 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
         return read_answer(text, spec)
     if spec.kind == "text":
         return None
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import read_as_given, stored_point
+
+        return stored_point(read_as_given(finished(without_thoughts(text)), is_cut_off=True), spec)
     return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
 
 
@@ -130,5 +138,9 @@ def answer_form(text: str, spec: ReplySpec) -> str:
     is_read = read_answer(text, spec) is not None
     if spec.kind == "box":
         return spec.unit or "as asked" if is_read else box_form(text, spec) or "none"
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import point_form
+
+        return spec.unit or "as asked" if is_read else point_form(text, spec) or "none"
     form = colour_form(prepare(text).text) if spec.kind == "colour" and not spec.keys else ""
     return form or ("as asked" if is_read else "none")

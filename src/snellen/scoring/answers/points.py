@@ -1,0 +1,90 @@
+"""Answers that are points, in any of the forms in which models write them.
+
+A reply whose points all agree is that point; of several, the one that is declared counts. A box stands for its middle.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
+from snellen.core.item import ReplySpec
+from snellen.scoring.answers.grammar import Grammar, Mention
+from snellen.scoring.answers.plain import prepare, without_thoughts
+from snellen.scoring.answers.reading import read
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE
+
+GivenPoint: TypeAlias = tuple[float, float, bool]
+"""The two numbers of a reply in the order given, and whether they were named x and y."""
+LONGEST, LONG_NUMBER, NUMBER = 4000, re.compile(r"\d{41}"), re.compile(r"\d+(?:\.\d+)?")
+"""In a longer reply only a declared point is read. No number has as many digits. Any number."""
+SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$)){1,4000}[.!?]?")
+
+
+class Points(Grammar):
+    """Two numbers; a passage of four or more numbers that are not one point has a point that is not valid."""
+
+    reaches_on = counts = True
+
+    def alone(self, passage: str) -> None:
+        """None: `mentions` reads every point."""
+
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
+        """The point of every sentence."""
+        found = [(match, _given(match[0])) for match in SENTENCE.finditer(passage)]
+        return [
+            Mention(*match.span(), point)
+            for match, point in found
+            if point is not None or len(NUMBER.findall(match[0])) >= 4
+        ]
+
+
+def _given(text: str) -> GivenPoint | None:
+    from snellen.exam.sight.points import read_point
+
+    if len(text) > LONGEST or LONG_NUMBER.search(text):
+        return None
+    point = read_point(text)
+    if point is None or max(abs(point.first), abs(point.second)) > LARGEST:
+        return None
+    return point.first, point.second, point.is_named
+
+
+def read_as_given(text: str, is_cut_off: bool = False) -> GivenPoint | None:
+    """The point of a reply in its own numbers, or None. Of a reply that was cut off, only a declared one."""
+    if not is_cut_off and (point := _given(without_thoughts(text))) is not None:
+        return point
+    reply = prepare(text)
+    point = read(reply._replace(cut=reply.cut or is_cut_off), Points())
+    return None if point is None else (point[0], point[1], point[2])
+
+
+def stored_point(point: GivenPoint | None, spec: ReplySpec) -> tuple[float, float] | None:
+    """The point in pixels of the stored image; None if its numbers are in another unit than the one asked for."""
+    if point is None:
+        return None
+    x, y, is_named = point
+    if spec.frame is None:
+        return x, y
+    if max(abs(x), abs(y)) > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and max(abs(x), abs(y)) <= 1:
+        return None
+    is_y_first = BOX_UNITS[spec.unit].y_first if spec.unit else False
+    return spec.frame.inverse().point(*((y, x) if is_y_first and is_named else (x, y)))
+
+
+def point_form(text: str, spec: ReplySpec) -> str:
+    """The units in which a point that is not read would be in the image, as `box_form`; empty if there is none."""
+    point = read_as_given(text)
+    if point is None:
+        return ""
+    if not asks_for_fractions(spec):
+        return "fractions" if spec.unit else ""
+    size = image_size(spec)
+    units = {
+        unit.name: unit.edges(size)
+        for unit in BOX_UNITS.values()
+        if not unit.y_first
+        and all(0 <= n <= edge * (1 + TOLERANCE) for n, edge in zip(point, unit.edges(size), strict=False))
+    }
+    return " or ".join(sorted(units, key=lambda name: units[name]))
