@@ -13,6 +13,8 @@ from typing import Any, Literal, TypeAlias
 
 Box: TypeAlias = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels, x to the right, y downwards."""
+Point: TypeAlias = tuple[float, float]
+"""[x, y] in pixels, x to the right, y downwards."""
 
 AnswerKind: TypeAlias = Literal[
     "choice", "choices", "true_false", "integer", "number", "box", "point", "colour", "text", "description"
@@ -166,8 +168,8 @@ class ReplySpec:
             box = tuple(answer) if self.frame is None else self.frame.box(answer)
             return json.dumps([round(float(x), 6) for x in box])
         if self.kind == "point":
-            x, y = answer if self.frame is None else self.frame.point(*answer)
-            return f"[{x:.6f}, {y:.6f}]"
+            point = answer if self.frame is None else self.frame.point(*answer)
+            return f"[{', '.join(f'{float(number):.6f}'.rstrip('0').rstrip('.') for number in point)}]"
         if self.kind == "colour":
             return json.dumps([round(x) for x in answer])
         return str(answer[0] if isinstance(answer, tuple) else answer)  # the first of several texts that are accepted

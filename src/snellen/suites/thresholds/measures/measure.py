@@ -85,6 +85,16 @@ class Measure:
     negative_sentence: str = ""
 
     @property
+    def is_pointing(self) -> bool:
+        """True if it is answered by a point; variants are then places of the target and share one function."""
+        return not self.answers
+
+    @property
+    def alternatives(self) -> int:
+        """The number of answers among which a guess chooses: of a point each pixel of the canvas."""
+        return SIDE * SIDE if self.is_pointing else len(self.answers)
+
+    @property
     def is_judgement(self) -> bool:
         """True if it is answered by yes and no, and has a PSE and a spread in place of a threshold."""
         return self.answers == YES_OR_NO

@@ -70,7 +70,7 @@ def stimulus_at(measure: Measure, level: float, side: int, variant: str) -> Imag
     answer = len(PLACES) // 2 if is_odd else 1
     drawing = measure.draw(Stimulus(level, answer, side, variant), stream("thresholds", "at-threshold", measure.task))
     x, y = (side / 2 + drawing.measures[name] for name in ("shift_x", "shift_y"))
-    rings = LETTER / 2 + SPACING * (measure.task != "acuity")
+    rings = LETTER / 2 + SPACING * (measure.task == "crowded-acuity")
     reach, beside = (REACH_PX, PITCH) if is_odd else (rings * level + MARGIN_PX, 0.0)
     box = round(x - beside - reach), round(y - reach), round(x + reach), round(y + reach)
     return drawing.image.convert("RGB").crop(box)
