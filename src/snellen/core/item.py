@@ -19,7 +19,7 @@ Point: TypeAlias = tuple[float, float]
 AnswerKind: TypeAlias = Literal[
     "choice", "choices", "true_false", "integer", "number", "box", "point", "colour", "text", "description"
 ]
-"""`choices`: all options that are right, as a sorted tuple of their keys. `point`: (x, y) in pixels of the first image."""
+"""`choices`: all options that are right, as a sorted tuple of their keys. `point`: (x, y) in pixels of the image."""
 Split: TypeAlias = Literal["train", "calibration", "test"]
 MediaKind: TypeAlias = Literal["image", "video"]
 
@@ -137,8 +137,9 @@ class ReplySpec:
     """The form in which a reply is asked for, used to read it back into the item's own terms.
 
     `keys` pairs shown names with option keys; an option may have several names, of which the first is written. `frame`
-    maps pixels of the stored image to the numbers of the reply. `unit` is the unit of a box or point
-    (`core.box_units`); empty for fractions of the image. Every response keeps its spec, so that scoring does not depend on presentation code.
+    maps pixels of the stored image to the numbers of the reply. `unit` is that of a box or point (`core.box_units`);
+    empty for fractions of the image. Every response keeps its spec, so that scoring does not depend on presentation
+    code.
     """
 
     kind: AnswerKind

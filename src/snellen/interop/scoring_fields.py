@@ -47,6 +47,8 @@ def not_scored_alone(question: ModelQuestion) -> str | None:
     if not isinstance(question.method, OneByOne | Sheet) or not is_mean:
         return reason
     kind, answer = question.view.reply.kind, question.item.answer
+    if kind == "point":
+        return "answered by a point, which no other tool scores"
     if kind == "choices" or (kind == "text" and isinstance(answer, tuple)):  # several options, or accepted texts
         return reason
     fields = scoring_fields(question)

@@ -227,7 +227,7 @@ def test_lab_and_linear_light_are_inverse() -> None:
 def test_everything_stays_on_the_canvas(task: str) -> None:
     for seed in range(12):
         measure = MEASURES[task]
-        stimulus = Stimulus(measure.control, seed % len(measure.answers), SIDE, measure.variants[0])
+        stimulus = Stimulus(measure.control, seed % max(1, len(measure.answers)), SIDE, measure.variants[0])
         drawing = measure.draw(stimulus, stream("test", "canvas", task, seed))
         pixels = np.asarray(drawing.image.convert("L"), np.int64)
         assert drawing.image.size == (SIDE, SIDE)

@@ -95,7 +95,8 @@ def box_form(unit: str) -> str:
     """The form of a box in another unit than fractions (`core.box_units`), in the words of `FORMS`."""
     name, y_first, _ = unit.partition("-y-first")
     corners = "[y1, x1, y2, x2]" if y_first else "[x1, y1, x2, y2]"
-    return f"Answer with {corners} and nothing else: the {_SIDES[bool(y_first)]} edges of the box, each {UNIT_WORDS[name]}."
+    sides = f"the {_SIDES[bool(y_first)]} edges of the box"
+    return f"Answer with {corners} and nothing else: {sides}, each {UNIT_WORDS[name]}."
 
 
 def list_options(wording: tuple[str, str], names: Sequence[str]) -> str:

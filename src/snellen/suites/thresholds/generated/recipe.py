@@ -70,7 +70,8 @@ def conditions(measure: Measure, count: int) -> list[tuple[int, str]]:
     if count < len(rounds):
         rounds = [rounds[number * len(rounds) // count] for number in range(count)]
     chosen = [(rounds[number % len(rounds)], number // len(rounds)) for number in range(count)]
-    return [(level, measure.variants[turn % len(measure.variants)]) for level, turn in chosen]
+    turned = measure.is_pointing  # so that few items have all places
+    return [(level, measure.variants[(turn + level * turned) % len(measure.variants)]) for level, turn in chosen]
 
 
 def count_of(options: BuildOptions) -> int:

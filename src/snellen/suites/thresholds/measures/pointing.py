@@ -51,7 +51,11 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     half = radius * math.sqrt(math.pi) / 2
     for left, top in squares:
         rectangle(plane, left - half, top - half, left + half, top + half, ink)
-    measures = {"radius_px": radius, "shift_x": round(x - stimulus.side / 2, 3), "shift_y": round(y - stimulus.side / 2, 3)}
+    measures = {
+        "radius_px": radius,
+        "shift_x": round(x - stimulus.side / 2, 3),
+        "shift_y": round(y - stimulus.side / 2, 3),
+    }
     return StimulusImage(image_of(plane), {"polarity": polarity, "eccentricity": stimulus.variant}, measures)
 
 

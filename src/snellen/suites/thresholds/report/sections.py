@@ -38,6 +38,7 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians, profile
+from snellen.suites.thresholds.report.pointing import pointing
 from snellen.suites.thresholds.report.stimuli import at_threshold, best_variant
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
 
@@ -91,6 +92,8 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from _in_words(by_task)
     yield from _functions({task: of_task for task, of_task in by_task.items() if not MEASURES[task].is_judgement})
     yield from _judgements(by_task)
+    if "pointing" in by_task:
+        yield from pointing(run)
     yield from _sensitivity(by_task.get("contrast", []))
     yield from retest(run)
     yield from _places(run)
