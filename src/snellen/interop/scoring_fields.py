@@ -39,16 +39,19 @@ def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
     }
 
 
+NO_POINTS = "answered by a point, which other tools do not score"
+
+
 def not_scored_alone(question: ModelQuestion) -> str | None:
     """The reason why the exported scoring module cannot score a question as its protocol does, or None."""
+    if question.item.answer_kind == "point":
+        return NO_POINTS
     reason = "scored by rules that no export contains"
     metric = question.protocol.metrics[0]
     is_mean = metric.summary == "mean" and metric.estimate is None
     if not isinstance(question.method, OneByOne | Sheet) or not is_mean:
         return reason
     kind, answer = question.view.reply.kind, question.item.answer
-    if kind == "point":
-        return "answered by a point, which no other tool scores"
     if kind == "choices" or (kind == "text" and isinstance(answer, tuple)):  # several options, or accepted texts
         return reason
     fields = scoring_fields(question)
