@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -93,12 +95,10 @@ def test_long_replies_are_read_quickly(text: str) -> None:
     assert time.perf_counter() - start < 3
 
 
-def target(**fields: object) -> Item:
+def target(**fields: Any) -> Item:
     image = Media("a" * 64, "image", "png", 100, 50)
-    fields = {"measures": {"radius_px": 5.0}, "answer": (40.0, 20.0), **fields}
-    return Item(
-        "i", "s", "t", "Where?", (image,), answer_kind="point", stimulus_id="i", group_id="i", cluster_id="i", **fields
-    )  # type: ignore[arg-type]
+    item = Item("i", "s", "t", "Where?", (image,), (40.0, 20.0), "point", "i", "i", "i", measures={"radius_px": 5.0})
+    return replace(item, **fields)
 
 
 def test_a_point_within_the_radius_is_a_hit() -> None:

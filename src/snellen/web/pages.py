@@ -182,8 +182,8 @@ def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool,
         media = [part for part in parts if isinstance(part, Media)]
         if not view.query or view.query[0] not in media:
             raise SnellenError(
-                f"{view.task}: item {view.item_id!r} needs a {view.reply.kind} in an image that is laid out with others; choose a "
-                "condition that shows it separately"
+                f"{view.task}: item {view.item_id!r} needs a {view.reply.kind} in an image laid out with others; "
+                "choose a condition that shows it separately"
             )
         image = media.index(view.query[0])
     choices = []

@@ -81,8 +81,8 @@ class Page(Frozen):
 
     An `example` is shown with its right answer; `practice` is repeated until no answer is wrong, three times at most.
     `feedback` (of these two) has the right answers by item, `accepted` further texts. A text, colour or point is right
-    within the `tolerance` (least ANLS, greatest CIEDE2000, greatest distance in pixels; None: equal texts). `seconds` is
-    the time limit, None for none.
+    within the `tolerance` (least ANLS, greatest CIEDE2000, greatest distance in pixels; None: equal texts). `seconds`
+    is the time limit, None for none.
     """
 
     page_id: str

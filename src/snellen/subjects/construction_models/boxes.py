@@ -55,7 +55,8 @@ class DetectorSubject(Base):
     """A detector as a subject.
 
     It answers views of kind `text` with one image, and of kind `point` with the middle of the best box. The question
-    is a phrase that names what to find (empty: everything). `Reply.numbers` are the scores of the boxes, in order, over all views.
+    is a phrase that names what to find (empty: everything). `Reply.numbers` are the scores of the boxes, in order, over
+    all views.
     """
 
     detector: Detector

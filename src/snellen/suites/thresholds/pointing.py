@@ -31,7 +31,7 @@ class ErrorFit(NamedTuple):
 
     bias: float
     spread: float
-    count: float
+    points: float
 
 
 def fit_errors(errors: Sequence[float]) -> ErrorFit | None:
@@ -57,10 +57,10 @@ def _estimate(items: Sequence[Item], errors: Sequence[float], is_spread: bool) -
     if fit is None:
         return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD if items else "", "too few points")
     if is_spread:
-        half = NORMAL_END / math.sqrt(2 * max(fit.count - 1, 1))  # of the logarithm
+        half = NORMAL_END / math.sqrt(2 * max(fit.points - 1, 1))  # of the logarithm
         ends = fit.spread, fit.spread * math.exp(-half), fit.spread * math.exp(half)
     else:
-        half = NORMAL_END * fit.spread / math.sqrt(fit.count)
+        half = NORMAL_END * fit.spread / math.sqrt(fit.points)
         ends = fit.bias, fit.bias - half, fit.bias + half
     return Measurement(*ends, INTERVAL, MEASURED, "{:.1f} px [{:.1f}, {:.1f}]".format(*ends))
 

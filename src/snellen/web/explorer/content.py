@@ -49,7 +49,7 @@ CHANCE = "chance_"
 
 
 class ShownAnswer(NamedTuple):
-    """An arm's answer to an item with its score, its box or point as shares of the image (or None), and the prompt as sent."""
+    """An arm's answer to an item with its score, its box or point as shares of the image (or None), and the prompt."""
 
     prediction: Prediction
     value: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,7 +28,7 @@ def parts() -> Iterator[Part]:
     yield "all", lambda item: True
     for name in ECCENTRICITIES:
         yield name, lambda item, name=name: item.factors["eccentricity"] == name  # type: ignore[misc]
-    for first, end in zip(BOUNDS, BOUNDS[1:], strict=False):
+    for first, end in pairwise(BOUNDS):
         name = f"{POINTING.levels[first - 1]:g} to {POINTING.levels[end - 2]:g} px"
         yield name, lambda item, first=first, end=end: first <= int(item.factors["level"]) < end  # type: ignore[misc]
 
@@ -63,5 +64,5 @@ def _cells(answers: Sequence[tuple[Item, Sequence[float]]]) -> list[str]:
     if len(known) < len(fits):
         return [hits, DASH, DASH, DASH, DASH]
     spread = float(np.sqrt(np.mean([fit.spread**2 for fit in known])))
-    slips = max(len(answers) - fit.count for fit in known)
+    slips = max(len(answers) - fit.points for fit in known)
     return [hits, *(f"{fit.bias:+.1f} px" for fit in known), f"{spread:.1f} px", f"{slips:.0f}"]
