@@ -28,13 +28,13 @@ from tests.suites.thresholds.banks import asked_of, bank
 FWHM = 2 * math.sqrt(2 * math.log(2))
 
 
-@pytest.mark.parametrize("place", ECCENTRICITIES)
+@pytest.mark.parametrize("eccentricity", ECCENTRICITIES)
 @pytest.mark.parametrize("level", [3.0, 20.0, 112.0])
-def test_the_disc_is_where_the_answer_is_and_no_figure_touches_another(place: str, level: float) -> None:
+def test_the_disc_is_where_the_answer_is_and_no_figure_touches_another(eccentricity: str, level: float) -> None:
     for seed in range(6):
-        stimulus = Stimulus(level, 0, SIDE, place)
+        stimulus = Stimulus(level, 0, SIDE, eccentricity)
         (x, y), *squares = places(stimulus, stream("test", "places", seed))
-        near, far = ECCENTRICITIES[place]
+        near, far = ECCENTRICITIES[eccentricity]
         assert near <= math.hypot(x - SIDE / 2, y - SIDE / 2) < far
         assert len(squares) == SQUARES
         everything = [(x, y), *squares]
@@ -52,8 +52,8 @@ def test_the_disc_is_where_the_answer_is_and_no_figure_touches_another(place: st
 
 def test_disc_and_squares_have_the_same_area() -> None:
     image = np.asarray(draw(Stimulus(40.0, 0, SIDE, "near"), stream("test", "area")).image, np.float64)
-    drawn = (abs(image - image[0, 0]) > abs(image - image[0, 0]).max() / 2).sum()
-    assert drawn == pytest.approx((SQUARES + 1) * math.pi * 20**2, rel=0.03)
+    area = (abs(image - image[0, 0]) > abs(image - image[0, 0]).max() / 2).sum()
+    assert area == pytest.approx((SQUARES + 1) * math.pi * 20**2, rel=0.03)
 
 
 def test_slips_do_not_widen_the_spread() -> None:
@@ -98,7 +98,7 @@ def test_bias_and_spread_are_found_in_forty_answers(tmp_path: Path) -> None:
     scores = score(responses, items, SUITE)
     write_scores(tmp_path / "run", scores, "strict")
     estimates = {metric.name: metric.estimate for metric in SUITE.tasks["pointing"].protocols["strict"].metrics}
-    found = {"bias_x": 0, "bias_y": 0, "spread": 0, "threshold": 0}
+    within = {"bias_x": 0, "bias_y": 0, "spread": 0, "threshold": 0}
     print("\nspread  bias x  bias y   found: spread  bias x  bias y  threshold [95 %]  answers")
     for subject in subjects:
         of_subject = scores[scores["subject"] == subject.card.name]
@@ -112,16 +112,16 @@ def test_bias_and_spread_are_found_in_forty_answers(tmp_path: Path) -> None:
             abs(values[f"bias_{axis}"].value - bias) / subject.spread
             for axis, bias in zip("xy", subject.bias, strict=True)
         ]
-        found["bias_x"] += away[0] <= 0.3
-        found["bias_y"] += away[1] <= 0.3
-        found["spread"] += abs(spread / subject.spread - 1) <= 0.2
+        within["bias_x"] += away[0] <= 0.3
+        within["bias_y"] += away[1] <= 0.3
+        within["spread"] += abs(spread / subject.spread - 1) <= 0.2
         fitted = values["threshold"]
         print(
             f"{subject.spread:6.1f}  {subject.bias[0]:6.1f}  {subject.bias[1]:6.1f}   {spread:13.1f}  "
             f"{values['bias_x'].value:6.1f}  {values['bias_y'].value:6.1f}  {fitted.note or fitted.reason}  {len(part)}"
         )
-    print(found)
-    assert min(found[name] for name in ("bias_x", "bias_y", "spread")) >= 0.9 * len(subjects)
+    print(within)
+    assert min(within[name] for name in ("bias_x", "bias_y", "spread")) >= 0.9 * len(subjects)
     table = by_name(pointing(load_run(tmp_path / "run")))["pointing"].table
     assert set(table["discs"]) == {"all", "near", "middle", "far", "3 to 7.56 px", "9.524 to 24 px", "30.24 to 96 px"}
 

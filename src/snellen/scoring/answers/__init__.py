@@ -30,9 +30,9 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
         return exact
     if spec.kind == "point":
-        from snellen.scoring.answers.points import read_as_given, stored_point
+        from snellen.scoring.answers.points import read_stored
 
-        return stored_point(read_as_given(text), spec)
+        return read_stored(text, spec)
     if spec.kind in ("text", "description") and not _is_listed(spec):
         from snellen.scoring.answers.plain import without_thoughts
 
@@ -101,9 +101,9 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
     if spec.kind == "text":
         return None
     if spec.kind == "point":
-        from snellen.scoring.answers.points import read_as_given, stored_point
+        from snellen.scoring.answers.points import read_stored
 
-        return stored_point(read_as_given(finished(without_thoughts(text)), is_cut_off=True), spec)
+        return read_stored(finished(without_thoughts(text)), spec, is_cut_off=True)
     return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
 
 

@@ -9,7 +9,7 @@ import re
 from typing import TypeAlias
 
 from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
-from snellen.core.item import ReplySpec
+from snellen.core.item import Point, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
@@ -61,21 +61,21 @@ def read_as_given(text: str, is_cut_off: bool = False) -> GivenPoint | None:
     if not is_cut_off and (point := _given(without_thoughts(text))) is not None:
         return point
     reply = prepare(text)
-    point = read(reply._replace(cut=reply.cut or is_cut_off), Points())
-    return None if point is None else (point[0], point[1], point[2])
+    declared: GivenPoint | None = read(reply._replace(cut=reply.cut or is_cut_off), Points())
+    return declared
 
 
-def stored_point(point: GivenPoint | None, spec: ReplySpec) -> tuple[float, float] | None:
+def read_stored(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Point | None:
     """The point in pixels of the stored image; None if its numbers are in another unit than the one asked for."""
-    if point is None:
-        return None
+    point = read_as_given(text, is_cut_off)
+    if point is None or spec.frame is None:
+        return point and point[:2]
     x, y, is_named = point
-    if spec.frame is None:
-        return x, y
-    if max(abs(x), abs(y)) > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and max(abs(x), abs(y)) <= 1:
+    greatest = max(abs(x), abs(y))
+    if greatest > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and greatest <= 1:
         return None
-    is_y_first = BOX_UNITS[spec.unit].y_first if spec.unit else False
-    return spec.frame.inverse().point(*((y, x) if is_y_first and is_named else (x, y)))
+    is_swapped = is_named and spec.unit in BOX_UNITS and BOX_UNITS[spec.unit].y_first
+    return spec.frame.inverse().point(*((y, x) if is_swapped else (x, y)))
 
 
 def point_form(text: str, spec: ReplySpec) -> str:
@@ -85,11 +85,10 @@ def point_form(text: str, spec: ReplySpec) -> str:
         return ""
     if not asks_for_fractions(spec):
         return "fractions" if spec.unit else ""
-    size = image_size(spec)
-    units = {
-        unit.name: unit.edges(size)
-        for unit in BOX_UNITS.values()
-        if not unit.y_first
-        and all(0 <= n <= edge * (1 + TOLERANCE) for n, edge in zip(point, unit.edges(size), strict=False))
-    }
-    return " or ".join(sorted(units, key=lambda name: units[name]))
+    edges = {unit.name: unit.edges(image_size(spec)) for unit in BOX_UNITS.values() if not unit.y_first}
+    units = [name for name, (right, bottom) in edges.items() if _is_within(point, right, bottom)]
+    return " or ".join(sorted(units, key=edges.__getitem__))
+
+
+def _is_within(point: GivenPoint, right: float, bottom: float) -> bool:
+    return 0 <= point[0] <= right * (1 + TOLERANCE) and 0 <= point[1] <= bottom * (1 + TOLERANCE)

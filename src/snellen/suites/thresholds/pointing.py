@@ -7,8 +7,7 @@ distribution with a uniform one over the canvas, fitted by expectation maximisat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -73,24 +72,16 @@ def signed_error(item: Item, prediction: Any, axis: int) -> float:
 def metrics() -> Iterator[Metric]:
     """Bias and spread along both axes: estimates of all signed errors, without those that are unreadable."""
     for axis, name in enumerate("xy"):
-        error: Callable[[Item, Any], float] = partial(signed_error, axis=axis)
-        bias = Metric(
-            f"bias_{name}",
-            error,
-            worst=math.nan,
-            higher_is_better=False,
-            share=False,
-            bounds=None,
-            estimate=partial(_estimate, is_spread=False),
-            unit="px",
-            title=f"bias along {name}, px",
-            remark=f"bias along {name} {{value}}",
-        )
-        yield bias
-        yield replace(
-            bias,
-            name=f"spread_{name}",
-            estimate=partial(_estimate, is_spread=True),
-            title=f"spread along {name}, px",
-            remark=f"spread along {name} {{value}}",
-        )
+        for what in ("bias", "spread"):
+            yield Metric(
+                f"{what}_{name}",
+                partial(signed_error, axis=axis),
+                worst=math.nan,
+                higher_is_better=False,
+                share=False,
+                bounds=None,
+                estimate=partial(_estimate, is_spread=what == "spread"),
+                unit="px",
+                title=f"{what} along {name}, px",
+                remark=f"{what} along {name} {{value}}",
+            )

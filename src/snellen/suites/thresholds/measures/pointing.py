@@ -25,17 +25,14 @@ TRIES = 200
 def places(stimulus: Stimulus, rng: np.random.Generator) -> list[tuple[float, float]]:
     """The middle of the disc, then those of the squares, in pixels."""
     near, far = ECCENTRICITIES[stimulus.variant]
-    pitch = stimulus.level + APART
-    end = stimulus.side - stimulus.level / 2 - MARGIN
+    edge, pitch = stimulus.level / 2 + MARGIN, stimulus.level + APART
     while True:
         middles = list[tuple[float, float]]()
         for _ in range(TRIES):
-            x, y = (round(float(place), 3) for place in rng.uniform(stimulus.side - end, end, 2))
-            if not middles:
-                is_free = near <= math.hypot(x - stimulus.side / 2, y - stimulus.side / 2) < far
-            else:
-                is_free = all(max(abs(x - left), abs(y - top)) >= pitch for left, top in middles)
-            if is_free:
+            x, y = (round(float(place), 3) for place in rng.uniform(edge, stimulus.side - edge, 2))
+            away = math.hypot(x - stimulus.side / 2, y - stimulus.side / 2)
+            is_free = all(max(abs(x - left), abs(y - top)) >= pitch for left, top in middles)
+            if is_free and (middles or near <= away < far):
                 middles.append((x, y))
             if len(middles) > SQUARES:
                 return middles
