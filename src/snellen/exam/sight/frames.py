@@ -16,7 +16,9 @@ Size = tuple[int, int]
 MOST_SPREAD = 0.06
 """A spread, as a share of the longer side, beyond which replies tell no frame."""
 LEAST_SPREAD = 0.001
-SURE = math.log(200)
+MOST_FITTED_SPREAD = 0.02
+"""The same for frames with a fitted length, of which several are alike."""
+SURE = math.log(50)
 """By how much the best conversion must be likelier than any other."""
 SAME = 0.006
 """Conversions are the same if the corners of all images differ by at most this share of the longer side."""
@@ -153,7 +155,7 @@ FRAMES: tuple[Frame, ...] = tuple(
 
 @dataclass(frozen=True)
 class FittedFrame:
-    """A frame with its fitted length in pixels, and its bias and spread, as shares of the longer side of an image, and its log likelihood.
+    """A frame with its fitted length in pixels, its bias and spread as shares of the longer side, and its likelihood.
 
     `axes` gives the map of an image. `misses` is the share of replies that are far off. `gain` is the log likelihood
     before anything is taken off for fitted scales and unusual frames.
@@ -192,7 +194,8 @@ class Conversion:
     @property
     def is_sure(self) -> bool:
         """True if replies fit the best frame, and no other conversion is nearly as likely."""
-        return not self.rivals and self.best.spread <= MOST_SPREAD and self.best.misses <= MOST_MISSES
+        most = MOST_FITTED_SPREAD if self.best.frame.is_fitted else MOST_SPREAD
+        return not self.rivals and self.best.spread <= most and self.best.misses <= MOST_MISSES
 
 
 def conversion(trials: Sequence[PointTrial]) -> Conversion | None:
@@ -223,6 +226,7 @@ def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     if not frame.is_fitted:
         return _fit_with(frame, in_order, 0.0)
     longest = max(max(trial.size) for trial in trials)
+    best: FittedFrame | None = None
     steps = [longest * 2 ** (-step / 6) for step in range(-3, 27)]
     for finer in (6, 30, 150, 0):  # around the best length so far, in steps that become smaller
         fits = [(length, _fit_with(frame, in_order, length)) for length in steps]
@@ -231,8 +235,23 @@ def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     return best
 
 
-def _fit_with(frame: Frame, trials: Sequence[PointTrial], length: float) -> FittedFrame | None:
-    """A frame with this length, fitted to trials with x first."""
+def log_likelihood(frame: Frame, trials: Sequence[PointTrial], known: FittedFrame) -> float:
+    """The log likelihood of trials in a frame, with the bias and spread (and length) of another fit.
+
+    Minus infinity if the frame has no map for one.
+    """
+    in_order = [_x_first(trial, frame.is_y_first) for trial in trials]
+    fitted = _fit_with(frame, in_order, known.length or 1.0, (known.bias, known.spread))
+    return -math.inf if fitted is None else fitted.gain
+
+
+def _fit_with(
+    frame: Frame,
+    trials: Sequence[PointTrial],
+    length: float,
+    known: tuple[tuple[float, float], float] | None = None,
+) -> FittedFrame | None:
+    """A frame with this length, fitted to trials with x first; `known` are a bias and a spread that stay."""
     axes: dict[Size, Axes] = {}
     errors, log = list[tuple[float, float]](), 0.0
     for trial in trials:
@@ -244,7 +263,7 @@ def _fit_with(frame: Frame, trials: Sequence[PointTrial], length: float) -> Fitt
         x, y = found.to_px(trial.reply)
         errors.append(((x - trial.target[0]) / side, (y - trial.target[1]) / side))
         log -= math.log(found.x * found.y * side * side)  # the density of the numbers in the reply
-    bias, spread = _fit_errors(errors)
+    bias, spread = known or _fit_errors(errors)
     distances = [math.hypot(x - bias[0], y - bias[1]) / spread for x, y in errors]
     log += sum(_log_density(distance, spread) for distance in distances)
     cost = frame.surprise + (math.log(2 * len(trials)) / 2 if frame.is_fitted else 0.0)

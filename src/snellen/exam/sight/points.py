@@ -82,7 +82,7 @@ def _listed(text: str) -> list[PointReply]:
     for match in _LISTS.finditer(re.sub(r"[()\[\]{}<>|]+", " ; ", _joined_boxes(text))):
         numbers = [float(number) for number in re.findall(_NUMBER, match[1])]
         if len(numbers) == 2:
-            points.append(PointReply(*numbers))
+            points.append(PointReply(numbers[0], numbers[1]))
         elif len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
             points.append(PointReply((numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2))
     return points
