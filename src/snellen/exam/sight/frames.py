@@ -64,9 +64,9 @@ class Axes:
         """The place in pixels that stands for these numbers, x first."""
         return (numbers[0] - self.left) / self.x, (numbers[1] - self.top) / self.y
 
-    def from_px(self, place: tuple[float, float]) -> tuple[float, float]:
+    def from_px(self, point: tuple[float, float]) -> tuple[float, float]:
         """The numbers, x first, that stand for a place in pixels."""
-        return place[0] * self.x + self.left, place[1] * self.y + self.top
+        return point[0] * self.x + self.left, point[1] * self.y + self.top
 
 
 Map = Callable[[PointTrial, float], Axes | None]
@@ -74,7 +74,7 @@ Map = Callable[[PointTrial, float], Axes | None]
 
 
 @dataclass(frozen=True)
-class Frame:
+class PointFrame:
     """A frame: its name, its map, whether a length is fitted, and whether y is first.
 
     One with a `surprise` must be likelier by that much.
@@ -131,20 +131,20 @@ RESIZED = {
     "two sides of {:,.0f} px": lambda trial, length: Axes(length / trial.size[0], length / trial.size[1]),
 }
 """Frames with a fitted length."""
-FRAMES: tuple[Frame, ...] = tuple(
+FRAMES: tuple[PointFrame, ...] = tuple(
     replace(frame, name=f"{frame.name}, y first", is_y_first=True, surprise=frame.surprise + 1.0) if turned else frame
     for turned in (False, True)
     for frame in (
-        Frame(SENT, _padded(None, 0.0)),
-        *(Frame(f"{name} of width and height", _grid(number)) for name, number in GRIDS.items()),
-        Frame(DECLARED, _declared),
+        PointFrame(SENT, _padded(None, 0.0)),
+        *(PointFrame(f"{name} of width and height", _grid(number)) for name, number in GRIDS.items()),
+        PointFrame(DECLARED, _declared),
         *(
-            Frame(f"pixels of an image with {name}", axes, is_fitted=True, surprise=NESTED)
+            PointFrame(f"pixels of an image with {name}", axes, is_fitted=True, surprise=NESTED)
             for name, axes in RESIZED.items()
         ),
-        Frame("pixels of the image padded to a square", _padded(None, 0.5), surprise=2.0),
+        PointFrame("pixels of the image padded to a square", _padded(None, 0.5), surprise=2.0),
         *(
-            Frame(f"{name} of the image padded to a square{where}", _padded(number, share), surprise=2.0)
+            PointFrame(f"{name} of the image padded to a square{where}", _padded(number, share), surprise=2.0)
             for share, where in ((0.5, ""), (0.0, " at the right and bottom"))
             for name, number in GRIDS.items()
         ),
@@ -161,7 +161,7 @@ class FittedFrame:
     before anything is taken off for fitted scales and unusual frames.
     """
 
-    frame: Frame
+    frame: PointFrame
     length: float
     axes: Mapping[Size, Axes]
     bias: tuple[float, float]
@@ -198,11 +198,11 @@ class Conversion:
         return not self.rivals and self.best.spread <= most and self.best.misses <= MOST_MISSES
 
 
-def conversion(trials: Sequence[PointTrial]) -> Conversion | None:
+def fit_conversion(trials: Sequence[PointTrial]) -> Conversion | None:
     """The conversion that the replies to these trials support; None for too few replies.
 
     >>> trials = [PointTrial((800, 600), (x, y), (x / 0.8, y / 0.6)) for x in (90, 480, 700) for y in (60, 510)]
-    >>> conversion(trials).names
+    >>> fit_conversion(trials).names
     ('thousandths of width and height',)
 
     """
@@ -220,7 +220,7 @@ def conversion(trials: Sequence[PointTrial]) -> Conversion | None:
     return Conversion(plain, tuple(names), tuple(rivals))
 
 
-def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
+def fit_frame(frame: PointFrame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     """A frame fitted to trials; None if it has no map for one."""
     in_order = [_x_first(trial, frame.is_y_first) for trial in trials]
     if not frame.is_fitted:
@@ -235,7 +235,7 @@ def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     return best
 
 
-def log_likelihood(frame: Frame, trials: Sequence[PointTrial], known: FittedFrame) -> float:
+def log_likelihood(frame: PointFrame, trials: Sequence[PointTrial], known: FittedFrame) -> float:
     """The log likelihood of trials in a frame, with the bias and spread (and length) of another fit.
 
     Minus infinity if the frame has no map for one.
@@ -246,7 +246,7 @@ def log_likelihood(frame: Frame, trials: Sequence[PointTrial], known: FittedFram
 
 
 def _fit_with(
-    frame: Frame,
+    frame: PointFrame,
     trials: Sequence[PointTrial],
     length: float,
     known: tuple[tuple[float, float], float] | None = None,
@@ -298,13 +298,13 @@ def _log_density(distance: float, spread: float) -> float:
     return -math.log(2 * math.pi * spread**2) - (FREEDOM / 2 + 1) * math.log1p(distance**2 / FREEDOM)
 
 
-def _same(one: FittedFrame, other: FittedFrame, trials: Sequence[PointTrial]) -> bool:
+def _same(fitted: FittedFrame, rival: FittedFrame, trials: Sequence[PointTrial]) -> bool:
     """True if two frames map the numbers of replies to the same places of all images asked, but for `SAME`."""
-    if one.frame.is_y_first != other.frame.is_y_first and not all(trial.is_named for trial in trials):
+    if fitted.frame.is_y_first != rival.frame.is_y_first and not all(trial.is_named for trial in trials):
         return False
-    for size, axes in one.axes.items():
+    for size, axes in fitted.axes.items():
         for corner in ((0.0, 0.0), (float(size[0]), float(size[1]))):
-            place = other.axes[size].to_px(axes.from_px(corner))
+            place = rival.axes[size].to_px(axes.from_px(corner))
             if max(abs(place[0] - corner[0]), abs(place[1] - corner[1])) > SAME * max(size):
                 return False
     return True

@@ -22,10 +22,10 @@ from snellen.exam.sight.frames import (
     SURE,
     Conversion,
     FittedFrame,
-    Frame,
+    PointFrame,
     PointTrial,
     Size,
-    conversion,
+    fit_conversion,
     log_likelihood,
 )
 from snellen.exam.sight.points import read_point
@@ -81,7 +81,7 @@ def question(number: int, rng: np.random.Generator, unit: str = SHARES) -> Point
     return PointQuestion(replace(trial, declared=declared), text, "declared")
 
 
-def picture(trial: PointTrial, rng: np.random.Generator) -> Image.Image:
+def target_image(trial: PointTrial, rng: np.random.Generator) -> Image.Image:
     """A light image with a red disc at the target and other shapes away from it."""
     (width, height), side = trial.size, max(trial.size)
     image = Image.new("RGB", trial.size, (236, 236, 232))
@@ -102,7 +102,7 @@ def picture(trial: PointTrial, rng: np.random.Generator) -> Image.Image:
 class PointingResult:
     """What the replies tell: the conversion of replies without a unit, and what the others follow.
 
-    `follows_unit` and `follows_display` are None where that cannot be told. `reason` says why nothing is known.
+    `follows_unit` and `follows_display` are None if unknown. `reason` says why nothing is known.
     """
 
     conversion: Conversion | None = None
@@ -138,7 +138,7 @@ def result(answered: Sequence[tuple[PointQuestion, str]]) -> PointingResult:
             numbers = point.first, point.second
             trials[asked.kind].append(replace(asked.trial, reply=numbers, is_named=point.is_named))
     plain = sum(asked.kind == "plain" for asked, _ in read)
-    found = conversion(trials["plain"]) if len(trials["plain"]) >= LEAST_READ * plain else None
+    found = fit_conversion(trials["plain"]) if len(trials["plain"]) >= LEAST_READ * plain else None
     if found is None:
         return PointingResult(reason=f"two coordinates are read in {len(trials['plain'])} of {plain} replies")
     if not found.is_sure:
@@ -151,29 +151,29 @@ def result(answered: Sequence[tuple[PointQuestion, str]]) -> PointingResult:
     )
 
 
-def stated_unit(found: Conversion | None) -> str:
+def stated_unit(conversion: Conversion | None) -> str:
     """The unit to be stated: another than the model's own."""
-    return SENT if found is not None and found.best.frame.name == SHARES else SHARES
+    return SENT if conversion is not None and conversion.best.frame.name == SHARES else SHARES
 
 
-def _stated_frame(own: Frame) -> Frame:
+def _stated_frame(own: PointFrame) -> PointFrame:
     return _FRAMES[SENT if own.name == SHARES else SHARES]
 
 
-def _follows(trials: Sequence[PointTrial], asked: Frame, own: FittedFrame) -> bool | None:
+def _follows(trials: Sequence[PointTrial], frame: PointFrame, own: FittedFrame) -> bool | None:
     """Whether replies are in the frame that was asked for rather than in the model's own, None if unsure."""
     if not trials:
         return None
-    difference = log_likelihood(asked, trials, own) - log_likelihood(own.frame, trials, own)
+    difference = log_likelihood(frame, trials, own) - log_likelihood(own.frame, trials, own)
     return None if abs(difference) < SURE else difference > 0
 
 
-def _doubt(found: Conversion) -> str:
-    if found.best.spread > MOST_SPREAD or found.best.misses > MOST_MISSES:
+def _doubt(conversion: Conversion) -> str:
+    if conversion.best.spread > MOST_SPREAD or conversion.best.misses > MOST_MISSES:
         return "the coordinates in the replies do not follow the target"
-    names = list(dict.fromkeys([*found.names, *found.rivals]))
+    names = list(dict.fromkeys([*conversion.names, *conversion.rivals]))
     shown = f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
-    return f"points scatter by {found.best.spread:.1%} of the longer side, which fits several frames: {shown}"
+    return f"points scatter by {conversion.best.spread:.1%} of the longer side, which fits several frames: {shown}"
 
 
 def _conversion_words(best: FittedFrame) -> str:
