@@ -169,11 +169,13 @@ def _follows(trials: Sequence[PointTrial], frame: PointFrame, own: FittedFrame) 
 
 
 def _doubt(conversion: Conversion) -> str:
-    if conversion.best.spread > MOST_SPREAD or conversion.best.misses > MOST_MISSES:
-        return "the coordinates in the replies do not follow the target"
+    if conversion.best.errors.spread > MOST_SPREAD or conversion.best.misses > MOST_MISSES:
+        return "the coordinates in the replies do not follow the target in any frame"
     names = list(dict.fromkeys([*conversion.names, *conversion.rivals]))
     shown = f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
-    return f"points scatter by {conversion.best.spread:.1%} of the longer side, which fits several frames: {shown}"
+    return (
+        f"points scatter by {conversion.best.errors.spread:.1%} of the longer side, which fits several frames: {shown}"
+    )
 
 
 def _conversion_words(best: FittedFrame) -> str:
@@ -200,8 +202,8 @@ def _linear(number: str, unit: float, offset: float) -> str:
 
 def _precision_words(best: FittedFrame) -> str:
     side = max(SIZES[0])
-    words = f"± {best.spread * side:.0f} px in an image of {SIZES[0][0]:,} x {SIZES[0][1]:,} px"
-    x, y = best.bias
-    if max(abs(x), abs(y)) > 3 * best.spread / PLAIN**0.5 and max(abs(x), abs(y)) * side >= 2:
+    words = f"± {best.errors.spread * side:.0f} px in an image of {SIZES[0][0]:,} x {SIZES[0][1]:,} px"
+    x, y = best.errors.bias
+    if max(abs(x), abs(y)) > 3 * best.errors.spread / PLAIN**0.5 and max(abs(x), abs(y)) * side >= 2:
         words += f", shifted by {x * side:+.0f} and {y * side:+.0f} px"
     return words
