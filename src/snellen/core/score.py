@@ -45,7 +45,7 @@ class Metric:
 
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser that knows
     the form of the answer and nothing of the images. `summary` aggregates units. `share`: the score is a fraction from
-    0 to 1, shown in percent; otherwise with `decimals` and its `unit`, wherever it is shown. `binary`: an item scores 0 or 1.
+    0 to 1, shown in percent; otherwise it is shown with `decimals` and `unit`. `binary`: an item scores 0 or 1.
     `bounds` are the least and the greatest possible score, None if unbounded; both choose the method of intervals.
     `is_defined`: the item has a score at all (an error relative to a true value of 0 has none). `title` is the name in
     reports and on the terminal, if it is not `name` with spaces for underscores. `remark` shows the metric beneath the

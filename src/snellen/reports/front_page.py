@@ -89,7 +89,8 @@ class ExamPart:
         asked, by_source = set(self.run.results["task"]), dict[str, list[str]]()
         for ceiling in printed_ceilings(self.run.suite, self.run.items):
             if ceiling.task in asked and not ceiling.factor:
-                by_source.setdefault(ceiling.source, []).append(f"{ceiling.task} {100 * ceiling.value:.0f} %")
+                score = f"“{self.ability(ceiling.task).name}” {100 * ceiling.value:.0f} %"
+                by_source.setdefault(ceiling.source, []).append(score)
         return "; ".join(f"{', '.join(scores)} ({source})" for source, scores in by_source.items())
 
 

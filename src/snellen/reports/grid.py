@@ -229,9 +229,24 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     others = rows_without(responded, studies_of(run.card.arms))  # for people, n counts the answers of each
     sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
+    calls = 0 if part["factor"].iloc[0] else _most_calls(run).get(part["task"].iloc[0], 0)
+    n += f" in {calls} call{'s' if calls > 1 else ''}" if sizes and 0 < calls < sizes[0] else ""
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
     people = next(filter(None, (ceiling_source(run, row) for row in rows_of(responded))), "") if ceiling else ""
     return Column(title, metric.words, n, chance, blind, ceiling, not metric.higher_is_better, people)
+
+
+@once_a_run
+def _most_calls(run: Run) -> Mapping[str, int]:
+    """The largest number of calls in which an arm was asked a task: fewer than items if several share a sheet."""
+    calls: dict[tuple[str, ...], set[str]] = {}
+    for response in run.responses:
+        arm = response.task, response.subject, response.condition, str(response.repeat)
+        calls.setdefault(arm, set()).update(response.calls)
+    most: dict[str, int] = {}
+    for (task, *_), of_arm in calls.items():
+        most[task] = max(most.get(task, 0), len(of_arm))
+    return most
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:

@@ -39,7 +39,7 @@ _HIDDEN = re.compile(
 
 
 def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
-    """A score with its `unit`, shares in percent; these have a decimal only if there are enough units of scoring `n`."""
+    """A score with its unit, or in percent: then with a decimal only if there are enough scored units `n`."""
     if math.isnan(value):
         return DASH
     number = "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")

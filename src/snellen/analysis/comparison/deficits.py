@@ -103,7 +103,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Deficit:
-    """Properties that decide the same items of these `tasks`, with the shares of right answers on these and elsewhere."""
+    """Properties that decide the same items of `tasks`, with the shares of right answers on these and elsewhere."""
 
     properties: tuple[Property, ...]
     affected: Share
