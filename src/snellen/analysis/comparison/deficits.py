@@ -312,11 +312,8 @@ def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -
 
 def least_difference(affected: Share, elsewhere: Share) -> float:
     """The lower end of the subject's advantage elsewhere (Newcombe 1998, method 10); NaN without intervals."""
-    return (
-        elsewhere.progress
-        - affected.progress
-        - math.hypot(elsewhere.progress - elsewhere.low, affected.high - affected.progress)
-    )
+    error = math.hypot(elsewhere.progress - elsewhere.low, affected.high - affected.progress)
+    return elsewhere.progress - affected.progress - error
 
 
 def _squares(trials: Trials, key: Property, active: Mask) -> float:
