@@ -263,7 +263,6 @@ def test_three_lines_of_python(
 def test_a_second_checkup_reuses_the_first(snellen: Command, tmp_path: Path) -> None:
     code, out, _ = snellen("checkup", "--quick", "--renderer", "toy", "--out", tmp_path / "checkup")
     assert code == 0
-    assert "fake:oracle" in out
     assert str(tmp_path / "checkup" / "report" / "index.html") in out.replace("\n", "")
     parts = sorted((tmp_path / "checkup" / "run" / "combo" / "parts").iterdir())
     page = tmp_path / "checkup" / "report" / "index.html"

@@ -166,8 +166,7 @@ def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None
     if scored:
         console().print(f"Next: snellen report {' '.join(scored)} --out report", soft_wrap=True, markup=False)
     if scored and is_partial:
-        again = f"snellen diff {scored[0]} SUBJECT --decide 10"
-        console().print(f"Another subject on the same items: {again}", soft_wrap=True, markup=False)
+        print(f"Another subject on the same items: snellen diff {scored[0]} SUBJECT --decide 10")
 
 
 def _print_sight(root: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -239,14 +240,9 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
 @once_a_run
 def _most_calls(run: Run) -> Mapping[str, int]:
     """The largest number of calls in which an arm was asked a task: fewer than items if several share a sheet."""
-    calls: dict[tuple[str, ...], set[str]] = {}
-    for response in run.responses:
-        arm = response.task, response.subject, response.condition, str(response.repeat)
-        calls.setdefault(arm, set()).update(response.calls)
-    most: dict[str, int] = {}
-    for (task, *_), of_arm in calls.items():
-        most[task] = max(most.get(task, 0), len(of_arm))
-    return most
+    calls = {(r.task, r.subject, r.condition, r.repeat, call) for r in run.responses for call in r.calls}
+    by_arm = Counter(call[:-1] for call in calls)
+    return {arm[0]: count for arm, count in sorted(by_arm.items(), key=lambda pair: pair[1])}
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:

@@ -42,11 +42,10 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
     """A score with its unit, or in percent: then with a decimal only if there are enough scored units `n`."""
     if math.isnan(value):
         return DASH
-    number = "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
     if metric.share:
-        number = f"{100 * value:.{int(n >= 200)}f}"
-    sign = "%" if metric.share else metric.unit
-    return f"{number}{'' if sign in ('', '°') else ' '}{sign}" if unit else number
+        return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
+    number = "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
+    return f"{number}{'' if metric.unit in ('', '°') else ' '}{metric.unit}" if unit else number
 
 
 def as_printed(value: float, metric: Metric, decimals: float = math.nan) -> str:
