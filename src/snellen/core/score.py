@@ -97,8 +97,8 @@ class Metric:
 
     @property
     def measure(self) -> str:
-        """The label with the direction, if less is better."""
-        return self.label if self.higher_is_better else f"{self.words}, lower is better"
+        """The name with the direction, if less is better."""
+        return self.words if self.higher_is_better else f"{self.words}, lower is better"
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,7 @@ DECIDED = {"false": "where a statement is false: ", "true": "where a statement i
 
 
 def sentences(findings: Findings, undecided: Collection[str] = ()) -> tuple[str, ...]:
-    """A sentence for each deficit and for a preferred option, each with its numbers.
-
-    A subject is not said to fail if the grades of all tasks that a deficit was found in are `undecided`.
-    """
+    """A sentence for each deficit and a preferred option, with numbers; no failure where all tasks are `undecided`."""
     texts = [f"{_deficit(deficit, findings.words, undecided)} ({_shares(deficit)})" for deficit in findings.deficits]
     if findings.deficits and findings.dimensions:
         names = [_required(name, findings.words) for name in findings.dimensions]

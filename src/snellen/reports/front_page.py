@@ -80,8 +80,8 @@ class ExamPart:
         """What readers are told of a task."""
         known = self.run.suite.card.tasks.get(task)
         link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
-        measure = self.run.suite.tasks[task].protocols["strict"].metrics[0].measure
-        return AbilityName(known.name if known else task, link, self.images.get(task), measure)
+        metric = self.run.suite.tasks[task].protocols["strict"].metrics[0]
+        return AbilityName(known.name if known else task, link, self.images.get(task), metric.label and metric.measure)
 
     @property
     def people(self) -> str:
@@ -308,10 +308,8 @@ def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbil
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
     number, interval, missing = "", "", tuple[str, ...]()
-    if row.grade.state == states.THRESHOLD and row.grade.is_decided:
-        number, interval = value_words(row, metric), span(row.low, row.high, metric)
-    elif not math.isnan(row.value):
-        number, interval = amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+    if not math.isnan(row.value):
+        number, interval = value_words(row, metric), span(row.low, row.high, metric, row.n)
         missing = (*unread_notes(row, metric), *[f"failed {rate(row.failure_rate)}"] * (row.failure_rate > 0))
     guess = "" if math.isnan(blind) else amount(blind, metric)
     about, text = part.ability(row.task), grade_words(row, metric, first_text)

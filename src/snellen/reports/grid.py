@@ -87,7 +87,6 @@ class Column:
     chance: str = ""
     blind: str = ""
     ceiling: str = ""
-    lower_is_better: bool = False
     people: str = ""
     name: str = ""
 
@@ -234,7 +233,7 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     n += f" in {calls} call{'s' if calls > 1 else ''}" if sizes and 0 < calls < sizes[0] else ""
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
     people = next(filter(None, (ceiling_source(run, row) for row in rows_of(responded))), "") if ceiling else ""
-    return Column(title, metric.words, n, chance, blind, ceiling, not metric.higher_is_better, people)
+    return Column(title, metric.measure, n, chance, blind, ceiling, people)
 
 
 @once_a_run
