@@ -114,7 +114,7 @@ def draw_matrix(table: Matrix) -> Figure:
     from matplotlib.figure import Figure
 
     width, height = 1.75 * len(table.lines), 0.42 * len(table.rows)
-    figure = Figure(figsize=(width + 3.2, height + 1.0), layout="constrained")
+    figure = Figure(figsize=(width + 3.5, height + 1.0), layout="constrained")
     axes = figure.subplots()
     axes.set_xlim(0, max(len(table.lines), 1))
     axes.set_ylim(max(len(table.rows), 1), 0)

@@ -119,7 +119,7 @@ FREE_METRICS: Mapping[str, Metric] = {
             bounds=None,
             is_defined=_is_share_of,
             title="relative error",
-            unit="of the truth",
+            unit="of truth",
         ),
         Metric(
             "ciede2000",
