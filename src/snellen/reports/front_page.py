@@ -350,7 +350,7 @@ def _line(
             f"{100 * square.row.failure_rate:.3g} % of “{square.about.name or square.ability}”" for square in failures
         )
         note = f"{note} Items without a score because their calls failed: {shares}.".lstrip()
-    undecided = {f"{one.row.suite}/{one.row.task}" for one in grades if one.grade.state == states.OPEN}
+    undecided = {f"{one.row.suite}/{one.row.task}" for one in grades if one.grade.reason == states.TOO_FEW}
     texts = sentences(find_deficits(answers), undecided)
     results = [sight_of(root, arm.fingerprint) for run in runs.values() for root in run.roots for arm in arms]
     sight = max((result for result in results if result), key=lambda result: result.date, default=None)
