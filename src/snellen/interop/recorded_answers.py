@@ -18,7 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from snellen.core.condition import refuse_unknown
@@ -35,6 +37,7 @@ from snellen.subjects.chat.completions import split_thought
 from snellen.subjects.chat.retry import reported_failure
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.recorded import NUMBER, POSITION, AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
+from snellen.suites.questions.lists import as_list, options_in
 
 PREFIX = "recorded:"
 _NAMES = {
@@ -52,6 +55,7 @@ _NAMES = {
     "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
     "error": "error.message error model_output.error response.body.error.message",
+    "options": "options choices doc.options doc.choices",
     "target": "target ground_truth gt_answer gt doc.answer",
     "score": "exact_match score hit correct is_correct acc accuracy sample_score.score.value.acc",
 }
@@ -65,7 +69,7 @@ _STOPS = {
     **dict.fromkeys(("content_filter", "safety", "refusal"), "filter"),
     **dict.fromkeys(("", "stop", "end", "end_turn", "eos", "stop_sequence", "eos_token"), "end"),
 }
-COMPARED = ("question", "image", "target", "score")
+COMPARED = ("question", "image", "options", "target", "score")
 """Roles that may be `none`."""
 FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.", "Failed to obtain answer: <class ")
 """How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
@@ -162,10 +166,11 @@ class _Reader:
                 images = self._share(tuple(_images(_cell(row, columns["image"]))))
                 condition = self.conditions.get(condition, condition)
                 target = self._share(tuple(_texts(_cell(row, columns["target"]))))
+                options = self._share(tuple(_options(row, columns["options"], question)))
                 rows, repeats = self.rows.setdefault(model, []), self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    place = location, number, target, *columns["numbering"]
+                    place = location, number, target, options, *columns["numbering"]
                     rows.append(AnswerRow(item, question, images, condition, repeat, answer, *place))
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
@@ -274,6 +279,17 @@ def _texts(cell: Any) -> Iterator[str]:
     for part in cell if isinstance(cell, list) else [cell]:
         if isinstance(part, str | int | float) and str(part).strip() not in ("", *NO_TEXTS):
             yield str(part).strip()
+
+
+def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
+    """The texts of the options in order: a list, an object by letter, the columns A, B, C …, or as the question has."""
+    cell = _cell(row, columns)
+    if isinstance(cell, dict):
+        cell = list(cell.values())
+    elif columns and not isinstance(cell, list):
+        in_columns = list(takewhile(lambda text: text not in ("", None), map(row.get, ascii_uppercase)))
+        cell = as_list(str(cell)) or in_columns or [text for _, text in options_in(question)]
+    return _texts(cell)
 
 
 def _score(cell: Any) -> float:
