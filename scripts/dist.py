@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 UV = Path(sysconfig.get_path("scripts"), "uv")
 SUBJECT = "def make():\n    return lambda parts: 'A'\n"
-EXAM = "run thresholds/acuity --subject py:subject:make --out run --limit 17".split()
+EXAM = ["run", "thresholds/acuity", "--subject", "py:subject:make", "--out", "run", "--limit", "17"]
 VERDICTS = {"snellen": (0,), "snellen-sight": (1, 4)}
 """Exit codes of a working command: an exam without a failure; a server that nothing, or only a fault, is told of."""
 
