@@ -59,15 +59,16 @@ def try_file(file: Path, name: str, version: str, address: str) -> None:
     """Install a file into an empty environment and run its command, in an empty folder."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, python = Path(scratch), Path(scratch, "env", "bin", "python")
-        subprocess.run([UV, "venv", "-q", "--python", sys.executable, folder / "env"], check=True)
-        subprocess.run([UV, "pip", "install", "-q", "--python", python, "--find-links", DIST, file], check=True)
+        subprocess.run([str(UV), "venv", "-q", "--python", sys.executable, str(folder / "env")], check=True)
+        install = [str(UV), "pip", "install", "-q", "--python", str(python), "--find-links", str(DIST), str(file)]
+        subprocess.run(install, check=True)
         code = f"from importlib.metadata import version; print(version({name!r}))"
-        installed = subprocess.check_output([python, "-c", code], text=True, cwd=folder).strip()
+        installed = subprocess.check_output([str(python), "-c", code], text=True, cwd=folder).strip()
         assert installed == version, f"{file.name}: version {installed}, not {version}"
         (folder / "subject.py").write_text(SUBJECT)
         words = EXAM if name == "snellen" else [address, "stub", "--quick"]
         environment = {"PATH": os.defpath, "HOME": scratch, "SNELLEN_HOME": str(folder / "home")}
-        command = [python.with_name(name), *words]
+        command = [str(python.with_name(name)), *words]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in VERDICTS[name] or "Traceback" in done.stderr:
         sys.exit(f"{file.name}: {name} {' '.join(words)} ended with {done.returncode}\n{done.stdout}{done.stderr}")
@@ -78,7 +79,7 @@ def main() -> None:
     """Build and try everything; the exit code is not 0 at the first failure."""
     shutil.rmtree(DIST, ignore_errors=True)
     for folder, name, version in (found := projects()):
-        subprocess.run([UV, "build", "-q", "--out-dir", DIST, folder], check=True)
+        subprocess.run([str(UV), "build", "-q", "--out-dir", str(DIST), str(folder)], check=True)
         print(f"built {name} {version}", flush=True)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Stub)
     threading.Thread(target=server.serve_forever, daemon=True).start()

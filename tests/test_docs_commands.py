@@ -51,11 +51,16 @@ def commands(page: Path) -> list[list[str]]:
 
 
 def scripts(part: Any) -> list[str]:
-    """The values of `run` and `entry` in YAML: what a step or a hook runs."""
+    """The values of `run`, `entry` and `args` in YAML: what a step or a hook runs."""
     if not isinstance(part, dict | list):
         return []
     pairs = list(part.items()) if isinstance(part, dict) else [("", each) for each in part]
-    return [text for name, value in pairs for text in ([value] if name in ("run", "entry") else scripts(value))]
+    texts = {"run", "entry", "args"}
+    return [
+        text
+        for name, value in pairs
+        for text in ([*([value] if isinstance(value, str) else value)] if name in texts else scripts(value))
+    ]
 
 
 def unknown_words(words: list[str]) -> list[str]:
