@@ -13,7 +13,7 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env checkup test check lint lowest slow bench docs licences audit format clean
+.PHONY: help env checkup test check lint lowest slow bench docs dist licences audit format clean
 
 help:  ## print this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
@@ -68,6 +68,9 @@ docs: env  ## build the documentation as a site, build/site; a link that leads n
 	@$(INSTALL) requirements-docs.txt
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
 	@echo 'build/site/index.html'
+
+dist: env  ## build wheels and sdists into dist/, and try each in an empty environment
+	$(BIN)/python scripts/dist.py
 
 licences: env  ## print the licence of everything that is installed, and fail where one is not allowed
 	@$(BIN)/python scripts/licences.py

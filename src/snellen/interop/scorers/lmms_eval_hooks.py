@@ -1,6 +1,6 @@
-"""Hooks of lmms-eval for questions of Snellen: messages with images in place, and the scores of `strict`.
+"""Hooks of lmms-eval for exported questions: messages with images in place, and the scores of `strict`.
 
-Replies are read by the parser in the package next to this file; no text of a question or a reply is evaluated as code.
+No text of a question or a reply is evaluated as code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from snellen.interop.standalone.scoring import mean_of_units, score
+from snellen.interop.scorers.scoring import mean_of_units, score
 
 FAILED = "[LMMS_EVAL_REQUEST_FAILED"
 """Start of the reply that lmms-eval writes if a call failed."""

@@ -1,7 +1,4 @@
-"""Inspect AI tasks for the questions of Snellen in this folder, scored by the rules of `strict`.
-
-Replies are read by the parser in the package next to this file. Snellen itself is not needed.
-"""
+"""Inspect AI tasks for exported questions, scored by the rules of `strict`."""
 
 from __future__ import annotations
 
@@ -11,35 +8,35 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from inspect_ai import Task, task
+from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser, Content, ContentImage, ContentText
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
 from inspect_ai.solver import TaskState, generate
 
-from snellen.interop.standalone.scoring import mean_of_units, score
-
-FOLDER = Path(__file__).resolve().parent
+from snellen.interop.scorers.scoring import mean_of_units, score
 
 
-__all__ = ["questions_task", "strict_scorer", "task", "unit_mean"]
-
-
-def questions_task(name: str) -> Task:
-    """The questions of one task, `questions/NAME.jsonl`."""
-    lines = (FOLDER / "questions" / f"{name}.jsonl").read_text("utf-8").split("\n")
+def questions_task(folder: Path, name: str) -> Task:
+    """The questions of one task, `questions/NAME.jsonl` in the folder of the export."""
+    lines = (folder / "questions" / f"{name}.jsonl").read_text("utf-8").split("\n")
     rows = [json.loads(line) for line in lines if line]
     samples = [
-        Sample([ChatMessageUser(content=_content(row))], target=row["key"], id=row["item_id"], metadata=row["metadata"])
+        Sample(
+            [ChatMessageUser(content=_content(row, folder))],
+            target=row["key"],
+            id=row["item_id"],
+            metadata=row["metadata"],
+        )
         for row in rows
     ]
     scorer_of_rows = strict_scorer({row["item_id"]: partial(score, row["scoring"]) for row in rows})
     return Task(dataset=MemoryDataset(samples, name=name), solver=generate(), scorer=scorer_of_rows)
 
 
-def _content(row: dict[str, Any]) -> list[Content]:
+def _content(row: dict[str, Any], folder: Path) -> list[Content]:
     return [
-        ContentText(text=part["text"]) if part["type"] == "text" else ContentImage(image=str(FOLDER / part["path"]))
+        ContentText(text=part["text"]) if part["type"] == "text" else ContentImage(image=str(folder / part["path"]))
         for part in row["prompt"]
     ]
 

@@ -1,7 +1,7 @@
-"""Scores replies without Snellen: our parser and the main metric of `strict`, over plain fields.
+"""Scores replies to exported questions: our parser and the main metric of `strict`, over plain fields.
 
 `snellen.interop.scoring_fields` writes the fields, and checks this module against the protocol before a question is
-exported.
+exported. Exports of earlier versions have such fields too: none may be renamed.
 """
 
 from __future__ import annotations
