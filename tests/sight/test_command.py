@@ -41,7 +41,7 @@ def _served(server: Server) -> Callable[[ServedRequest], str]:
     return answer
 
 
-def _asked(server: Server) -> Callable[[Sequence[str | Image.Image]], str]:
+def _callable(server: Server) -> Callable[[Sequence[str | Image.Image]], str]:
     def answer(parts: Sequence[str | Image.Image]) -> str:
         images = [part for part in parts if isinstance(part, Image.Image)]
         return _answer(server, str(parts[-1]), images, len(images))
@@ -91,13 +91,13 @@ def test_an_image_of_the_call_before_is_found() -> None:
     assert result.faults() == ["images are mixed up: each call gets the image of the call before it"]
 
 
-def test_chosen_checks_alone_are_asked() -> None:
-    result = snellen_sight.sight(_asked(FAULTS["order reversed"]), checks=("image", "order"))
+def test_chosen_checks_alone_are_callable() -> None:
+    result = snellen_sight.sight(_callable(FAULTS["order reversed"]), checks=("image", "order"))
     assert [line.check for line in result.lines] == ["image", "several images"]
     assert {call.group for call in result.calls} == {"colours", "several images"}
     assert result.faults() == ["several images arrive in reverse order"]
     with pytest.raises(asking.NothingAsked, match="ordr: no such check"):
-        snellen_sight.sight(_asked(CLEAN), checks=("ordr",))
+        snellen_sight.sight(_callable(CLEAN), checks=("ordr",))
 
 
 def test_callables_may_be_coroutines_and_fail() -> None:
@@ -117,9 +117,9 @@ def test_a_server_that_refuses_is_named_without_the_key(
     with StubServer(lambda request: refused) as stub:
         assert main([stub.url, "model", "--quick", "--key-env", "STUBBED_KEY"]) == 1
         assert stub.requests[0].headers["Authorization"] == "Bearer secret-word"
-    said = capsys.readouterr().err
-    assert "401 Unauthorized: wrong key [key]" in said
-    assert "\x1b" not in said
+    stderr = capsys.readouterr().err
+    assert "401 Unauthorized: wrong key [key]" in stderr
+    assert "\x1b" not in stderr
 
 
 @pytest.mark.parametrize(
