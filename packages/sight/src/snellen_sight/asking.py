@@ -20,7 +20,7 @@ from PIL import Image
 from snellen_sight.checks import CHECKS, CHOICES
 from snellen_sight.checks.check import Logs, SightCheck, by_text
 from snellen_sight.client import Connections, Endpoint
-from snellen_sight.completions import Completion, read_completion
+from snellen_sight.completions import ChatReply, read_completion
 from snellen_sight.likelihood import SightQuestion, best, log_likelihoods
 from snellen_sight.lines import image_line, token_line
 from snellen_sight.messages import content_of
@@ -38,7 +38,7 @@ QUICK_SIDES = (SIDES[0], SIDES[-1])
 ATTEMPTS, TIMEOUT = 3, 120
 """Tries of a call to a server, and seconds for each."""
 
-AskQuestion: TypeAlias = Callable[[SightQuestion, int], Awaitable[Completion | Trouble]]
+AskQuestion: TypeAlias = Callable[[SightQuestion, int], Awaitable[ChatReply | Trouble]]
 """Asks a question, which is the n-th call."""
 AnswerParts: TypeAlias = Callable[["list[str | Image.Image]"], Any]
 """Maps parts (images, then the question) to the reply's text or its coroutine."""
@@ -70,7 +70,7 @@ def sight(
     []
 
     """
-    return _result(name, Examination(partial(_call, answer), seed, *_chosen(quick, checks)))
+    return _result(name, Sighting(partial(_call, answer), seed, *_chosen(quick, checks)))
 
 
 def sight_of_server(
@@ -87,7 +87,7 @@ def sight_of_server(
         raise NothingAsked("a server needs httpx: pip install httpx")
     connections = Connections(Endpoint("", model, url.rstrip("/").removesuffix("/chat/completions"), key), TIMEOUT)
     chosen = _chosen(quick, checks)
-    return _result(model, Examination(partial(_request, connections), seed, *chosen, after_call=after_call))
+    return _result(model, Sighting(partial(_request, connections), seed, *chosen, after_call=after_call))
 
 
 def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...], tuple[int, ...], int]:
@@ -100,13 +100,13 @@ def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...],
     return chosen, sides, QUICK_CALLS if quick else MOST_CALLS
 
 
-def _result(name: str, examination: Examination) -> SightResult:
+def _result(name: str, examination: Sighting) -> SightResult:
     asyncio.run(examination.ask_all())
     calls, date = tuple(call for _, call in examination.calls), datetime.now(UTC).isoformat(timespec="seconds")
     return SightResult(name, date, tuple(examination.lines()), examination.scales(), calls)
 
 
-async def _call(answer: AnswerParts, question: SightQuestion, number: int) -> Completion | Trouble:
+async def _call(answer: AnswerParts, question: SightQuestion, number: int) -> ChatReply | Trouble:
     parts: list[str | Image.Image] = [*(Image.open(io.BytesIO(file.data)) for file in question.images), question.text]
     try:
         if inspect.iscoroutinefunction(answer):
@@ -116,13 +116,13 @@ async def _call(answer: AnswerParts, question: SightQuestion, number: int) -> Co
             text = await text if inspect.isawaitable(text) else text
     except Exception as error:  # noqa: BLE001  # the user's code may raise anything; all of it is a failed call
         return Trouble(f"{type(error).__name__}: {error}", again=False)
-    return Completion(text) if isinstance(text, str) else Trouble(f"returned {type(text).__name__}, no text", False)
+    return ChatReply(text) if isinstance(text, str) else Trouble(f"returned {type(text).__name__}, no text", False)
 
 
-async def _request(connections: Connections, question: SightQuestion, number: int) -> Completion | Trouble:
+async def _request(connections: Connections, question: SightQuestion, number: int) -> ChatReply | Trouble:
     content = [*map(content_of, question.images), {"type": "text", "text": question.text}]
 
-    async def once() -> Completion | Trouble:
+    async def once() -> ChatReply | Trouble:
         body = await connections.post("/chat/completions", {"messages": [{"role": "user", "content": content}]})
         return body if isinstance(body, Trouble) else read_completion(body)
 
@@ -138,7 +138,7 @@ def stream(*names: str | int) -> np.random.Generator:
 
 
 @dataclass
-class Examination:
+class Sighting:
     """The questions asked of one model so far, and the replies.
 
     `sides` are the canvases of charts with rings; without any, resolution is not asked. `declines` gives the reason why
@@ -160,7 +160,7 @@ class Examination:
     async def ask_all(self) -> None:
         """Ask the base questions, then more of the checks that decide nothing, then charts.
 
-        Colours are asked one after another, so that an image of the call before can be told.
+        Colours are asked one after another, so that an image of the call before is recognised.
         """
         colours, others = CHECKS["colours"], [check for check in self.checks if check.check != "colours"]
         while self._count("colours") < colours.base or (

@@ -22,7 +22,7 @@ _THOUGHT_KEYS = ("thinking", "reasoning", "text", "summary", "content")
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class ChatReply:
     """The reply to one call: its text, the reasoning before it, why it ended, the model served, and tokens."""
 
     text: str
@@ -33,7 +33,7 @@ class Completion:
     tokens_out: int = 0
 
 
-def read_completion(body: Mapping[str, Any]) -> Completion | Trouble:
+def read_completion(body: Mapping[str, Any]) -> ChatReply | Trouble:
     """The reply of a completion, without its seconds, or why it is none."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -49,7 +49,7 @@ def read_completion(body: Mapping[str, Any]) -> Completion | Trouble:
     thoughts = "\n".join(filter(None, (thoughts, *(words for words, is_thought in parts if is_thought))))
     written, thought = split_thought("".join(words for words, is_thought in parts if not is_thought))
     tokens_in, tokens_out = tokens_of(body)
-    return Completion(
+    return ChatReply(
         text=written,
         reasoning="\n".join(dict.fromkeys(filter(None, (thoughts, thought)))),
         stop=_STOPS.get(str(choice.get("finish_reason")).casefold(), "unknown"),

@@ -31,7 +31,7 @@ TURNED = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.
 class SightFile:
     """An image file as it is sent, or a video with its `seconds`. `size` is (width, height) in pixels."""
 
-    data: bytes
+    raw: bytes
     format: str
     size: tuple[int, int]
     seconds: float = 0.0
@@ -39,7 +39,7 @@ class SightFile:
     @property
     def path(self) -> str:
         """Where it lies in a folder of media: by the SHA-256 of its bytes."""
-        name = hashlib.sha256(self.data).hexdigest()
+        name = hashlib.sha256(self.raw).hexdigest()
         return f"{name[:2]}/{name}.{self.format}"
 
 

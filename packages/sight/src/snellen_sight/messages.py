@@ -21,4 +21,4 @@ def image_content(kind: str, raw: bytes) -> dict[str, Any]:
 
 def content_of(file: SightFile) -> dict[str, Any]:
     """An image file as a part of a message."""
-    return image_content(f"image/{file.format.replace('jpg', 'jpeg')}", file.data)
+    return image_content(f"image/{file.format.replace('jpg', 'jpeg')}", file.raw)

@@ -21,9 +21,9 @@ from snellen.exam.sight.videos import VIDEO
 from snellen.runs.asking.preflight import make_subjects
 from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import AnswerFunction, wrap
-from snellen_sight.asking import AT_ONCE, Examination, NothingAsked
+from snellen_sight.asking import AT_ONCE, NothingAsked, Sighting
 from snellen_sight.checks import CHECKS
-from snellen_sight.completions import Completion
+from snellen_sight.completions import ChatReply
 from snellen_sight.likelihood import SightQuestion
 from snellen_sight.results import SightCall
 from snellen_sight.retry import Trouble
@@ -84,7 +84,7 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
     else:
         asked = AskedSubject(subject, MediaFolder(out / "media"), seed)
         checks = (*CHECKS.values(), *([VIDEO] if "video" in subject.card.accepts else []))
-        examination = Examination(
+        examination = Sighting(
             asked.ask, seed, checks, at_once=min(AT_ONCE, subject.card.max_concurrency), declines=asked.declines,
             after_call=after_call or (lambda count: None),
         )  # fmt: skip
@@ -121,14 +121,14 @@ class AskedSubject:
         reason = self.subject.declines(self._prompt(question))
         return f"the subject {reason}" if reason else ""
 
-    async def ask(self, question: SightQuestion, number: int) -> Completion | Trouble:
+    async def ask(self, question: SightQuestion, number: int) -> ChatReply | Trouble:
         """The reply to the question, which is the n-th call, or the trouble that prevented it."""
         try:
             rng = stream("sight call", self.seed, number)
             reply = await self.subject.answer(self._prompt(question), self.media, rng)
         except CallFailed as failure:
             return Trouble(str(failure), again=False, is_lasting=failure.is_lasting)
-        return Completion(reply.text, tokens_in=reply.tokens_in)
+        return ChatReply(reply.text, tokens_in=reply.tokens_in)
 
     def _prompt(self, question: SightQuestion) -> Prompt:
         images = (
