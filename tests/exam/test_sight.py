@@ -88,7 +88,7 @@ def test_replies_that_cannot_be_read_say_nothing() -> None:
 
 
 def _opened(file: drawing.SightFile) -> Image.Image:
-    return Image.open(io.BytesIO(file.data))
+    return Image.open(io.BytesIO(file.raw))
 
 
 def test_a_flagged_file_is_upright_only_if_its_flag_is_applied() -> None:

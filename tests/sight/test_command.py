@@ -91,7 +91,7 @@ def test_an_image_of_the_call_before_is_found() -> None:
     assert result.faults() == ["images are mixed up: each call gets the image of the call before it"]
 
 
-def test_chosen_checks_alone_are_callable() -> None:
+def test_chosen_checks_alone_are_asked() -> None:
     result = snellen_sight.sight(_callable(FAULTS["order reversed"]), checks=("image", "order"))
     assert [line.check for line in result.lines] == ["image", "several images"]
     assert {call.group for call in result.calls} == {"colours", "several images"}

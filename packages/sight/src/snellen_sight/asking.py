@@ -74,7 +74,7 @@ def sight(
 
 
 def sight_of_server(
-    url: str, model: str, key: str = "none", *, quick: bool = False, checks: Sequence[str] = (), seed: int = 0,
+    url: str, name: str, key: str = "none", *, quick: bool = False, checks: Sequence[str] = (), seed: int = 0,
     after_call: Callable[[int], None] = lambda count: None,
 ) -> SightResult:  # fmt: skip
     """As `sight`, for a model behind the address of an OpenAI-compatible server, such as http://127.0.0.1:8000/v1.
@@ -85,9 +85,9 @@ def sight_of_server(
         raise NothingAsked(f"{url}: an address must begin with http:// or https://")
     if find_spec("httpx") is None:
         raise NothingAsked("a server needs httpx: pip install httpx")
-    connections = Connections(Endpoint("", model, url.rstrip("/").removesuffix("/chat/completions"), key), TIMEOUT)
+    connections = Connections(Endpoint("", name, url.rstrip("/").removesuffix("/chat/completions"), key), TIMEOUT)
     chosen = _chosen(quick, checks)
-    return _result(model, Sighting(partial(_request, connections), seed, *chosen, after_call=after_call))
+    return _result(name, Sighting(partial(_request, connections), seed, *chosen, after_call=after_call))
 
 
 def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...], tuple[int, ...], int]:
@@ -107,7 +107,7 @@ def _result(name: str, examination: Sighting) -> SightResult:
 
 
 async def _call(answer: AnswerParts, question: SightQuestion, number: int) -> ChatReply | Trouble:
-    parts: list[str | Image.Image] = [*(Image.open(io.BytesIO(file.data)) for file in question.images), question.text]
+    parts: list[str | Image.Image] = [*(Image.open(io.BytesIO(file.raw)) for file in question.images), question.text]
     try:
         if inspect.iscoroutinefunction(answer):
             text = await answer(parts)

@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print_result(result)
     if options.json:
         print(json.dumps([asdict(result) for result in results]))
-    _write_files(options, results)
+    _write_files(results, options.card, options.html)
     codes = [result.exit_code for result in results]
     missing = [NOTHING_CODE] * (len(options.models) - len(results))
     return FAULT_CODE if FAULT_CODE in codes else max([*codes, *missing])
@@ -70,13 +70,13 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _write_files(options: argparse.Namespace, results: Sequence[SightResult]) -> None:
+def _write_files(results: Sequence[SightResult], card_path: Path | None, page_path: Path | None) -> None:
     from snellen_sight.pages import card_of, matrix_of
 
-    if options.card and results:
-        card_of(results[0]).save(options.card, "PNG")
-    if options.html and results:
-        options.html.write_text(matrix_of(results), "utf-8")
+    if card_path and results:
+        card_of(results[0]).save(card_path, "PNG")
+    if page_path and results:
+        page_path.write_text(matrix_of(results), "utf-8")
 
 
 def show_count(count: int) -> None:

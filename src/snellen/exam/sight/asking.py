@@ -132,7 +132,7 @@ class AskedSubject:
 
     def _prompt(self, question: SightQuestion) -> Prompt:
         images = (
-            self.media.add(file.data, "video" if file.seconds else "image", file.format, file.size, file.seconds)
+            self.media.add(file.raw, "video" if file.seconds else "image", file.format, file.size, file.seconds)
             for file in question.images
         )
         return Prompt((*images, question.text), ())

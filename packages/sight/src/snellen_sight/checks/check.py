@@ -62,10 +62,10 @@ def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:
     return merged
 
 
-def choice(group: str, image: SightFile, text: str, answers: Sequence[str], **expected: str) -> SightQuestion:
+def choice(group: str, file: SightFile, text: str, answers: Sequence[str], **expected: str) -> SightQuestion:
     """A question about one image with one answer, which each explanation expects."""
     places = {name: (frozenset({answer}),) for name, answer in expected.items()}
-    return SightQuestion(group, (image,), text, tuple(answers), places)
+    return SightQuestion(group, (file,), text, tuple(answers), places)
 
 
 def listed(answers: Sequence[str]) -> str:
