@@ -35,7 +35,7 @@ def _answer(server: Server, text: str, images: Images, number: int) -> str:
 
 def _served(server: Server) -> Callable[[ServedRequest], str]:
     def answer(request: ServedRequest) -> str:
-        images = [Image.open(io.BytesIO(raw)) for raw in request.images]
+        images: Images = [Image.open(io.BytesIO(raw)) for raw in request.images]
         return _answer(server, next(part for part in request.parts if isinstance(part, str)), images, request.number)
 
     return answer
@@ -148,7 +148,7 @@ def test_several_models_give_a_matrix(tmp_path: Path) -> None:
 
 
 def test_exit_codes_of_results() -> None:
-    lines = [SightLine("a", verdict, "") for verdict in ("fine", "cannot tell", "not so")]  # type: ignore[arg-type]
+    lines = [SightLine("a", verdict, "") for verdict in ("fine", "cannot tell", "not so")]
     codes = [SightResult("m", "", tuple(chosen)).exit_code for chosen in (lines, lines[:2], lines[1:2], [])]
     assert codes == [4, 0, 1, 1]
 
