@@ -45,6 +45,21 @@ def name_services(subjects: Sequence[str]) -> bool:
     return True
 
 
+def write_requests(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, path: Path) -> None:
+    """Write the calls of a run into a batch file instead of asking."""
+    name_services(subjects)
+    from snellen.exam.session import AskingOptions, sessions
+    from snellen.runs.asking.batch_file import write_batch
+
+    if len(itemsets) != 1 or len(subjects) != 1:
+        raise SnellenError("--batch: a file holds the calls of one subject about one item set")
+    (session,) = sessions(itemsets, subjects, AskingOptions(**vars(options)), [None])
+    (subject,) = session.examined
+    count = write_batch(path, session.items, subject, session.points, options.limit, options.seed)
+    print(f"{count} calls, {path.stat().st_size / 1e6:,.1f} MB: {path}")
+    print(f"Score the results: snellen run {quote(str(session.items.root))} --subject recorded:RESULTS.jsonl")
+
+
 def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
     is_named = name_services(subjects)

@@ -10,7 +10,7 @@ from snellen.cli.asking import name_services
 from snellen.cli.output import print_json
 from snellen.core.plain_text import printable
 from snellen.core.storage.sight import SightCard, read_sight
-from snellen_sight.command import print_line
+from snellen_sight.command import print_line, show_count
 from snellen_sight.results import SightLine
 
 
@@ -22,21 +22,12 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
 
     subject = the_subject(spec)
     folder = out or default_folder(subject)
-    card = do(subject, folder, seed=seed, after_call=None if as_json else count_calls)
+    card = do(subject, folder, seed=seed, after_call=None if as_json else show_count)
     if as_json:
         print_json({**card.model_dump(exclude={"calls"}), "calls": len(card.calls), "file": str(folder / card.file)})
         return
     print_card(card)
     print(f"Result: {folder / card.file}")
-
-
-def count_calls(count: int) -> None:
-    """Show the number of calls so far on a terminal."""
-    from snellen_sight.asking import MOST_CALLS
-
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\rsnellen: {count} of at most {MOST_CALLS} calls")
-        sys.stderr.flush()
 
 
 def print_card(card: SightCard) -> None:

@@ -3,8 +3,10 @@
 Columns are known by the names that tools give them. lmms-eval writes `doc_id`, `resps`, `filtered_resps` and `input`
 per sample (`save_results_samples` in lmms_eval/loggers/evaluation_tracker.py), VLMEvalKit `index`, `question` and
 `prediction` (docs/en/Development.md), EvalScope `index`, `model` and `model_output` in predictions, `sample_score` in
-reviews (evalscope/api/evaluator/cache.py). None was tried on files of these tools: unverified. `doc_id` and the `index`
-of EvalScope are positions from 0, and a `doc` is not written any more by lmms-eval.
+reviews (evalscope/api/evaluator/cache.py), OpenAI's and vLLM's batches `custom_id` and `response.body`
+(https://developers.openai.com/api/docs/guides/batch, read in November 2026). None was tried on files of these tools:
+unverified. `doc_id` and the `index` of EvalScope are positions from 0, and a `doc` is not written any more by
+lmms-eval.
 """
 
 from __future__ import annotations
@@ -36,17 +38,20 @@ from snellen_sight.retry import reported_failure
 
 PREFIX = "recorded:"
 _NAMES = {
-    "id": "sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index doc_id",
-    "column": "reply response prediction model_output.choices.0.message.content sample_score.score.prediction resps "
-    "filtered_resps model_response output completion generated_text",
-    "model": "model model_name",
+    "id": "sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index doc_id "
+    "custom_id",
+    "column": "reply response.body.choices.0.message.content response prediction "
+    "model_output.choices.0.message.content sample_score.score.prediction resps filtered_resps model_response output "
+    "completion generated_text",
+    "model": "model model_name response.body.model",
     "question": "question doc.question query problem input",
     "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image",
     "condition": "",
     "repeat": "repeat",
-    "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning",
+    "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
+    "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
-    "error": "error.message error model_output.error",
+    "error": "error.message error model_output.error response.body.error.message",
     "target": "target ground_truth gt_answer gt doc.answer",
     "score": "exact_match score hit correct is_correct acc accuracy sample_score.score.value.acc",
 }

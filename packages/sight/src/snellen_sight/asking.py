@@ -8,6 +8,7 @@ import inspect
 import io
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -35,6 +36,8 @@ BATCH = 4
 """Charts that are asked before the next ones are chosen."""
 AT_ONCE = 8
 QUICK_SIDES = (SIDES[0], SIDES[-1])
+LEAST_SECRET = 8
+"""Characters of a key that is not shown; shorter ones may be ordinary words."""
 ATTEMPTS, TIMEOUT = 3, 120
 """Tries of a call to a server, and seconds for each."""
 
@@ -101,7 +104,8 @@ def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...],
 
 
 def _result(name: str, examination: Sighting) -> SightResult:
-    asyncio.run(examination.ask_all())
+    with ThreadPoolExecutor(1) as threads:  # in which no event loop runs, as one does in a notebook
+        threads.submit(lambda: asyncio.run(examination.ask_all())).result()
     calls, date = tuple(call for _, call in examination.calls), datetime.now(UTC).isoformat(timespec="seconds")
     return SightResult(name, date, tuple(examination.lines()), examination.scales(), calls)
 
@@ -128,7 +132,9 @@ async def _request(connections: Connections, question: SightQuestion, number: in
 
     outcome = await repeated(once, ATTEMPTS, 1.0, stream("sight call", number))
     key = connections.endpoint.key
-    return replace(outcome, reason=outcome.reason.replace(key, "[key]")) if isinstance(outcome, Trouble) else outcome
+    if isinstance(outcome, Trouble) and len(key) >= LEAST_SECRET:
+        return replace(outcome, reason=outcome.reason.replace(key, "[key]"))
+    return outcome
 
 
 def stream(*names: str | int) -> np.random.Generator:
