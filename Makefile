@@ -46,7 +46,7 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@# Workers that cannot be reached on a busy machine are no fault of the types: then one process checks them.
-	$(BIN)/mypy --strict --num-workers $(JOBS) src tests || $(BIN)/mypy --strict src tests
+	$(BIN)/mypy --strict --num-workers $(JOBS) src packages/sight/src tests || $(BIN)/mypy --strict src packages/sight/src tests
 	$(BIN)/lint-imports
 
 lowest: env  ## run what scores, asks and reports with the oldest packages that pyproject.toml allows, in .venv-lowest
@@ -84,4 +84,4 @@ format: env  ## let ruff mend layout and import order
 
 clean:  ## remove the environment, builds, renders and caches
 	rm -rf $(VENV) .venv-lowest .snellen checkup build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find src tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src packages tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

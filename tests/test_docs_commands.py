@@ -97,7 +97,7 @@ def test_a_tutorial_runs_as_written(name: str, tmp_path: Path) -> None:
     environment = os.environ | {
         "PATH": f"{shim.parent}:{os.environ['PATH']}",
         "SNELLEN_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'packages/sight/src'}",
     }
     for language, text in blocks(ROOT / "docs" / f"{name}.md", ("sh", "python")):
         if not text.startswith(NOT_RUN):

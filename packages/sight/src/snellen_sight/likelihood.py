@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from snellen.core.item import Media
+from snellen_sight.drawing import SightFile
 
 FINE, UNABLE = "fine", "unable"
 """The explanation that images arrive unchanged, and that replies do not depend on them."""
@@ -31,7 +31,7 @@ class SightQuestion:
     """
 
     group: str
-    images: tuple[Media, ...]
+    images: tuple[SightFile, ...]
     text: str
     answers: tuple[str, ...]
     expected: Mapping[str, tuple[frozenset[str], ...]]

@@ -11,9 +11,9 @@ import pytest
 from snellen.core.colour import lab_to_linear, srgb_to_lab
 from snellen.core.seeds import stream
 from snellen.scoring.metrics import ciede2000
-from snellen.suites.thresholds.drawing import bar, canvas, coverage, disc, dots, encoded, image_of, landolt, rectangle
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import PITCH, SHIFT, SIDE, Stimulus, StimulusImage
+from snellen_sight.figures import bar, canvas, coverage, disc, dots, encoded, image_of, landolt, rectangle
 
 PART = slice(0, 40), slice(0, 40)
 EASIEST = 15

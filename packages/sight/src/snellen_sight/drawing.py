@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from snellen.core.item import Media
-from snellen.core.storage.media import MediaFolder
-from snellen.suites.thresholds.drawing import canvas, coverage, image_of, landolt, paint, window
+from snellen_sight.figures import canvas, coverage, image_of, landolt, paint, window
 
 RGB = {
     "red": (225, 25, 25), "green": (25, 170, 25), "blue": (25, 25, 225), "yellow": (235, 235, 30),
@@ -25,6 +25,29 @@ ORIENTATION = 0x0112
 """The EXIF tag of orientation flags."""
 TURNED = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
 """How pixels are stored under an orientation flag so that a viewer that applies it shows them upright."""
+
+
+@dataclass(frozen=True)
+class SightFile:
+    """An image file as it is sent, or a video with its `seconds`. `size` is (width, height) in pixels."""
+
+    raw: bytes
+    format: str
+    size: tuple[int, int]
+    seconds: float = 0.0
+
+    @property
+    def path(self) -> str:
+        """Where it lies in a folder of media: by the SHA-256 of its bytes."""
+        name = hashlib.sha256(self.raw).hexdigest()
+        return f"{name[:2]}/{name}.{self.format}"
+
+
+def png(image: Image.Image) -> SightFile:
+    """The image as a PNG file."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=1)
+    return SightFile(buffer.getvalue(), "png", image.size)
 
 
 def filled(colour: str) -> Image.Image:
@@ -52,13 +75,13 @@ def framed(colours: Sequence[str]) -> Image.Image:
     return image
 
 
-def flagged(image: Image.Image, flag: int, media: MediaFolder) -> Media:
+def flagged(image: Image.Image, flag: int) -> SightFile:
     """A JPEG file with an orientation flag, which shows the image upright if the flag is applied."""
     exif, buffer = Image.Exif(), io.BytesIO()
     exif[ORIENTATION] = flag
     stored = image.transpose(TURNED[flag])
     stored.save(buffer, "JPEG", quality=95, subsampling=0, exif=exif)
-    return media.add(buffer.getvalue(), "image", "jpg", stored.size)
+    return SightFile(buffer.getvalue(), "jpg", stored.size)
 
 
 def transparent(hidden: str) -> Image.Image:

@@ -13,12 +13,11 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import SightLine
-from snellen.exam.sight.drawing import chart
-from snellen.exam.sight.likelihood import FINE, SightQuestion, read_answers
-from snellen.exam.sight.pipelines import PIPELINES
-from snellen.scoring.psychometric import (
+from snellen_sight.directions import DIRECTIONS, DIRECTIONS_IN_WORDS
+from snellen_sight.drawing import chart, png
+from snellen_sight.likelihood import FINE, SightQuestion, read_answers
+from snellen_sight.pipelines import PIPELINES
+from snellen_sight.psychometric import (
     STEP,
     Answers,
     FunctionGrid,
@@ -27,7 +26,7 @@ from snellen.scoring.psychometric import (
     posterior,
     weibull_grid,
 )
-from snellen.suites.thresholds.measures.measure import DIRECTIONS, DIRECTIONS_IN_WORDS
+from snellen_sight.results import SightLine
 
 SIDES = (448, 1024, 2048)
 RINGS = 12
@@ -65,7 +64,7 @@ class Charts:
         for side in SIDES:
             self.counts[side], self.right[side] = (np.zeros(len(GAPS), np.int64) for _ in range(2))
 
-    def draw(self, side: int, media: MediaFolder, rng: np.random.Generator) -> SightQuestion:
+    def draw(self, side: int, rng: np.random.Generator) -> SightQuestion:
         """The next chart on a canvas: gaps that tell most after the answers so far, each in a random cell."""
         usable = np.array([gap <= MOST_GAP * side for gap in GAPS])
         if self.counts[side].sum():
@@ -78,9 +77,7 @@ class Charts:
         directions = rng.integers(len(DIRECTIONS), size=RINGS)
         image = chart(side, gaps, [int(d) for d in directions], rng.uniform(-8, 8, (RINGS, 2)))
         expected = {FINE: tuple(frozenset({DIRECTIONS[d]}) for d in directions)}
-        return SightQuestion(
-            f"chart {side}", (media.add_image(image, quick=True),), QUESTION, DIRECTIONS, expected, side, tuple(gaps)
-        )
+        return SightQuestion(f"chart {side}", (png(image),), QUESTION, DIRECTIONS, expected, side, tuple(gaps))
 
     def add(self, question: SightQuestion, reply: str) -> None:
         """Count the answers to a chart; a reply without twelve directions is not read."""

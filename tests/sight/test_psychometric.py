@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from snellen.core.seeds import stream
-from snellen.scoring.psychometric import (
+from snellen_sight.psychometric import (
     Answers,
     FunctionGrid,
     credible_ends,

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from snellen.scoring.clustered_means import Floats, Ints
+Floats: TypeAlias = npt.NDArray[np.float64]
+Ints: TypeAlias = npt.NDArray[np.int64]
 
 SLOPES: Floats = np.array([1.2, 1.7, 2.3, 3.2, 4.4, 6.0])
 LAPSES: Floats = np.array([0.0, 0.02, 0.05, 0.1, 0.2])

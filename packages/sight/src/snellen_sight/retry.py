@@ -14,10 +14,8 @@ from socket import gaierror
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import ValidationError
 
-from snellen.core.errors import CallFailed
-from snellen.subjects.chat.bodies import refusal
+from snellen_sight.bodies import refusal
 
 Outcome = TypeVar("Outcome")
 LONGEST_WAIT = 120.0
@@ -28,10 +26,10 @@ _LASTING = {401, 402, 403, 404}
 """Statuses that later calls will get too: no key, no money, no permission, no such model."""
 _UNREACHED = ("ConnectError", "ClientConnectorError")
 """Errors that httpx and aiohttp raise if no connection can be made."""
-_PASSING = (TimeoutError, ConnectionError, JSONDecodeError, ValidationError, TypeError, AttributeError, LookupError)
+_PASSING = (TimeoutError, ConnectionError, JSONDecodeError, TypeError, AttributeError, LookupError)
 """Broken connections, and errors from parsing a malformed reply."""
-_TIMEOUTS = ("AttemptTimeoutError", "APITimeoutError")
-"""Timeouts of the model layer and its clients that are not TimeoutErrors."""
+_PASSING_NAMES = ("AttemptTimeoutError", "APITimeoutError", "ValidationError")
+"""Timeouts of the model layer and its clients that are not TimeoutErrors, and replies that pydantic refuses."""
 FAILED_STOPS = frozenset(("error", "abort", "aborted", "failed", "cancelled", "canceled"))
 """What services write as the reason why a reply ended if they failed: what they sent so far is no reply."""
 _SPENT = re.compile(
@@ -83,7 +81,7 @@ def trouble(error: BaseException, provider_says: bool = False) -> Trouble:
         return _of_status(status, reason, body, getattr(response, "headers", None) or {})
     reason = f"{kind}: {plain_text(message)[:200]}".rstrip(": ") + f" {_address(error, status)}"
     is_lasting = kind == "PrerequisiteError" or _SPENT.search(message) is not None
-    again = not is_lasting and (provider_says or isinstance(error, _PASSING) or kind in _TIMEOUTS)
+    again = not is_lasting and (provider_says or isinstance(error, _PASSING) or kind in _PASSING_NAMES)
     return Trouble(reason.rstrip(), again, is_lasting=is_lasting or _is_refused_connection(error))
 
 
@@ -186,15 +184,15 @@ def retry_after(headers: Mapping[str, Any], now: float | None = None) -> float |
     return min(max(seconds, 0.0), LONGEST_WAIT) if seconds == seconds else None
 
 
-async def reply_of(
+async def repeated(
     attempt: Callable[[], Awaitable[Outcome | Trouble]], attempts: int, first_wait: float, rng: np.random.Generator
-) -> Outcome:
-    """What an attempt brings, repeated after a `Trouble` if that may help. Raises CallFailed with a short reason."""
+) -> Outcome | Trouble:
+    """What an attempt brings, repeated after a `Trouble` if that may help; the last trouble says how often."""
     failed = 0
     while isinstance(outcome := await attempt(), Trouble):
         failed += 1
         if not outcome.again or failed == attempts:
-            raise CallFailed(f"{outcome.reason} (attempt {failed})", is_lasting=outcome.is_lasting)
+            return replace(outcome, reason=f"{outcome.reason} (attempt {failed})")
         await asyncio.sleep(wait_seconds(failed, outcome.after, first_wait, rng))
     return outcome
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from snellen.core.prompt import MAX_NAME, MAX_TOKENS, Reply
-from snellen.subjects.chat.retry import Trouble, stated_words
+from snellen_sight.retry import Trouble, stated_words
 
+MAX_NAME, MAX_TOKENS = 200, 10**9
+"""Limits of a name of a model, in characters, and of a count of tokens."""
 _STOPS = {
     "stop": "end", "eos": "end", "eos_token": "end", "end_turn": "end", "stop_sequence": "end", "length": "length",
     "max_tokens": "length", "model_length": "length", "content_filter": "filter", "safety": "filter",
@@ -19,7 +21,19 @@ _THOUGHTS = ("reasoning_content", "reasoning", "reasoning_details")
 _THOUGHT_KEYS = ("thinking", "reasoning", "text", "summary", "content")
 
 
-def read_completion(body: Mapping[str, Any]) -> Reply | Trouble:
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    """The reply to one call: its text, the reasoning before it, why it ended, the model served, and tokens."""
+
+    text: str
+    reasoning: str = ""
+    stop: str = "end"
+    model: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+def read_completion(body: Mapping[str, Any]) -> ChatReply | Trouble:
     """The reply of a completion, without its seconds, or why it is none."""
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices:
@@ -35,7 +49,7 @@ def read_completion(body: Mapping[str, Any]) -> Reply | Trouble:
     thoughts = "\n".join(filter(None, (thoughts, *(words for words, is_thought in parts if is_thought))))
     written, thought = split_thought("".join(words for words, is_thought in parts if not is_thought))
     tokens_in, tokens_out = tokens_of(body)
-    return Reply(
+    return ChatReply(
         text=written,
         reasoning="\n".join(dict.fromkeys(filter(None, (thoughts, thought)))),
         stop=_STOPS.get(str(choice.get("finish_reason")).casefold(), "unknown"),
