@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from snellen_sight.asking import sight_of_server as sight_of_server
     from snellen_sight.results import SightResult as SightResult
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["SightResult", "sight", "sight_of_server"]
 _MODULES = {
     "SightResult": "snellen_sight.results", "sight": "snellen_sight.asking", "sight_of_server": "snellen_sight.asking",
