@@ -23,11 +23,14 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCard
 from snellen.core.subject import Base, SubjectCard
-from snellen.exam.sight import drawing, sight
-from snellen.exam.sight.checks import EDGES, LETTERS, QUARTERS
-from snellen.scoring.psychometric import weibull
+from snellen.exam.sight import sight
 from snellen.stimuli.video.reading import frames_at, uniform_times
-from snellen.suites.thresholds.measures.measure import DIRECTIONS
+from snellen_sight import drawing
+from snellen_sight.checks.compression import QUARTERS
+from snellen_sight.checks.order import LETTERS
+from snellen_sight.checks.orientation import EDGES
+from snellen_sight.directions import DIRECTIONS
+from snellen_sight.psychometric import weibull
 
 Images = list[Image.Image]
 VISIBLE = 3.0

@@ -201,15 +201,23 @@ def run(
     subject: Subjects,
     options: RunOptions,
     decide: FormerDecide = "",
+    requests: Annotated[
+        Path | None,
+        typer.Option("--batch", help="Write the calls into this file for OpenAI's or vLLM's batches; ask nothing."),
+    ] = None,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
     from snellen.cli.asking import run as do
+    from snellen.cli.asking import write_requests
     from snellen.compute import executing
     from snellen.remote import is_url
 
     options = replace(options, until_decided=is_until_decided(decide) or options.until_decided)
+    if requests is not None:
+        write_requests(itemset, subject, options, requests)
+        raise typer.Exit
     with executing(executor, [Path(options.out)] if options.out and not is_url(options.out) else ()):
         do(itemset, subject, options, as_json)
 

@@ -16,7 +16,9 @@ Size = tuple[int, int]
 MOST_SPREAD = 0.06
 """A spread, as a share of the longer side, beyond which replies tell no frame."""
 LEAST_SPREAD = 0.001
-SURE = math.log(200)
+MOST_FITTED_SPREAD = 0.015
+"""The same for frames with a fitted length, of which several are alike."""
+SURE = math.log(20)
 """By how much the best conversion must be likelier than any other."""
 SAME = 0.006
 """Conversions are the same if the corners of all images differ by at most this share of the longer side."""
@@ -28,6 +30,8 @@ FAR = 5.0
 LEAST_REPLIES = 6
 STEPS = 12
 """Steps of the EM algorithm."""
+MEDIAN_DISTANCE = 1.18
+"""The median distance of normal errors, in spreads."""
 NESTED = 8.0
 """By how much a frame with a fitted scale must be likelier than those that it contains."""
 MOST_GAIN = 4.0
@@ -62,9 +66,9 @@ class Axes:
         """The place in pixels that stands for these numbers, x first."""
         return (numbers[0] - self.left) / self.x, (numbers[1] - self.top) / self.y
 
-    def from_px(self, place: tuple[float, float]) -> tuple[float, float]:
+    def from_px(self, point: tuple[float, float]) -> tuple[float, float]:
         """The numbers, x first, that stand for a place in pixels."""
-        return place[0] * self.x + self.left, place[1] * self.y + self.top
+        return point[0] * self.x + self.left, point[1] * self.y + self.top
 
 
 Map = Callable[[PointTrial, float], Axes | None]
@@ -72,7 +76,7 @@ Map = Callable[[PointTrial, float], Axes | None]
 
 
 @dataclass(frozen=True)
-class Frame:
+class PointFrame:
     """A frame: its name, its map, whether a length is fitted, and whether y is first.
 
     One with a `surprise` must be likelier by that much.
@@ -129,20 +133,20 @@ RESIZED = {
     "two sides of {:,.0f} px": lambda trial, length: Axes(length / trial.size[0], length / trial.size[1]),
 }
 """Frames with a fitted length."""
-FRAMES: tuple[Frame, ...] = tuple(
+FRAMES: tuple[PointFrame, ...] = tuple(
     replace(frame, name=f"{frame.name}, y first", is_y_first=True, surprise=frame.surprise + 1.0) if turned else frame
     for turned in (False, True)
     for frame in (
-        Frame(SENT, _padded(None, 0.0)),
-        *(Frame(f"{name} of width and height", _grid(number)) for name, number in GRIDS.items()),
-        Frame(DECLARED, _declared),
+        PointFrame(SENT, _padded(None, 0.0)),
+        *(PointFrame(f"{name} of width and height", _grid(number)) for name, number in GRIDS.items()),
+        PointFrame(DECLARED, _declared),
         *(
-            Frame(f"pixels of an image with {name}", axes, is_fitted=True, surprise=NESTED)
+            PointFrame(f"pixels of an image with {name}", axes, is_fitted=True, surprise=NESTED)
             for name, axes in RESIZED.items()
         ),
-        Frame("pixels of the image padded to a square", _padded(None, 0.5), surprise=2.0),
+        PointFrame("pixels of the image padded to a square", _padded(None, 0.5), surprise=2.0),
         *(
-            Frame(f"{name} of the image padded to a square{where}", _padded(number, share), surprise=2.0)
+            PointFrame(f"{name} of the image padded to a square{where}", _padded(number, share), surprise=2.0)
             for share, where in ((0.5, ""), (0.0, " at the right and bottom"))
             for name, number in GRIDS.items()
         ),
@@ -152,18 +156,38 @@ FRAMES: tuple[Frame, ...] = tuple(
 
 
 @dataclass(frozen=True)
+class ErrorFit:
+    """Errors of points, as shares of the longer side of an image: their bias and spread.
+
+    With a `reference` the bias is the same number of pixels in all images, and a share of this many pixels.
+    """
+
+    bias: tuple[float, float]
+    spread: float
+    reference: float = 0.0
+
+    def distance(self, error: tuple[float, float], side: int) -> float:
+        """How far an error in an image with this longer side is from the bias, in spreads."""
+        share = self.share(side)
+        return math.hypot(error[0] - self.bias[0] * share, error[1] - self.bias[1] * share) / self.spread
+
+    def share(self, side: int) -> float:
+        """The bias in an image with this longer side, relative to `bias`."""
+        return self.reference / side if self.reference else 1.0
+
+
+@dataclass(frozen=True)
 class FittedFrame:
-    """A frame with its fitted length in pixels, and its bias and spread, as shares of the longer side of an image, and its log likelihood.
+    """A frame with its fitted length in pixels, its errors, and its log likelihood.
 
     `axes` gives the map of an image. `misses` is the share of replies that are far off. `gain` is the log likelihood
     before anything is taken off for fitted scales and unusual frames.
     """
 
-    frame: Frame
+    frame: PointFrame
     length: float
     axes: Mapping[Size, Axes]
-    bias: tuple[float, float]
-    spread: float
+    errors: ErrorFit
     misses: float
     log: float
     gain: float
@@ -192,14 +216,15 @@ class Conversion:
     @property
     def is_sure(self) -> bool:
         """True if replies fit the best frame, and no other conversion is nearly as likely."""
-        return not self.rivals and self.best.spread <= MOST_SPREAD and self.best.misses <= MOST_MISSES
+        most = MOST_FITTED_SPREAD if self.best.frame.is_fitted else MOST_SPREAD
+        return not self.rivals and self.best.errors.spread <= most and self.best.misses <= MOST_MISSES
 
 
-def conversion(trials: Sequence[PointTrial]) -> Conversion | None:
+def fit_conversion(trials: Sequence[PointTrial]) -> Conversion | None:
     """The conversion that the replies to these trials support; None for too few replies.
 
     >>> trials = [PointTrial((800, 600), (x, y), (x / 0.8, y / 0.6)) for x in (90, 480, 700) for y in (60, 510)]
-    >>> conversion(trials).names
+    >>> fit_conversion(trials).names
     ('thousandths of width and height',)
 
     """
@@ -217,12 +242,13 @@ def conversion(trials: Sequence[PointTrial]) -> Conversion | None:
     return Conversion(plain, tuple(names), tuple(rivals))
 
 
-def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
+def fit_frame(frame: PointFrame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     """A frame fitted to trials; None if it has no map for one."""
     in_order = [_x_first(trial, frame.is_y_first) for trial in trials]
     if not frame.is_fitted:
         return _fit_with(frame, in_order, 0.0)
     longest = max(max(trial.size) for trial in trials)
+    best: FittedFrame | None = None
     steps = [longest * 2 ** (-step / 6) for step in range(-3, 27)]
     for finer in (6, 30, 150, 0):  # around the best length so far, in steps that become smaller
         fits = [(length, _fit_with(frame, in_order, length)) for length in steps]
@@ -231,8 +257,23 @@ def fit_frame(frame: Frame, trials: Sequence[PointTrial]) -> FittedFrame | None:
     return best
 
 
-def _fit_with(frame: Frame, trials: Sequence[PointTrial], length: float) -> FittedFrame | None:
-    """A frame with this length, fitted to trials with x first."""
+def log_likelihood(frame: PointFrame, trials: Sequence[PointTrial], known: FittedFrame) -> float:
+    """The log likelihood of trials in a frame, with the bias and spread (and length) of another fit.
+
+    Minus infinity if the frame has no map for one.
+    """
+    in_order = [_x_first(trial, frame.is_y_first) for trial in trials]
+    fitted = _fit_with(frame, in_order, known.length or 1.0, known.errors)
+    return -math.inf if fitted is None else fitted.gain
+
+
+def _fit_with(
+    frame: PointFrame,
+    trials: Sequence[PointTrial],
+    length: float,
+    known: ErrorFit | None = None,
+) -> FittedFrame | None:
+    """A frame with this length, fitted to trials with x first, with `known` bias and spread if they are given."""
     axes: dict[Size, Axes] = {}
     errors, log = list[tuple[float, float]](), 0.0
     for trial in trials:
@@ -244,48 +285,54 @@ def _fit_with(frame: Frame, trials: Sequence[PointTrial], length: float) -> Fitt
         x, y = found.to_px(trial.reply)
         errors.append(((x - trial.target[0]) / side, (y - trial.target[1]) / side))
         log -= math.log(found.x * found.y * side * side)  # the density of the numbers in the reply
-    bias, spread = _fit_errors(errors)
-    distances = [math.hypot(x - bias[0], y - bias[1]) / spread for x, y in errors]
-    log += sum(_log_density(distance, spread) for distance in distances)
+    sides = [max(trial.size) for trial in trials]
+    fits = [known] if known else [_fit_errors(errors, sides, reference) for reference in (0.0, float(max(sides)))]
+    gain, fitted = max(((_log_density(errors, sides, fit), fit) for fit in fits), key=lambda pair: pair[0])
+    log += gain
     cost = frame.surprise + (math.log(2 * len(trials)) / 2 if frame.is_fitted else 0.0)
+    distances = [fitted.distance(error, side) for error, side in zip(errors, sides, strict=True)]
     misses = sum(distance > FAR for distance in distances) / len(distances)
-    return FittedFrame(frame, length, axes, bias, spread, misses, log - cost, log)
+    return FittedFrame(frame, length, axes, fitted, misses, log - cost, log)
 
 
 def _x_first(trial: PointTrial, is_y_first: bool) -> PointTrial:
     return replace(trial, reply=trial.reply[::-1]) if is_y_first and not trial.is_named else trial
 
 
-def _fit_errors(errors: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], float]:
+def _fit_errors(errors: Sequence[tuple[float, float]], sides: Sequence[int], reference: float) -> ErrorFit:
     """The bias and spread of errors, by the EM algorithm for the bivariate t distribution."""
     bias = median(x for x, _ in errors), median(y for _, y in errors)
-    spread = max(LEAST_SPREAD, median(math.hypot(x - bias[0], y - bias[1]) for x, y in errors) / 1.18)
+    fit = ErrorFit(bias, 1.0, reference)
+    fit = replace(fit, spread=max(LEAST_SPREAD, median(map(fit.distance, errors, sides)) / MEDIAN_DISTANCE))
+    shares = [fit.share(side) for side in sides]
     for _ in range(STEPS):
-        squares = [((x - bias[0]) ** 2 + (y - bias[1]) ** 2) / spread**2 for x, y in errors]
-        weights = [(FREEDOM + 2) / (FREEDOM + square) for square in squares]
-        total = sum(weights)
-        bias = (
-            sum(w * x for w, (x, _) in zip(weights, errors, strict=True)) / total,
-            sum(w * y for w, (_, y) in zip(weights, errors, strict=True)) / total,
+        weights = [(FREEDOM + 2) / (FREEDOM + fit.distance(*pair) ** 2) for pair in zip(errors, sides, strict=True)]
+        total = sum(weight * share**2 for weight, share in zip(weights, shares, strict=True))
+        x, y = (
+            sum(weight * share * error[n] for weight, share, error in zip(weights, shares, errors, strict=True)) / total
+            for n in (0, 1)
         )
-        variance = sum(
-            w * ((x - bias[0]) ** 2 + (y - bias[1]) ** 2) for w, (x, y) in zip(weights, errors, strict=True)
-        ) / (2 * len(errors))
-        spread = max(LEAST_SPREAD, math.sqrt(variance))
-    return bias, spread
+        moved = ErrorFit((x, y), fit.spread, reference)
+        squares = (moved.distance(*pair) ** 2 for pair in zip(errors, sides, strict=True))
+        mean = sum(weight * square for weight, square in zip(weights, squares, strict=True)) / (2 * len(errors))
+        fit = replace(moved, spread=max(LEAST_SPREAD, fit.spread * math.sqrt(mean)))
+    return fit
 
 
-def _log_density(distance: float, spread: float) -> float:
-    return -math.log(2 * math.pi * spread**2) - (FREEDOM / 2 + 1) * math.log1p(distance**2 / FREEDOM)
+def _log_density(errors: Sequence[tuple[float, float]], sides: Sequence[int], fit: ErrorFit) -> float:
+    """The log likelihood of errors under Student's t distribution."""
+    distances = map(fit.distance, errors, sides)
+    tails = sum(math.log1p(distance**2 / FREEDOM) for distance in distances)
+    return -len(errors) * math.log(2 * math.pi * fit.spread**2) - (FREEDOM / 2 + 1) * tails
 
 
-def _same(one: FittedFrame, other: FittedFrame, trials: Sequence[PointTrial]) -> bool:
+def _same(fitted: FittedFrame, rival: FittedFrame, trials: Sequence[PointTrial]) -> bool:
     """True if two frames map the numbers of replies to the same places of all images asked, but for `SAME`."""
-    if one.frame.is_y_first != other.frame.is_y_first and not all(trial.is_named for trial in trials):
+    if fitted.frame.is_y_first != rival.frame.is_y_first and not all(trial.is_named for trial in trials):
         return False
-    for size, axes in one.axes.items():
+    for size, axes in fitted.axes.items():
         for corner in ((0.0, 0.0), (float(size[0]), float(size[1]))):
-            place = other.axes[size].to_px(axes.from_px(corner))
+            place = rival.axes[size].to_px(axes.from_px(corner))
             if max(abs(place[0] - corner[0]), abs(place[1] - corner[1])) > SAME * max(size):
                 return False
     return True

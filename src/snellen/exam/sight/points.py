@@ -56,7 +56,7 @@ def _named(text: str) -> list[PointReply]:
         if len(numbers) == 2:
             points.append(PointReply(numbers["x"], numbers["y"], is_named=True))
     corners = [
-        [float(match[1]) for match in re.finditer(rf"\b{name}[\"']?\s*[:=]\s*({_NUMBER})", text, re.IGNORECASE)]
+        [float(match[1]) for match in re.finditer(rf"\b(?:{name})\b[\"']?\s*[:=]\s*({_NUMBER})", text, re.IGNORECASE)]
         for name in ("x1|xmin|x_min", "y1|ymin|y_min", "x2|xmax|x_max", "y2|ymax|y_max")
     ]
     if all(len(numbers) == 1 for numbers in corners):
@@ -80,9 +80,12 @@ def _listed(text: str) -> list[PointReply]:
     """Pairs, and the middles of lists of four, without names."""
     points = []
     for match in _LISTS.finditer(re.sub(r"[()\[\]{}<>|]+", " ; ", _joined_boxes(text))):
-        numbers = [float(number) for number in re.findall(_NUMBER, match[1])]
+        texts = re.findall(_NUMBER, match[1])
+        if any(re.match(r"0\d", text) for text in texts):  # the rest of a number such as 1,024
+            return []
+        numbers = [float(text) for text in texts]
         if len(numbers) == 2:
-            points.append(PointReply(*numbers))
+            points.append(PointReply(numbers[0], numbers[1]))
         elif len(numbers) == 4 and numbers[0] < numbers[2] and numbers[1] < numbers[3]:
             points.append(PointReply((numbers[0] + numbers[2]) / 2, (numbers[1] + numbers[3]) / 2))
     return points

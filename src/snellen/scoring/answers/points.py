@@ -13,14 +13,12 @@ from snellen.core.item import Point, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
-from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE, corner_numbers
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE
 
 GivenPoint: TypeAlias = tuple[float, float, bool]
 """The two numbers of a reply in the order given, and whether they were named x and y."""
 LONGEST, LONG_NUMBER, NUMBER = 4000, re.compile(r"\d{41}"), re.compile(r"\d+(?:\.\d+)?")
 """In a longer reply only a declared point is read. No number has as many digits. Any number."""
-CORNER_NAMES = re.compile(r"[xy]_?(?:1|2|min|max)(?![0-9])", re.IGNORECASE)
-"""Names of the corners of a box, whose middle is the point."""
 SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$)){1,4000}[.!?]?")
 
 
@@ -47,9 +45,6 @@ def _given(text: str) -> GivenPoint | None:
 
     if len(text) > LONGEST or LONG_NUMBER.search(text):
         return None
-    if CORNER_NAMES.search(text):
-        corners = corner_numbers(prepare(text).text)
-        return None if corners is None else ((corners[0] + corners[2]) / 2, (corners[1] + corners[3]) / 2, True)
     point = read_point(text)
     if point is None or max(abs(point.first), abs(point.second)) > LARGEST:
         return None

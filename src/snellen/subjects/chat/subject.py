@@ -13,11 +13,11 @@ from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
+from snellen.subjects.chat.client import reply_of
 from snellen.subjects.chat.families import box_unit_of, usual_tokens
 from snellen.subjects.chat.layer import Service, open_service
 from snellen.subjects.chat.limits import limits_of
 from snellen.subjects.chat.messages import PNG_VERSION, to_messages, unsendable
-from snellen.subjects.chat.retry import reply_of
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 

@@ -25,7 +25,7 @@ LEAST_SPREAD = 0.05
 INTERVAL = "95 % confidence interval"
 
 
-class ErrorFit(NamedTuple):
+class BiasAndSpread(NamedTuple):
     """Bias and standard deviation of errors in pixels, and the number of errors that are not slips."""
 
     bias: float
@@ -33,7 +33,7 @@ class ErrorFit(NamedTuple):
     points: float
 
 
-def fit_errors(errors: Sequence[float]) -> ErrorFit | None:
+def fit_errors(errors: Sequence[float]) -> BiasAndSpread | None:
     """The fit to signed errors along one axis, without NaN; None for fewer than `LEAST_ERRORS`."""
     x = np.array([error for error in errors if not math.isnan(error)], np.float64)
     if len(x) < LEAST_ERRORS:
@@ -48,7 +48,7 @@ def fit_errors(errors: Sequence[float]) -> ErrorFit | None:
         bias = float(weights @ x) / count
         spread = max(math.sqrt(float(weights @ (x - bias) ** 2) / (count - 1)), LEAST_SPREAD)
         slips = min(max(1 - count / len(x), 0.01), 0.5)
-    return ErrorFit(bias, spread, float(weights.sum()))
+    return BiasAndSpread(bias, spread, float(weights.sum()))
 
 
 def _estimate(items: Sequence[Item], errors: Sequence[float], is_spread: bool) -> Measurement:

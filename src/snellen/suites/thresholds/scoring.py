@@ -26,7 +26,11 @@ from snellen.core.seeds import stream
 from snellen.core.suite import Schedule, Trial
 from snellen.scoring.equality import equality, equality_grid
 from snellen.scoring.protocols import ACCURACY, HIT, strict
-from snellen.scoring.psychometric import (
+from snellen.suites.thresholds import pointing
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.contrast import FREQUENCIES
+from snellen.suites.thresholds.measures.measure import YES_OR_NO, Measure
+from snellen_sight.psychometric import (
     CREDIBLE,
     Answers,
     Fit,
@@ -38,10 +42,6 @@ from snellen.scoring.psychometric import (
     sensitivity_grid,
     weibull_grid,
 )
-from snellen.suites.thresholds import pointing
-from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.contrast import FREQUENCIES
-from snellen.suites.thresholds.measures.measure import YES_OR_NO, Measure
 
 BATCH, ANSWERS = 8, 40
 """Answers between two choices of levels, and answers to a task besides its controls."""

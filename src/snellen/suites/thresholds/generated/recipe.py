@@ -24,6 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
 SUITE, VERSION = "thresholds", "1"
@@ -89,6 +90,7 @@ class Generated:
 
     settings = SETTINGS
     leaves_out_training = True
+    opening = (ACUITY.task, EXEMPLARS * (LEVELS + 1))
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Count, seed, canvas."""

@@ -10,11 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from snellen.suites.thresholds.drawing import Plane, canvas, numeral
+from snellen_sight.figures import Plane, canvas, numeral
 
-DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
-"""Directions of a gap, counterclockwise from the right."""
-DIRECTIONS_IN_WORDS = f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}"
 PLACES = tuple("123456789")
 """Numerals of the nine patches, in reading order."""
 YES_OR_NO = ("yes", "no")

@@ -12,8 +12,8 @@ import math
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import canvas, coverage, disc, image_of, paint, rectangle, window
 from snellen.suites.thresholds.measures.measure import Measure, Stimulus, StimulusImage, contrasting, geometric
+from snellen_sight.figures import canvas, coverage, disc, image_of, paint, rectangle, window
 
 ECCENTRICITIES = {"near": (0.0, 75.0), "middle": (75.0, 150.0), "far": (150.0, math.inf)}
 """Least and greatest distance of the disc from the middle of the canvas, in pixels."""

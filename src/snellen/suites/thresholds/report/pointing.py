@@ -56,13 +56,13 @@ def pointing(run: Run) -> Iterator[ReportSection]:
     yield from table_section("Where it points", note, names, rows, "pointing")
 
 
-def _cells(points: Sequence[tuple[Item, Sequence[float]]]) -> list[str]:
+def _cells(item_points: Sequence[tuple[Item, Sequence[float]]]) -> list[str]:
     """Hits, biases, spread and slips; a dash for what too few points tell."""
-    hits = f"{sum(error(item, point) == 0.0 for item, point in points)}"
-    fits = [fit_errors([signed_error(item, point, axis) for item, point in points]) for axis in (0, 1)]
+    hits = f"{sum(error(item, point) == 0.0 for item, point in item_points)}"
+    fits = [fit_errors([signed_error(item, point, axis) for item, point in item_points]) for axis in (0, 1)]
     known = [fit for fit in fits if fit is not None]
     if len(known) < len(fits):
         return [hits, DASH, DASH, DASH, DASH]
     spread = float(np.sqrt(np.mean([fit.spread**2 for fit in known])))
-    slips = max(len(points) - fit.points for fit in known)
+    slips = max(len(item_points) - fit.points for fit in known)
     return [hits, *(f"{fit.bias:+.1f} px" for fit in known), f"{spread:.1f} px", f"{slips:.0f}"]

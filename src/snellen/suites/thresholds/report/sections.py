@@ -30,7 +30,6 @@ from snellen.analysis.tables.section import ReportSection, Run, once_a_run, prot
 from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.scoring.power import NORMAL_END
-from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import ACUITY
@@ -41,6 +40,7 @@ from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medi
 from snellen.suites.thresholds.report.pointing import pointing
 from snellen.suites.thresholds.report.stimuli import at_threshold, best_variant
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
+from snellen_sight.psychometric import credible_ends, posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,11 +15,11 @@ from snellen.analysis.tables.plots import MUTED, two_lines
 from snellen.analysis.tables.section import ReportSection
 from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
-from snellen.scoring.psychometric import posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import SPACING
 from snellen.suites.thresholds.measures.measure import PITCH, PLACES, Measure, Stimulus
 from snellen.suites.thresholds.scoring import estimate_text
+from snellen_sight.psychometric import posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
