@@ -365,7 +365,7 @@ def sight(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check what of an image reaches a subject, in at most 60 calls: size, colours, order, crops, compression."""
+    """Check what of an image reaches a subject, in at most 90 calls: size, colours, order, crops, compression."""
     from snellen.cli.sight import sight as do
 
     do(subject, out, seed, as_json)
