@@ -76,7 +76,7 @@ def words_of(pattern: Pattern, count: int) -> str:
         return f"only the {'last' if pattern[0] else 'first'} of several images arrives"
     if missing and list(pattern) == sorted(set(pattern)):
         return f"the {_listed(missing)} of {count} images {'does' if len(missing) == 1 else 'do'} not arrive"
-    return f"{count} images arrive as numbers {', '.join(str(place + 1) for place in pattern)}"
+    return f"{count} images arrive in the order {', '.join(str(place + 1) for place in pattern)}"
 
 
 def _listed(words: Sequence[str]) -> str:
