@@ -11,14 +11,12 @@ from itertools import pairwise
 from snellen.scoring.answers import cues, markers
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED
+from snellen.scoring.answers.vocabulary import ONES, TENS
 
-ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen"""
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 WORDS = {word: number for number, word in enumerate(ONES.split())}
 WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
 WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
-WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
+WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100, "a dozen": 12}
 _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(

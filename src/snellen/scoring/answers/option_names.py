@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from snellen.scoring.answers.plain import MINUS, UNSPACED
+from snellen.scoring.answers.vocabulary import NUMERALS, ORDINALS
 
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 NAMED_AS = re.compile(
@@ -31,9 +32,6 @@ SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
 """Signs that belong to the letter or number after them: a temperature, a sum, the name of an angle."""
 CAPITAL = re.compile(r" [A-Z]")
 SPACELESS = re.compile(f"[{UNSPACED}]")
-ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
-_SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
-NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
 _NUMERAL = rf"(?:the |image )?(?:\d|{'|'.join(ORDINALS)})"
 LIST_BEFORE = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)? ?(?:,|and|&|, ?and) ?(?:the )?$")
 LIST_AFTER = re.compile(rf" ?(?:,|and|&|, ?and) ?{_NUMERAL}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.numbers import BOUND
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
 from snellen.scoring.answers.plain import flat, lower
+from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, sides
 
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
@@ -25,13 +26,6 @@ MANY_TEXTS = 50
 SUBJECT = 24
 """Characters within which a clause names its subject."""
 TRUTHS = ("true", "false")
-VERDICTS = {
-    "true": "correct right richtig wahr vrai verdadero vero corretto verdadeiro 正确 对 正しい 맞습니다 верно صحيح",
-    "false": "incorrect wrong falsch faux falso errato 错误 不正确 不对 間違い 거짓 틀렸습니다 неверно خطأ",
-    "yes": "yep yeah ja oui sí sì sim да 是 是的 はい 네 예 نعم evet",
-    "no": "nope nein non não нет 否 不是 いいえ 아니요 아니오 لا hayır",
-}
-"""Words for true, false, yes and no in other words and languages; they count only alone."""
 
 
 class _Name(NamedTuple):
@@ -75,6 +69,7 @@ class Options(Grammar):
     verdicts: Mapping[str, str | None]
     ranges: tuple[tuple[float, float, str | None], ...] = ()
     judges: bool = False
+    by_side: Mapping[frozenset[str], str | None] = field(default_factory=dict)
 
     @classmethod
     @lru_cache(maxsize=1024)
@@ -106,14 +101,15 @@ class Options(Grammar):
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
         for name in {"yes", "no"} & _names_in_lower_case(spec) & asides.keys():  # nope, nein
-            also += [(word, word) for word in VERDICTS[name].split()]
-            asides |= dict.fromkeys(VERDICTS[name].split(), asides[name])
+            also += [(word, word) for word in VERDICTS[name]]
+            asides |= dict.fromkeys(VERDICTS[name], asides[name])
         openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
-        texts = {other: key for name, key in texts.items() for other in variants(name)} | texts
+        by_side = only_sides(texts)
+        texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
-        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, "").split()}
+        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
         return cls(
@@ -124,6 +120,7 @@ class Options(Grammar):
             verdicts,
             tuple((float(match[1]), float(match[2]), key) for match, key in ranges),
             spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec),
+            by_side,
         )
 
     def within(self, text: str) -> Options:
@@ -194,7 +191,7 @@ class Options(Grammar):
         """Every option named in the passage and not denied there, in order. A label and its text are one mention."""
         small = lower(passage)
         candidates = [
-            *self._texts(small, passage),
+            *(self._sides(small) if self.by_side else self._texts(small, passage)),
             *self._distances(passage),
             *self._labels(passage, declared),
             *self._asides(small, declared),
@@ -212,11 +209,20 @@ class Options(Grammar):
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                conceded = name in TRUTHS and small.startswith(" that ", end)
-                apart = GROUP.match(name) and APART.match(small, end)
-                if is_whole_word(passage, start, end) and not conceded and not apart:
-                    yield Mention(start, end, key)
+                other = ATTRIBUTE.match(small, end) if name in TRUTHS else GROUP.match(name) and APART.match(small, end)
+                if is_whole_word(passage, start, end) and not other:
+                    changed = PART_BEFORE.search(small[max(0, start - 30) : start]) or PART_AFTER.match(small, end)
+                    yield Mention(start, end, None if changed else key)
                 start = small.find(name, end)
+
+    def _sides(self, small: str) -> Iterator[Mention]:
+        """Every side named, if the options are sides: "up and to the right" is upper right, and not right."""
+        axes = {AXES[part] for side in self.by_side for part in side}
+        for start, end, parts in sides(small):
+            side = frozenset(part for part in parts if AXES[part] in axes)
+            key = self.by_side.get(side) or self.by_side.get(side - {"middle"})
+            if key is not None or len(side) > 1:
+                yield Mention(start, end, key if AXES[parts[-1]] in axes else None)
 
     def _distances(self, passage: str) -> Iterator[Mention]:
         """Every number with a unit of length, as the one range around it: "6.5 meters" for 6-7."""
@@ -282,7 +288,7 @@ class Options(Grammar):
             if not opening or not (declared or name in self.openings):
                 continue
             # "No, they are not the same" denies one statement and agrees with its opposite.
-            doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"].split()) and not declared else None
+            doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
             if not (doubtful and doubtful.match(small, opening.end())):
                 yield Mention(*opening.span(1), key)
 
@@ -326,7 +332,7 @@ DOUBTFUL = {
     "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no|aber|mais|pero|maar|но|ama)\b"),
 }
 DOUBTFUL["correct"] = DOUBTFUL["yes"]
-DOUBTFUL |= dict.fromkeys(VERDICTS["yes"].split(), DOUBTFUL["yes"])
+DOUBTFUL |= dict.fromkeys(VERDICTS["yes"], DOUBTFUL["yes"])
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
@@ -335,6 +341,16 @@ WORD = re.compile(r"[^\W\d_]{2}")
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
 LENGTH = re.compile(r"(?<![\w.,-])(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)(?!\w)")
+ATTRIBUTE = re.compile(r" (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape) ")
+"""After "true" or "false" it shows that no verdict is meant: "false positives"."""
+PART_BEFORE = re.compile(
+    r"\b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo) $"
+)
+PART_AFTER = re.compile(
+    r" frustum\b| like\b| cut in half|(?: with| whose) (?:its |the |a )?(?:tip|top|apex|point|end|corner)s? (?:\w+ ){0,2}?"
+    r"(?:cut|sliced|chopped|removed|missing|truncated)\b"
+)
+"""Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off"."""
 APART = re.compile(
     r"(?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have|feature)"
     r" (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))"

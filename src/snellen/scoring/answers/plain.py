@@ -13,9 +13,31 @@ OPEN, CLOSE = "\ue000", "\ue001"
 LONGEST = 16_000
 """In a longer reply only the end is read, and only for an explicit declaration."""
 
-THOUGHT = r"(?:think|thinking|thought|reasoning)"
-THOUGHT_END = re.compile(rf"</{THOUGHT}>", re.I)
-THOUGHT_START = re.compile(rf"<{THOUGHT}>", re.I)
+_THOUGHT = r"(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)"
+THOUGHT_START = re.compile(
+    rf"(?i)[<◁]\|?(?:\w{{1,9}}:|begin_of_|start_)?{_THOUGHT}\|?[>▷]|(?-i:\[THINK\])|<unused94>"
+    r"|(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)|(?-i:\Aanalysis(?=[A-Z]))"
+)
+THOUGHT_END = re.compile(
+    rf"(?i)[<◁]\|?(?:/(?:\w{{1,9}}:)?|end_of_|end_){_THOUGHT}\|?[>▷]|(?-i:\[/THINK\])|<unused95>"
+    r"|<\|channel\|>final(?:<\|message\|>)?|(?-i:assistantfinal)"
+)
+TURN = re.compile(
+    r"(?i)</s>|<eos>|<end_of_turn>|\[INST\]|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|>"
+    r"|(?:^|(?<=\n)|(?<=</answer>)|(?<=[.!?] ))[#*\s]*(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
+)
+"""The end of a reply: a token of its end, or the opening of a next turn."""
+OPENED = re.compile(r"\A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end_header_id\|>)?\s*)?")
+_CALL = r"tool_calls?|tool_response|tool_code|function_calls?|function|code|observation"
+CALLS = (
+    re.compile(rf"(?is)<\|?({_CALL})\b[^<>]{{0,99}}>.*?(?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*"),
+    re.compile(r"(?is)```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z)"),
+    re.compile(
+        r"(?m)^\s*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w+[._]\w[\w.]*)\(.*\)|\w{1,40} = \w{1,40}\[.*|def .*:"
+        r"|Action(?: Input)?:.*)[ ;]*(?:#.*)?$"
+    ),
+)
+"""Calls of tools and code, closed or not: neither is an answer."""
 ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
 ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -93,11 +115,21 @@ def without_thoughts(text: str) -> str:
     return rest[: start.start()] if start else rest
 
 
+def _only_reply(text: str) -> str:
+    """The reply itself: what is before a next turn, without calls of tools and code."""
+    text = OPENED.sub("", text)
+    turn = next((match for match in TURN.finditer(text) if text[: match.start()].strip()), None)
+    text = text[: turn.start()] if turn else text
+    for call in CALLS if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ():
+        text = call.sub("", text)
+    return text
+
+
 def prepare(text: str) -> Prepared:
     """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
-    return Prepared(CONFIDENCE.sub("", flat(_mark_tags(_mark_json(reply[-LONGEST:])))).strip(), cut)
+    return Prepared(CONFIDENCE.sub("", flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))).strip(), cut)
 
 
 def _mark_json(text: str) -> str:
@@ -114,7 +146,9 @@ def _mark_json(text: str) -> str:
 
 
 def _json_answer(value: dict[str, Any]) -> str | None:
-    """The values of an object under keys that mean an answer; None without such keys."""
+    """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
+    if {"arguments", "parameters", "tool_input", "action_input"} & value.keys():
+        return ""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:
         return None
