@@ -166,6 +166,11 @@ TURNED = _words(
     r"|except|unless)\b"
 )
 """Beginning of a sentence that retracts the one before, or continues from it."""
+RECONSIDERED = _words(
+    r"\b(?:re-?(?:count|check|examin|consider|evaluat|verif)\w*|verif\w+|hmm|wait|actually|looking again|second (?:look|thoughts?)"
+    r"|closer (?:look|inspection)|comparing)\b"
+)
+"""After a first line with an answer it shows that the answer is checked, and may be given up."""
 RECOUNTED = _words(r"\b(?:another|more|also|too|extra|additional|missed|hidden|fewer|not|last|third|\w+th)\b|n't\b")
 """After a count it changes the count: "Actually, another is hidden"."""
 BEST = _words(
@@ -196,6 +201,19 @@ COMPARED = _words(
     r" (?:(?:the|in|option|point|image|box|with|that|those) )*[(\[\"']*$"
 )
 """Text before the object of a comparison."""
+OPPOSED = _words(
+    r"\b(?:unlike|behind|beyond|in front of|(?:different|differs?|distinct|far|away|apart) from|dissimilar (?:to|from)"
+    r"|opposite(?: (?:of|to))?|less (?:\w+ ){1,3}(?:with|to|of))"
+    r" (?:(?:the|in|of|option|point|image|box|with|that|those|category|group|class|set|examples?) )*[(\[\"']*$"
+)
+"""Text before an option from which the answer is told apart."""
+REVERSED = _words(
+    r"(?:(?!\b(?:than|while|but|and|whereas|which)\b)[^.,!?;:\n]){0,60}?\b(?:is|are|was|lies?|sits?|stands?|looks?|seems?|appears?|being|one|object|box|thing|item|that)\b"
+    r" (?:\w+ly |an? |the |much |slightly |far |also |in |at |to |bit ){0,4}(?:farther|further|farthest|furthest"
+    r"|(?:more|most|less|least) (?:distant|close|near|remote)|distant|behind|back(?:ground)?|rear|beyond"
+    r"|(?:second|third|fourth)[ -](?:\w+est|best)|occluded|unlike|dissimilar)\b"
+)
+"""Text after an option that says the opposite of nearer or alike, so that the other one may be meant."""
 NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsistent)\b|n't\b")
 SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
 RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))

@@ -57,13 +57,15 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
     (
         "next soft",
         _words(
-            r"\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)"
+            r"(?:^|[\n(.!?] ?)(?:final|edit(?:ed)?|update[d]?|corrected|revised|re-?count(?:ed)?|re-?check(?:ed)?)\W{0,3}: *"
+            r"|\bi\.e\.,? |(?:->|→|=>) ?(?=[^\n]{1,30}\Z)"
+            r"|\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)"
             r"|(?:up)?on (?:closer |further |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+"
         ),
     ),
 )
 LEAD = _words(
-    r"(?:(?:the )?(?:option|choice|letter)\b ?|(?:most likely|probably|likely|clearly|definitely|simply)\b,? ?)*"
+    r"(?:(?:the )?(?:option|choice|letter)\b ?|选项 ?|(?:most likely|probably|likely|clearly|definitely|simply)\b,? ?)*"
 )
 TURN = _words(
     r"(?:(?:no|wait|actually|it(?:'s| is| must be| should be)|that(?:'s| is)|make that|should be|must be"
@@ -100,6 +102,11 @@ APPROVED = _words(
     r"|[)\].:\"']* ?(?:选项)?(?:是)?(?:正确|最合适|最符合|最接近)(?= ?(?:$|[\n.,;!)]))"
 )
 """Must be followed by a sign that an answer is meant: "A is the right angle", "A is the best lit image" are not."""
+FILLING = _words(
+    r"[ .,;…-]{0,5}\b(no|wait|sorry|oops|hmm|er|um|or rather|rather|actually|i mean|make that|correction)\b"
+)
+"""Words between an answer and the one that corrects it: "4, no, 5"."""
+FOLLOWING = _words(r"[ .,:;…-]{1,5}(?:it(?:'s| is) )?([\w'-]+)")
 JOINED = _words(
     r"[)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?"
     r"(?:option |choice |图片?|选项)?[(\[\"']*"
@@ -123,13 +130,15 @@ QUESTION = re.compile(r"(?i)[^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b
 
 _FILL = (
     r"(?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely"
-    r"|quite|fully|exactly|strictly|bounding|box|point|image|picture) )*[\"'(\[]*$"
+    r"|quite|fully|exactly|strictly|bounding|box|point|image|picture|patch|tile|category|group|class|set|of|in) )*[\"'(\[]*$"
 )
 DENIED_BEFORE = _words(
     r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out"
     r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não"
     rf"(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?){_FILL}"
     r"|(?:\bnot|n't) (?:think|believe|say|claim|agree|consider)(?: [\w\"']+){0,5} [\"'(\[]*$"
+    r"|(?:\bnot|n't|nothing) (?:belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)"
+    r"(?: [\w\"']+){0,4} [\"'(\[]*$"
 )
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(

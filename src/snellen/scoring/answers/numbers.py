@@ -16,7 +16,7 @@ from snellen.scoring.answers.vocabulary import ONES, TENS
 WORDS = {word: number for number, word in enumerate(ONES.split())}
 WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
 WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
-WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100, "a dozen": 12}
+WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
 _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(

@@ -137,6 +137,11 @@ class Options(Grammar):
             for names in self._names:
                 if form in names:
                     return names[form]
+        if match := NUMBERED.fullmatch(small.strip(STOPS)):
+            nth = NUMBER_OF[match[1]]
+            return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
+        if self.stances and (match := STANCE.fullmatch(small.strip(STOPS))):
+            return self.asides["no" if match[1] else "yes"]
         if "none" in self.texts and NONE_ALIKE.fullmatch(small):
             return self.texts["none"]
         if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
@@ -145,6 +150,11 @@ class Options(Grammar):
             if key is not None and key in (names.get(form) for names in self._names for form in forms):
                 return key
         return None
+
+    @property
+    def stances(self) -> bool:
+        """True if "yes" and "no" were shown, so that "They do not." is no."""
+        return {"yes", "no"} <= self.openings and not self.judges
 
     @property
     def _names(self) -> tuple[Mapping[str, str | None], ...]:
@@ -227,7 +237,8 @@ class Options(Grammar):
     def _distances(self, passage: str) -> Iterator[Mention]:
         """Every number with a unit of length, as the one range around it: "6.5 meters" for 6-7."""
         for match in LENGTH.finditer(passage) if self.ranges else ():
-            keys = {key for low, high, key in self.ranges if low < float(match[1]) < high}
+            length = float(match[1] or match[2]) * METRES.get(match[3], 0.3048)
+            keys = {key for low, high, key in self.ranges if low < length < high}
             bounded = BOUND.search(passage[max(0, match.start() - 30) : match.start()])
             yield Mention(*match.span(), keys.pop() if len(keys) == 1 and not bounded else None)
 
@@ -284,7 +295,7 @@ class Options(Grammar):
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
             behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
-            opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small) if name in small[:20] else None
+            opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200]) if name in small[:40] else None
             if not opening or not (declared or name in self.openings):
                 continue
             # "No, they are not the same" denies one statement and agrees with its opposite.
@@ -323,6 +334,7 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
         # "So the red cube is blurred" names a text in passing; "so it is red" and "the red one is the answer" state it.
         states = labelled or not clause[end:].strip(" .,!)]\"'") or cues.DESIGNATED.match(clause, end)
         unsettled = unsettled or bool(cues.DESCRIBED.search(clause)) or not states
+    unsettled = unsettled or bool(cues.REVERSED.match(body, mentions[0].end))
     return values.pop() if len(values) == 1 and not unsettled else None
 
 
@@ -340,7 +352,19 @@ ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 WORD = re.compile(r"[^\W\d_]{2}")
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
-LENGTH = re.compile(r"(?<![\w.,-])(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)(?!\w)")
+LENGTH = re.compile(
+    r"(?<![\w.,-])(?:(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)|(\d{1,9}(?:\.\d{1,9})?) ?(cm|mm|ft|feet|foot|inches))(?!\w)"
+)
+METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
+"""Lengths of units; a foot if not named here."""
+NUMBERED = re.compile(
+    rf"(?:(?:it is |it's )?(?:the )?(?:{(noun := '(?:image|picture|photo|patch|tile|panel|option|choice|one|region|object)')}s? ?)?"
+    rf"(?:number |no\.? ?|# ?|nr\.? ?)?)({'|'.join(NUMBER_OF)})(?: {noun})?"
+)
+"""A number in words, alone: "the third image", "patch number three"."""
+STANCE = re.compile(
+    r"(?:they|it|these|those|both|the (?:two )?\w+)(?: both)? (?:do|does|are|is)(n't| not)?(?: touch(?:ing)?)?"
+)
 ATTRIBUTE = re.compile(r" (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape) ")
 """After "true" or "false" it shows that no verdict is meant: "false positives"."""
 PART_BEFORE = re.compile(

@@ -33,11 +33,13 @@ CALLS = (
     re.compile(rf"(?is)<\|?({_CALL})\b[^<>]{{0,99}}>.*?(?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*"),
     re.compile(r"(?is)```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z)"),
     re.compile(
-        r"(?m)^\s*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w+[._]\w[\w.]*)\(.*\)|\w{1,40} = \w{1,40}\[.*|def .*:"
-        r"|Action(?: Input)?:.*)[ ;]*(?:#.*)?$"
+        r"(?m)^\s*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)"
+        r"|\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$"
     ),
 )
 """Calls of tools and code, closed or not: neither is an answer."""
+SUBMITS = re.compile(r"(?i)(?<![^\W\d_])(?:submit|final|finish|answer)\w{0,20}(?:\(|[\"'],)")
+"""The name of a function in a call that gives the answer."""
 ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
 ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -121,7 +123,7 @@ def _only_reply(text: str) -> str:
     turn = next((match for match in TURN.finditer(text) if text[: match.start()].strip()), None)
     text = text[: turn.start()] if turn else text
     for call in CALLS if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ():
-        text = call.sub("", text)
+        text = call.sub(lambda match: match[0] if SUBMITS.search(match[0]) else " ", text)
     return text
 
 
@@ -148,7 +150,7 @@ def _mark_json(text: str) -> str:
 def _json_answer(value: dict[str, Any]) -> str | None:
     """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
     if {"arguments", "parameters", "tool_input", "action_input"} & value.keys():
-        return ""
+        return None if SUBMITS.search(json.dumps(value)) else ""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:
         return None

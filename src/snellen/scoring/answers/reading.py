@@ -74,7 +74,12 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     if grammar.counts and len(sentences) > 1 and any(cues.PART.search(sentence.text) for sentence in sentences):
         return None
     named = [mention for mention in named if not markers.QUESTION.match(text, mention.end)]
-    compared = not grammar.counts and all(is_compared(text, mention) for mention in named)
+    compared = not grammar.counts and all(
+        is_compared(text, mention)
+        or cues.OPPOSED.search(text[max(0, mention.start - 40) : mention.start])
+        or cues.REVERSED.match(text, mention.end)
+        for mention in named
+    )
     if compared or all(_in_condition(text, mention.start) for mention in named):
         return None
     return _common_value(named)
@@ -136,6 +141,7 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
                 yield Declaration(match.start(), verdict, firm=manner in ("firm", "is", "next firm"))
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
+    yield from _corrected(text, named, grammar)
     yield from _ticked(text, grammar)
     yield from _truths(text, grammar)
     for match in list(markers.THEREFORE.finditer(text))[-1:]:
@@ -279,7 +285,25 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
         yield Declaration(text.rfind("\n"), partial(ReplyVerdict, last))
     elif first is not None and len(set(bare)) == 1:
-        yield Declaration(0, partial(ReplyVerdict, first))
+        turn = cues.RECONSIDERED.search(text, len(lines[0]))
+        later = {mention.value for mention in grammar.mentions(text[turn.end() :], False)} if turn else {first}
+        yield Declaration(0, partial(ReplyVerdict, first if later <= {first} else None))
+    elif first is not None and last is not None:
+        yield Declaration(0, partial(ReplyVerdict, None))
+
+
+def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[Declaration]:
+    """An answer that corrects another one in the same breath: "A... sorry, B", "4 no 5", "Yes, I mean no"."""
+    for mention in named:
+        position, words, value = mention.end, list[Any](), None
+        while value is None and (filling := markers.FILLING.match(text, position)) and len(words) < 4:
+            value, position = grammar.alone(filling[1]), filling.end()
+            words, value = [*words, value], value if words else None
+        if value is None and words and (following := markers.FOLLOWING.match(text, position)):
+            value = grammar.alone(following[1])
+        value = words[0] if value is None and len(words) > 1 else value
+        if value not in (None, mention.value):
+            yield Declaration(mention.end, partial(ReplyVerdict, value), firm=False)
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:

@@ -15,11 +15,11 @@ from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
 DECLARATION = re.compile(
     rf"(?:{OPEN}|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{{0,4}}(?:\s?:|\s(?:is|are)\b)"
-    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b)"
+    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为:])"
     r"(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}",
     re.IGNORECASE,
 )
-PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s", re.IGNORECASE)
+PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s|(?:正确)?选项", re.IGNORECASE)
 ENDING = re.compile(
     r"\s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?))?|(?:all )?apply"
     r"|satisf(?:y|ies) (?:all )?(?:the|this|these) (?:given )?conditions?)"
@@ -27,7 +27,7 @@ ENDING = re.compile(
     re.IGNORECASE,
 )
 BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|\n)\s*", re.IGNORECASE)
+SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|以?及|[和与跟]|\n)\s*", re.IGNORECASE)
 LETTERS = re.compile(r"[A-Z]{2,26}")
 MAX_PASSAGE = 2000
 """Characters of a passage that may be an answer."""
