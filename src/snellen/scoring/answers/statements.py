@@ -150,10 +150,15 @@ def concluded(text: str, grammar: Grammar) -> Statement | None:
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """The statement of the last paragraph, if it is a single sentence after others and not an item of a list."""
-    if len(sentences) < 2 or sentences[-2].paragraph == sentences[-1].paragraph:
+    """The last sentence, if it is an answer alone, or the last paragraph, if it is one sentence and no item of a list."""
+    if len(sentences) < 2:
         return None
-    last = sentences[-1]
+    before, last = sentences[-2:]
+    value = _alone(last, grammar)
+    if value is not None and before.text.rstrip()[-1:] in (".", "!") and not cues.CONDITION.match(before.text):
+        return Statement(last.start, value)
+    if before.paragraph == last.paragraph:
+        return None
     if cues.PART.search(last.text) or not last.text.lstrip()[:1].isupper():
         return None
     value = grammar.judged(last.text)

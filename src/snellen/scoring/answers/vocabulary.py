@@ -43,7 +43,7 @@ _VIEWER = r"(?:the )?(?:camera|viewer|observer|us|me)"
 SIDE = re.compile(
     r"\b(?:(?P<left>left(?:wards?|most)?)|(?P<right>right(?:wards?|most)?)|(?P<up>top(?:most)?|up(?:per|wards?)?|above)"
     r"|(?P<down>bottom|down(?:wards?)?|lower|below|beneath|under(?:neath)?)"
-    rf"|(?P<front>front|forwards?|(?:towards?|facing|faces) {_VIEWER})"
+    rf"|(?P<front>(?<!its )front|forwards?|(?:towards?|facing|faces) {_VIEWER})"
     rf"|(?P<back>(?<!its )back(?:wards?)?|rear|behind|away(?: from {_VIEWER})?)|(?P<middle>cent(?:er|re)|middle))\b"
     r"(?! (?:next|here|there|now|answer|choice|option)\b)"
 )
