@@ -204,7 +204,7 @@ def test_any_reply_is_read_without_error(text: str, name: str) -> None:
         ("box", "[10, 20, 30, 40]", "as asked"),
         ("box", "[30, 40, 10, 20]", "corners exchanged"),
         ("box", "[10%, 20%, 30%, 40%]", "percent"),
-        ("box", "x: 1, y: 2, width: 3, height: 4", "corner and size"),
+        ("box", "x: 1, y: 2, width: 3", "corner and size"),
         ("box", "There is none.", "none"),
         ("norm_box", "[0.1, 0.2, 0.3, 0.4]", "as asked"),
         ("norm_box", "[10, 20, 30, 40]", "pixels or percent or thousandths"),

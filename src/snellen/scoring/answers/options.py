@@ -295,7 +295,11 @@ class Options(Grammar):
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
         for name, key in self.asides.items():
             behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
-            opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200]) if name in small[:40] else None
+            opening = (
+                re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
+                if name in small[:40]
+                else None
+            )
             if not opening or not (declared or name in self.openings):
                 continue
             # "No, they are not the same" denies one statement and agrees with its opposite.

@@ -43,7 +43,8 @@ BOXES = tuple(
     )
 )
 COLOURS = tuple(
-    re.compile(rf"{left}\s{{0,9}}{_row(3)}(?:{SEP}(?:255|1\.0|1))?\s{{0,9}}{right}") for left, right in ((r"\[", r"\]"), (r"\(", r"\)"))
+    re.compile(rf"{left}\s{{0,9}}{_row(3)}(?:{SEP}(?:255|1\.0|1))?\s{{0,9}}{right}")
+    for left, right in ((r"\[", r"\]"), (r"\(", r"\)"))
 )
 SIDES = {
     "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
@@ -74,7 +75,9 @@ FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
 SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]*[\[(][\d\s.,-]*\Z")
 """Sign that a list is no pair of corners, or that another list was broken off."""
 RANGES = re.compile(rf"(?i)\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}")
-CENTRED = re.compile(rf"(?i)\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}")
+CENTRED = re.compile(
+    rf"(?i)\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}"
+)
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
 OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?)\W{0,3}$")
 BGR = re.compile(r"(?i)\bbgr\W{0,3}$")
@@ -138,7 +141,9 @@ class Boxes(Grammar):
 
     def sets(self, passage: str) -> list[Mention]:
         """The same sets as corners, even if they are no valid box."""
-        sets = [Mention(start, end, _corners(sides)) for start, end, sides in _named_sets(passage, NAMED_SIDE, _corners)]
+        sets = [
+            Mention(start, end, _corners(sides)) for start, end, sides in _named_sets(passage, NAMED_SIDE, _corners)
+        ]
         for pattern, names in ((RANGES, ("x1", "x2", "y1", "y2")), (CENTRED, CENTRE_SIZE)):
             for match in pattern.finditer(passage):
                 sets.append(Mention(*match.span(), _corners(dict(zip(names, match.groups(), strict=True)))))

@@ -155,7 +155,8 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
         return None
     before, last = sentences[-2:]
     value = _alone(last, grammar)
-    if value is not None and before.text.rstrip()[-1:] in (".", "!") and not cues.CONDITION.match(before.text):
+    is_verdict = value is not None and grammar.truth(True) is not None
+    if is_verdict and before.text.rstrip()[-1:] in (".", "!") and not cues.CONDITION.match(before.text):
         return Statement(last.start, value)
     if before.paragraph == last.paragraph:
         return None
