@@ -201,17 +201,17 @@ COMPARED = _words(
     r" (?:(?:the|in|option|point|image|box|with|that|those) )*[(\[\"']*$"
 )
 """Text before the object of a comparison."""
+_FAR = r"(?:farther|farthest|further|furthest|deeper|distant|remote|behind|rear|back(?:ground)?|beyond)"
 OPPOSED = _words(
-    r"\b(?:unlike|behind|beyond|in front of|(?:different|differs?|distinct|far|away|apart) from|dissimilar (?:to|from)"
-    r"|opposite(?: (?:of|to))?|less (?:\w+ ){1,3}(?:with|to|of))"
-    r" (?:(?:the|in|of|option|point|image|box|with|that|those|category|group|class|set|examples?) )*[(\[\"']*$"
+    r"(?:\b(?:unlike|behind|beyond|in front of|(?:different|differs?|distinct|far|away|apart) from|dissimilar (?:to|from)"
+    r"|opposite(?: (?:of|to))?|less (?:\w+ ){1,3}(?:with|to|of)|lacks? (?:(?!is |are )[\w']+ ){0,6}[\w']+"
+    rf"|{_FAR}(?: \w+)? (?:is|being)) (?:(?:the|in|of|with|that|those|category|group|class|set|examples?) )*)[(\[\"']*$"
 )
 """Text before an option from which the answer is told apart."""
 REVERSED = _words(
-    r"(?:(?!\b(?:than|while|but|and|whereas|which)\b)[^.,!?;:\n]){0,60}?\b(?:is|are|was|lies?|sits?|stands?|looks?|seems?|appears?|being|one|object|box|thing|item|that)\b"
-    r" (?:\w+ly |an? |the |much |slightly |far |also |in |at |to |bit ){0,4}(?:farther|further|farthest|furthest"
-    r"|(?:more|most|less|least) (?:distant|close|near|remote)|distant|behind|back(?:ground)?|rear|beyond"
-    r"|(?:second|third|fourth)[ -](?:\w+est|best)|occluded|unlike|dissimilar)\b"
+    r"(?:(?!\b(?:than|while|but|and|whereas|which)\b)[^.,!?;:\n]){0,60}?\b(?:is|are|was|lies?|sits?|stands?|looks?|seems?"
+    rf"|appears?|being|one|object|box|thing|item|that) (?:[\w'-]+ ){{0,4}}?(?:{_FAR}|(?:less|least) (?:close|near)"
+    r"|(?:second|third|fourth)[ -](?:\w+est|best)|(?:covered|hidden|occluded|blocked) by|unlike|dissimilar)\b"
 )
 """Text after an option that says the opposite of nearer or alike, so that the other one may be meant."""
 NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsistent)\b|n't\b")

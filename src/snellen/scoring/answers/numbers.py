@@ -20,7 +20,7 @@ WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
 _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(
-    rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])\s?|\b(?P<minus>minus|negative)\s)?"
+    rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])|\b(?P<minus>minus|negative)\s)?"
     rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
 UNIT = re.compile(r"\s?(?:[mck]?m|(?:centi|kilo)?met(?:er|re)s?|px|pixels|k?g|s|seconds|bar|deg|degrees|°)(?!\w)")

@@ -367,12 +367,12 @@ NUMBERED = re.compile(
 )
 """A number in words, alone: "the third image", "patch number three"."""
 STANCE = re.compile(
-    r"(?:they|it|these|those|both|the (?:two )?\w+)(?: both)? (?:do|does|are|is)(n't| not)?(?: touch(?:ing)?)?"
+    r"(?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are| is|'re)(n't| not)?(?: touch(?:ing)?)?"
 )
 ATTRIBUTE = re.compile(r" (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape) ")
 """After "true" or "false" it shows that no verdict is meant: "false positives"."""
 PART_BEFORE = re.compile(
-    r"\b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo) $"
+    r"\b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo|flat topped|blunt(?:ed)?) $"
 )
 PART_AFTER = re.compile(
     r" frustum\b| like\b| cut in half|(?: with| whose) (?:its |the |a )?(?:tip|top|apex|point|end|corner)s? (?:\w+ ){0,2}?"

@@ -23,7 +23,7 @@ THOUGHT_END = re.compile(
     r"|<\|channel\|>final(?:<\|message\|>)?|(?-i:assistantfinal)"
 )
 TURN = re.compile(
-    r"(?i)</s>|<eos>|<end_of_turn>|\[INST\]|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|>"
+    r"(?i)</s>|<eos>|<end_of_turn>|\[/?INST\]|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|>"
     r"|(?:^|(?<=\n)|(?<=</answer>)|(?<=[.!?] ))[#*\s]*(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
 )
 """The end of a reply: a token of its end, or the opening of a next turn."""
@@ -149,7 +149,7 @@ def _mark_json(text: str) -> str:
 
 def _json_answer(value: dict[str, Any]) -> str | None:
     """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
-    if {"arguments", "parameters", "tool_input", "action_input"} & value.keys():
+    if {"arguments", "parameters", "args", "input", "tool_input", "action_input"} & value.keys():
         return None if SUBMITS.search(json.dumps(value)) else ""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:

@@ -231,6 +231,8 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVer
         return None
     if not named or markers.SENTENCE_END.search(passage[:first]):
         return soft
+    if manner == "soft" and cues.REVERSED.match(passage, named[0].end):
+        return ReplyVerdict(None)
     return ReplyVerdict(_common_value(_sentence(passage, named)))
 
 

@@ -15,7 +15,7 @@ from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
 DECLARATION = re.compile(
     rf"(?:{OPEN}|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{{0,4}}(?:\s?:|\s(?:is|are)\b)"
-    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为:])"
+    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为有:]+|选择)"
     r"(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}",
     re.IGNORECASE,
 )

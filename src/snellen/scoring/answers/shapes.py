@@ -80,7 +80,7 @@ CENTRED = re.compile(
 )
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
 OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?)\W{0,3}$")
-BGR = re.compile(r"(?i)\bbgr\W{0,3}$")
+BGR = re.compile(r"(?i)\bb\W{0,2}g\W{0,2}r\W{0,5}$")
 HEX = re.compile(r"(?<![\w&])(?:(?:#|0x)([0-9a-f]{6})|#([0-9a-f]{3}))(?!\w)", re.I)
 BARE_HEX = re.compile(r"(?=[0-9a-f]*\d|[0-9A-F]+$)(?=\d*[a-fA-F])[0-9a-fA-F]{6}")
 """Six hexadecimal digits without a mark: digits alone may be a number, small letters alone a word ("facade")."""
@@ -178,7 +178,7 @@ class Colours(Grammar):
         for start, end, numbers in _named_sets(passage, NAMED_CHANNEL, lambda numbers: len(numbers) == 3):
             coded.append(Mention(start, end, _colour(tuple(numbers[name] for name in CHANNELS))))
         for mention in _mentions(passage, COLOURS, 0 if coded else 3, _colour):
-            lead = passage[max(0, mention.start - 12) : mention.start]
+            lead = passage[max(0, mention.start - 15) : mention.start]
             value = mention.value[::-1] if mention.value and BGR.search(lead) else mention.value
             coded += [] if OTHER_SYSTEM.search(lead) else [replace(mention, value=value)]
         return sorted(coded, key=lambda mention: mention.start)

@@ -22,7 +22,7 @@ no | nope | nein | non | não | нет | 否 | 不是 | いいえ | 아니요 | 
 
 conical frustum | truncated cone | frustum | cone frustum | frustum of a cone | cone like frustum | cone has been truncated
 zigzagged | zigzag | zig zag | zigzag striped | zig zag striped | zigzag stripes | zig zag stripes | chevron
-chequered | checkered | checked | checkerboard | chequerboard
+chequered | checkered | checked | checkerboard | checker board
 striped | stripy
 dotted | polka dots | polka dotted | spotted
 metal | metallic
