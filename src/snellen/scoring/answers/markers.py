@@ -57,9 +57,9 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
     (
         "next soft",
         _words(
-            r"(?:^|[\n(.!?] ?)(?:final|edit(?:ed)?|update[d]?|corrected|revised|re-?count(?:ed)?|re-?check(?:ed)?)\W{0,3}: *"
-            r"|\bi\.e\.,? |(?<=[^\n]{20})(?:->|→|=>) ?(?=[^\n]{1,30}\Z)"
-            r"|\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that)\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)"
+            r"(?:->|→|=>)(?<=[^\n]{22}) ?(?=[^\n]{1,30}\Z)"
+            r"|\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that|i\.e|(?:final|edit|update|corrected|revised"
+            r"|re-?counted|re-?count)(?=\W{0,3}: ))\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)"
             r"|(?:up)?on (?:closer |further |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+"
         ),
     ),
@@ -136,9 +136,8 @@ DENIED_BEFORE = _words(
     r"(?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't|rul\w+ out"
     r"|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet|não"
     rf"(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?){_FILL}"
-    r"|(?:\bnot|n't) (?:think|believe|say|claim|agree|consider)(?: [\w\"']+){0,5} [\"'(\[]*$"
-    r"|(?:\bnot|n't|nothing|wrong to) (?:to do with|in common|put|place|say|call|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)"
-    r"(?: [\w\"']+){0,4} [\"'(\[]*$"
+    r"|(?:\bnot|n't|\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place|call"
+    r"|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$"
 )
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(

@@ -137,6 +137,8 @@ class Options(Grammar):
             for names in self._names:
                 if form in names:
                     return names[form]
+        if len(small) > 400:
+            return None
         if match := NUMBERED.fullmatch(small.strip(STOPS)):
             nth = NUMBER_OF[match[1]]
             return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
@@ -144,7 +146,7 @@ class Options(Grammar):
             return self.asides["no" if match[1] else "yes"]
         if "none" in self.texts and NONE_ALIKE.fullmatch(small):
             return self.texts["none"]
-        if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
+        if (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
             forms = (rest, rest.strip(TRIMMINGS))
             if key is not None and key in (names.get(form) for names in self._names for form in forms):

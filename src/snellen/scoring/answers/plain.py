@@ -23,8 +23,8 @@ THOUGHT_END = re.compile(
     r"|<\|channel\|>final(?:<\|message\|>)?|(?-i:assistantfinal)"
 )
 TURN = re.compile(
-    r"(?i)</s>|<eos>|<end_of_turn>|\[/?INST\]|<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|>"
-    r"|(?:^|(?<=\n)|(?<=</answer>)|(?<=[.!?] ))[#*\s]*(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
+    r"(?i)<(?:/s|eos|end_of_turn|\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|)>|\[/?INST\]"
+    r"|[\n.!?>][#*\s]*(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
 )
 """The end of a reply: a token of its end, or the opening of a next turn."""
 OPENED = re.compile(r"\A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end_header_id\|>)?\s*)?")
@@ -111,6 +111,8 @@ class Prepared(NamedTuple):
 
 def without_thoughts(text: str) -> str:
     """The text after the reasoning; of reasoning that never ends, the text before it."""
+    if not any(mark in text for mark in ("<", "◁", "[", "analysis", "assistantfinal")):
+        return text
     ends = [match.end() for match in THOUGHT_END.finditer(text)]
     rest = text[ends[-1] :] if ends else text
     start = THOUGHT_START.search(rest)
@@ -121,7 +123,7 @@ def _only_reply(text: str) -> str:
     """The reply itself: what is before a next turn, without calls of tools and code."""
     text = OPENED.sub("", text)
     turn = next((match for match in TURN.finditer(text) if text[: match.start()].strip()), None)
-    text = text[: turn.start()] if turn else text
+    text = text[: turn.start() + (turn[0][0] not in "<[")] if turn else text
     for call in CALLS if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ():
         text = call.sub(lambda match: match[0] if SUBMITS.search(match[0]) else " ", text)
     return text
