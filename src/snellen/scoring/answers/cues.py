@@ -19,11 +19,10 @@ _ANALYSIS = (
     r"|elements|details|factors|facts|clues|features|reasoning|information|typical understanding)"
 )
 CONCLUDING = _words(
-    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:and |but )?(?:(?:so|therefore|thus|hence|overall|consequently|accordingly"
-    r"|ultimately|altogether"
-    r"|in (?:total|conclusion|summary|short|sum|all)|to (?:conclude|sum up|summari[sz]e)|conclusion|total|as a result"
-    r"|on balance|(?:this|that|which) (?:means|leaves|gives)(?: that)?|that makes(?= \d)"
-    r"|(?:because|as a result) of (?:this|that|these))\b"
+    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:and |but )?(?:(?:so|therefore|thus|hence|overall|consequently|accordingly|ultimately"
+    r"|altogether|in (?:total|conclusion|summary|short|sum|all)|to (?:conclude|sum up|summari[sz]e)|conclusion|total"
+    r"|as a result|on balance|(?:this|that|which) (?:means|leaves|gives)(?: that)?|that makes(?= \d)|(?:because"
+    r"|as a result) of (?:this|that|these))\b"
     rf"|(?:based on|given|considering|from|after) [^.,;:!?\n]{{0,60}}\b{_ANALYSIS}\b[^.,;:!?\n]{{0,40}}(?:[:,\n]"
     rf"|$))[:,]*"
 )
@@ -106,19 +105,16 @@ _OFFERED = (
 )
 REFUSED = _words(
     r"\b(?:cannot|can not|can't|couldn't|could not|unable to|not able to|(?:not|n't) possible to"
-    r"|impossible to)\b[^.!?\n]{0,40}?"
-    r"\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provided?|decide|judge|choose|select|be solved"
-    r"|calculated?|know|count)\b"
-    r"|\b(?:not|n't|no|without) (?:have |provide |contain |include |give |offer |been given |given )?(?:enough"
-    r"|sufficient|any|more|additional|further|specific)"
-    r" (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b"
+    r"|impossible to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provided?|decide|judge"
+    r"|choose|select|be solved|calculated?|know|count)\b|\b(?:not|n't|no|without) (?:have |provide |contain |include "
+    r"|give |offer |been given |given )?(?:enough|sufficient|any|more|additional|further"
+    r"|specific) (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b"
     rf"|\bnone of (?:the )?(?:\w+ ){{0,2}}{_OFFERED}\b|\bneither of\b|\bneither (?:\w+ ){{0,6}}nor\b"
-    r"|\b(?:answer|option|choice|value|result)s? (?:is|are|was|were) (?:not|n't) (?:provided|given|listed"
-    r"|offered|included|available|present"
-    r"|among|in (?:the|any)|one of)\b|\bnot (?:among|one of|in) (?:the )?(?:\w+ )?(?:options|choices|answers)\b"
-    r"|\b(?:no|not a|none) (?:correct|right|matching|suitable) (?:answer|option|choice)\b"
-    r"|\banswer is (?:unknown|undetermined|unclear|neither|none)\b"
-    r"|\b(?:none|no one) (?:is|are) (?:right|correct)\b|\bmistake in the (?:question|options|problem|choices)\b"
+    r"|\b(?:answer|option|choice|value|result)s? (?:is|are|was|were) (?:not|n't) (?:provided|given|listed|offered"
+    r"|included|available|present|among|in (?:the|any)|one of)\b|\bnot (?:among|one of|in) (?:the )?(?:\w+ )?(?:options"
+    r"|choices|answers)\b|\b(?:no|not a|none) (?:correct|right|matching|suitable) (?:answer|option|choice)\b"
+    r"|\banswer is (?:unknown|undetermined|unclear|neither|none)\b|\b(?:none|no one) (?:is|are) (?:right|correct)\b"
+    r"|\bmistake in the (?:question|options|problem|choices)\b"
 )
 """States that there is no answer, and so retracts an earlier conclusion."""
 _MEDIA = r"(?:images?|pictures?|photos?|files?|attachments?)"
@@ -146,19 +142,15 @@ MISSING = _words(
 """States that something needed for an answer is missing: a number or name next to it was only repeated."""
 BOILERPLATE = _words(
     r"[^\w\n]*(?:sure|okay|ok|certainly|of course|great|alright|absolutely|i understand|i see the|i can help"
-    r"|i'd be happy|let's|let us|let me"
-    r"|here (?:is|are)|is there anything|do you have|i hope|please let|feel free|to (?:find|determine|count"
-    r"|answer|solve|decide|figure)"
-    r"|looking at|comparing|thank you|thanks|hello|hi)\b"
+    r"|i'd be happy|let's|let us|let me|here (?:is|are)|is there anything|do you have|i hope|please let|feel free"
+    r"|to (?:find|determine|count|answer|solve|decide|figure)|looking at|comparing|thank you|thanks|hello|hi)\b"
 )
 """Beginning of a sentence that introduces an answer but is none."""
 PART = _words(
-    r"\b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper"
-    r"|lower|middle|remaining)"
-    r" (?:image|picture|photo|panel|frame|view|row|column|one|side|group|corner)\b|\b(?:image|picture|photo"
-    r"|panel|frame|view|row"
-    r"|column|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd|th) (?:image|picture|photo|panel|frame|view|row"
-    r"|column)\b"
+    r"\b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper|lower"
+    r"|middle|remaining) (?:image|picture|photo|panel|frame|view|row|column|one|side|group|corner)\b|\b(?:image|picture"
+    r"|photo|panel|frame|view|row|column|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd|th) (?:image|picture|photo"
+    r"|panel|frame|view|row|column)\b"
 )
 """One of several parts: its count need not be the count asked for."""
 TURNED = _words(
@@ -174,27 +166,24 @@ RECONSIDERED = _words(
 RECOUNTED = _words(r"\b(?:another|more|also|too|extra|additional|missed|hidden|fewer|not|last|third|\w+th)\b|n't\b")
 """After a count it changes the count: "Actually, another is hidden"."""
 BEST = _words(
-    r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar"
-    r"|appropriate|suitable|consistent|reasonable|sensible"
-    r"|plausible|probable|accurate|fitting|logical|alike)|better|my|odd one out|point that|one that|image that|box that"
-    r"|option that|choice that)\b(?:[^.;:!?\n]|\.(?=\d)){0,150}?"
-    r"\b(?:is|be|are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*"
+    r"\b(?:correct|right|best|closest|nearest|corresponding|matching|most (?:\w+ )?(?:likely|similar|appropriate"
+    r"|suitable|consistent|reasonable|sensible|plausible|probable|accurate|fitting|logical|alike)|better|my|odd one out"
+    r"|point that|one that|image that|box that|option that|choice that)\b(?:[^.;:!?\n]|\.(?=\d)){0,150}?\b(?:is|be"
+    r"|are)\b(?: (?:therefore|thus|likely|probably|most likely|clearly|definitely|that|to be))*[ :\n]*"
 )
 EVIDENT = _words(
     r"[^\w\n]*(?:this|that|it) (?:is|can be|was) (?:evident|indicated|seen|clear|because|supported|shown|due)\b"
 )
 """Beginning of a sentence that gives the reason for the one before."""
 SUBORDINATE = _words(
-    r"\s*(?:since|given|because|as|while|if|when|although|though|based on|for|considering|in|on|looking at|to"
-    r"|among|of|out of|from"
-    r"|with|after|upon|by|compared (?:to|with)|relative to|unlike)\b[^,\n]{0,200}, ?"
+    r"\s*(?:since|given|because|as|while|if|when|although|though|based on|for|considering|in|on|looking at|to|among|of"
+    r"|out of|from|with|after|upon|by|compared (?:to|with)|relative to|unlike)\b[^,\n]{0,200}, ?"
 )
 """A subordinate clause that may begin a sentence."""
 CONTRAST = _words(r";|: |\b(?:but|however|though|although|while|whereas)\b")
 CLAUSE_END = _words(
-    r"\b(?:because|since|as|while|whereas|although|though|but|due to|which|where|compared|than|rather than"
-    r"|instead of|unlike|over"
-    r"|despite|even if|unless|with)\b|[;\n]|[.!?](?=\s|$)"
+    r"\b(?:because|since|as|while|whereas|although|though|but|due to|which|where|compared|than|rather than|instead of"
+    r"|unlike|over|despite|even if|unless|with)\b|[;\n]|[.!?](?=\s|$)"
 )
 COMPARED = _words(
     r"\b(?:than|compared (?:to|with)|over|unlike|versus|vs\.?|rather than|instead of)"
@@ -218,13 +207,12 @@ NEGATED = _words(r"\b(?:not(?! only\b)|never|unlikely|incorrect|wrong|inconsiste
 SENTENCE_START = re.compile(r"[.!?][\"')\]]*\s+|\n")
 RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
 TRUTH = _words(
-    r"(?:\b(?:(?:statement|claim|assertion|sentence|description)"
-    r"(?: (?:above|given|in question|provided)| that(?: [^\n.!?;]{1,160}?)?)?,?"
-    r"|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question|provided))?,?)"
-    r"(?P<quote> [\"'][^\n]{1,300}?[\"'],?)? (?:is|was)"
-    r"|\b(?:this|that|which|it)(?: (?:is|was)|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?"
-    r"(?P<denied> not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b"
-    r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)"
+    r"(?:\b(?:(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided)"
+    r"| that(?: [^\n.!?;]{1,160}?)?)?,?|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question"
+    r"|provided))?,?)(?P<quote> [\"'][^\n]{1,300}?[\"'],?)? (?:is|was)|\b(?:this|that|which|it)(?: (?:is|was)"
+    r"|'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?(?P<denied> not|n't)? (?P<word>true|false"
+    r"|correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as"
+    r"|here)\b)"
 )
 """`answer`: said of an answer, which may be the one proposed in the question or that of the reply itself."""
 NONE_BEFORE = _words(r"\b(?:none|neither|nor|no (?:option|choice|one|answer))\b[^.!?;\n]{0,70}$")
@@ -234,9 +222,8 @@ GEOMETRY = _words(
 )
 """Text after a letter that names a point or an angle of a drawing."""
 CONDITION = _words(
-    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:(?:so|but|and|however|then|now|thus|therefore|hence)\b,? ?)?(?:if|unless"
-    r"|suppose|supposing"
-    r"|assume|assuming|in case)\b(?! (?:you|we|i|one) (?:\w+ly )?(?:look|observe|compare|consider|examine|zoom|count"
-    r"|subtract|further|add|remove|take|had|have|must|were|was|need|use|follow|analy\w+)\b)"
+    r"[^\w\n]*(?:\d{1,2}[.)] ?)?(?:(?:so|but|and|however|then|now|thus|therefore|hence)\b,? ?)?(?:if|unless|suppose"
+    r"|supposing|assume|assuming|in case)\b(?! (?:you|we|i|one) (?:\w+ly )?(?:look|observe|compare|consider|examine"
+    r"|zoom|count|subtract|further|add|remove|take|had|have|must|were|was|need|use|follow|analy\w+)\b)"
 )
 """Beginning of a sentence about one case of several; "if we look closely" and the like are not."""

@@ -41,9 +41,8 @@ MARKERS: tuple[tuple[Manner, re.Pattern[str]], ...] = (
         "soft",
         _words(
             r"\bi(?:'d|'ll|(?:\s(?:would|will|must|now|therefore|thus|finally))*)\s(?:choose|pick|select|go with"
-            r"|vote for|opt for|answer|say|settle on|chose|picked|selected|conclude)\b"
-            r"(?:\s(?:that|with|it is|it's)\b)*[ :]*"
-            r"|(?:^|[.!?:,;] )going with\b[ :]*|(?:应该?选|我选|(?<!不)选择)择?(?![项题])[ :]*"
+            r"|vote for|opt for|answer|say|settle on|chose|picked|selected|conclude)\b(?:\s(?:that|with|it is"
+            r"|it's)\b)*[ :]*|(?:^|[.!?:,;] )going with\b[ :]*|(?:应该?选|我选|(?<!不)选择)择?(?![项题])[ :]*"
         ),
     ),
     ("soft", _words(r"\b(?:statement|claim)(?:\s(?:above|given|in question))?\sis\b[ :]*")),
@@ -74,32 +73,26 @@ TURN = _words(
     r"|likely|most likely|definitely|clearly|rather)\b[,:. ]*)*"
 )
 ABOUT_IT = _words(
-    r"\s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible"
-    r"|determined|found"
-    r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed"
-    r"|one of|only"
+    r"\s*(?:not|never|clear|evident|obvious|correct|wrong|incorrect|based|supported|consistent|visible|determined|found"
+    r"|given|shown|below|as follows|easy|simple|straightforward|therefore|thus|still|also|already|confirmed|one of|only"
     r"|then|so|asked|expected|required|needed|the same)\b"
 )
 HYPOTHETICAL = _words(
-    r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$"
-    r"|(?:\bnot|n't) (?:say|think|believe|claim|agree)\b[^.,:;!?\n]{0,30}$|\b(?:otherwise"
-    r"|else)\b[^.:;!?\n]{0,30}$"
+    r"\b(?:if|whether|unless|suppos\w+|assum\w+|could|might|may)\b[^.,:;!?\n]{0,30}$|(?:\bnot|n't) (?:say|think|believe"
+    r"|claim|agree)\b[^.,:;!?\n]{0,30}$|\b(?:otherwise|else)\b[^.:;!?\n]{0,30}$"
 )
 CUT = _words(
-    r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b"
-    r"|\b(?:denn|weil|während|parce|tandis|porque|perché|mentre|enquanto|omdat|потому|так как)\b"
-    r"|, (?:want|pois|car)\b"
-    r"|因为|由于|所以|لأن|[;\n]|[.!?](?=\s|$)|: | - "
+    r"\b(?:because|since|as|for|given|while|whereas|although|though|due to|based on|if|when)\b|\b(?:denn|weil|während"
+    r"|parce|tandis|porque|perché|mentre|enquanto|omdat|потому|так как)\b|, (?:want|pois|car)\b|因为|由于|所以|لأن|[;\n]"
+    r"|[.!?](?=\s|$)|: | - "
 )
 SENTENCE_END = re.compile(r"[\w)\]\"'][.!?]\s")
 APPROVED = _words(
     r"[)\].:\"']* ?(?:one|option|choice|answer)? ?\b(?:is|must be|should be|would be) (?:clearly |definitely "
-    r"|therefore |thus )?(?:the )?(?:(?:only|most|single) )?(?:correct|right|best|final)\b(?!-)"
-    r"(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:one|option|choice|answer|selection|match|fit|candidate|because|since|as"
-    r"|for|given"
-    r"|based|here|and|but|while|among)\b)"
-    r"|[)\].:\"']* (?:is|must be) (?:clearly |definitely |therefore |thus )?the odd (?:one|man) out\b"
-    r"|[)\].:\"']* ?(?:选项)?(?:是)?(?:正确|最合适|最符合|最接近)(?= ?(?:$|[\n.,;!)]))"
+    r"|therefore |thus )?(?:the )?(?:(?:only|most|single) )?(?:correct|right|best|final)\b(?!-)(?= ?(?:$"
+    r"|[\n.,;:!?)\]\"'])| (?:one|option|choice|answer|selection|match|fit|candidate|because|since|as|for|given|based"
+    r"|here|and|but|while|among)\b)|[)\].:\"']* (?:is|must be) (?:clearly |definitely |therefore |thus )?the odd (?:one"
+    r"|man) out\b|[)\].:\"']* ?(?:选项)?(?:是)?(?:正确|最合适|最符合|最接近)(?= ?(?:$|[\n.,;!)]))"
 )
 """Must be followed by a sign that an answer is meant: "A is the right angle", "A is the best lit image" are not."""
 FILLING = _words(
@@ -108,17 +101,14 @@ FILLING = _words(
 """Words between an answer and the one that corrects it: "4, no, 5"."""
 FOLLOWING = _words(r"[ .,:;…-]{1,5}(?:it(?:'s| is) )?([\w'-]+)")
 JOINED = _words(
-    r"[)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?"
-    r"(?:option |choice |图片?|选项)?[(\[\"']*"
+    r"[)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?(?:option |choice |图片?|选项)?[(\[\"']*"
 )
 THEREFORE = _words(r"\b(?:so|therefore|thus|hence)\b,? ")
 UNSURE = _words(
     r"\b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to"
-    r"|difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge"
-    r"|decide"
-    r"|view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b"
-    r"|\b(?:not (?:sure|certain|clear)|unsure|unclear|don't know|do not know|as an ai|i'm sorry|i am sorry"
-    r"|apologi[sz]e)\b"
+    r"|difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge|decide"
+    r"|view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b|\b(?:not (?:sure|certain|clear)|unsure"
+    r"|unclear|don't know|do not know|as an ai|i'm sorry|i am sorry|apologi[sz]e)\b"
 )
 CUT_OFF = re.compile(
     r"(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|which|because|than|but|from|as|if|while|its|we)"
@@ -142,10 +132,8 @@ DENIED_BEFORE = _words(
 _IS = r"(?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)"
 DENIED_AFTER = _words(
     rf"[)\].:\"',]* ?(?:one |option |choice |answer )?(?:{_IS}(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b"
-    r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated"
-    r"|out\b))"
-    r"|[)\].\"']* ?(?:[이가은는] ?(?:정답[이은] ?)?아[니닙닌]|(?:では|じゃ|で)(?:な|ありません)|都?不[对是正符像选]"
-    r"|是?错|(?:可以|被)?排除)"
+    r"|(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))"
+    r"|[)\].\"']* ?(?:[이가은는] ?(?:정답[이은] ?)?아[니닙닌]|(?:では|じゃ|で)(?:な|ありません)|都?不[对是正符像选]|是?错|(?:可以|被)?排除)"
     r"|[)\].\"']* (?:(?:no es|não é|non è|n'est pas|ist nicht|is niet|не)\b|(?:es|ist|est|è|é) (?:incorrect\w*|falsch"
     r"|fau(?:x|sse)|sbagliat\w+|errad\w+)|неверн|неправильн)"
 )

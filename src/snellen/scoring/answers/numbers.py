@@ -32,8 +32,7 @@ ORDINAL = re.compile(
 NUMBERED = re.compile(r"(?:第|[图圖图表](?:片|像)?|画像|写真|사진|그림) ?$")
 """Before a number: "picture 2", in Chinese, Japanese or Korean."""
 COUNTED = re.compile(
-    r"[一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]"
-    r"|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]"
+    r"[一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]"
 )
 """A count in words, which may contradict one in digits, in Chinese, Japanese or Korean."""
 SUM = re.compile(

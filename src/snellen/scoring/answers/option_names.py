@@ -14,9 +14,8 @@ NAMED_AS = re.compile(
 )
 NOT_ARTICLE = re.compile(
     rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
-    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
-    r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
-    r"|instead)\b)"
+    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
+    r"|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than|instead)\b)"
 )
 """Text after a letter that is not an article."""
 NO_NAME = re.compile(

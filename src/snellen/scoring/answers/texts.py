@@ -56,14 +56,13 @@ CONCLUDED = re.compile(
 )
 """The last sentence of a reply, or its last clause, that states the answer."""
 REFUSAL = re.compile(
-    r"(?i)(?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?"
-    r"(?:i(?:['’]m| am) (?:not |un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) "
-    r"(?:read|see|make out|determine|identify|tell|assist|transcribe)(?: (?:it|the|any|what|which|with|text)\b|[.!]?$)"
-    r"|(?:there(?: is|['’]s| are) )?no (?:\w+ )?(?:text|writing|words?)(?: (?:is )?(?:visible|in)\b.{0,99})?[.!]?$"
-    r"|(?:the|this|it|text)\b[^.\n]{0,90}(?: does(?: not|n['’]t) (?:contain|have|show) any|"
-    r"(?: is|['’]s| are| appears?| seems?)(?: to be)? (?:\w+ )?(?:un(?:clear|readable)|illegible|blurr\w+|"
-    r"too (?:blurr|small|dark|faint)\w*|not (?:\w+ )?(?:leg|read|vis)[ia]ble))\b"
-    r"|[\[(<*]*(?:un(?:clear|readable)|illegible)[\])>*]*[.!]?$)"
+    r"(?i)(?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?(?:i(?:['’]m| am) (?:not "
+    r"|un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) (?:read|see|make out|determine"
+    r"|identify|tell|assist|transcribe)(?: (?:it|the|any|what|which|with|text)\b|[.!]?$)|(?:there(?: is|['’]s"
+    r"| are) )?no (?:\w+ )?(?:text|writing|words?)(?: (?:is )?(?:visible|in)\b.{0,99})?[.!]?$|(?:the|this|it"
+    r"|text)\b[^.\n]{0,90}(?: does(?: not|n['’]t) (?:contain|have|show) any|(?: is|['’]s| are| appears?"
+    r"| seems?)(?: to be)? (?:\w+ )?(?:un(?:clear|readable)|illegible|blurr\w+|too (?:blurr|small|dark|faint)\w*"
+    r"|not (?:\w+ )?(?:leg|read|vis)[ia]ble))\b|[\[(<*]*(?:un(?:clear|readable)|illegible)[\])>*]*[.!]?$)"
 )
 YET = re.compile(r"(?i)\b(?:but|however|though|although|guess|appears?|seems?|looks? like|may|might)\b")
 
