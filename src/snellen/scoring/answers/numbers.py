@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED
 from snellen.scoring.answers.vocabulary import ONES, TENS
@@ -142,7 +142,7 @@ class Numbers(Grammar):
             ):
                 continue
             # Nothing is denied without a letter before it: this halves the time for rows of numbers.
-            if LETTER.search(lead) and markers.DENIED_BEFORE.search(lead):
+            if LETTER.search(lead) and CUES["denied_before"].search(lead):
                 continue
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
@@ -162,7 +162,7 @@ class Numbers(Grammar):
 
     def stated(self, sentence: str) -> int | float | None:
         """The number that a sentence states: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None if several."""
-        if cues.UNDECIDED.search(sentence):
+        if CUES["undecided"].search(sentence):
             return None
         sentence = STEP.sub("", sentence, count=1)
         mentions = self.mentions(sentence, False)
@@ -198,7 +198,7 @@ class Numbers(Grammar):
 
     def judged(self, sentence: str) -> int | float | None:
         """The number stated by a verb, unless it is that of one part among several, a condition or a question."""
-        if cues.PART.search(sentence) or cues.CONDITION.match(sentence) or sentence.rstrip().endswith(("?", ":")):
+        if CUES["part"].search(sentence) or CUES["condition"].match(sentence) or sentence.rstrip().endswith(("?", ":")):
             return None
         mentions = _outside(self.mentions(sentence, False), sentence)
         leads = [sentence[max(0, mention.start - 60) : mention.start] for mention in mentions]

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.numbers import BOUND
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
@@ -164,7 +164,7 @@ class Options(Grammar):
 
     def stated(self, sentence: str) -> str | None:
         """The one option that the main clause of a sentence names without hedge or denial."""
-        opening = cues.SUBORDINATE.match(sentence)
+        opening = CUES["subordinate"].match(sentence)
         bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
         for body in bodies:
             mentions = [mention for mention in self.mentions(body, False) if not is_compared(body, mention)]
@@ -176,19 +176,21 @@ class Options(Grammar):
 
     def judged(self, sentence: str) -> str | None:
         """The option stated by a sentence that compares options, or that gives a label with its text."""
-        if sentence.rstrip().endswith("?") or cues.CONDITION.match(sentence):
+        if sentence.rstrip().endswith("?") or CUES["condition"].match(sentence):
             return None
         mentions = self.mentions(sentence, False)
         paired = any(mention.label and mention.end - mention.start > 3 for mention in mentions)
-        lead = cues.SUBORDINATE.match(sentence)
+        lead = CUES["subordinate"].match(sentence)
         begins = mentions and mentions[0].start - (lead.end() if lead else 0) <= SUBJECT
-        turn = cues.CONTRAST.search(sentence, mentions[0].end) if begins else None
+        turn = CUES["contrast"].search(sentence, mentions[0].end) if begins else None
         clause = sentence[: turn.start()] if turn else sentence
-        described = cues.DESCRIBED.search(clause) and not cues.JUDGED_OBJECT.search(clause)
-        value = self.stated(sentence) if paired or (begins and cues.JUDGED.search(clause) and not described) else None
+        described = CUES["described"].search(clause) and not CUES["judged_object"].search(clause)
+        value = (
+            self.stated(sentence) if paired or (begins and CUES["judged"].search(clause) and not described) else None
+        )
         # "B is taller than A and C is taller than B"
         rivals = (mention for mention in mentions if mention.value != value and not is_compared(sentence, mention))
-        return None if any(cues.JUDGED.search(clause, mention.end) for mention in rivals) else value
+        return None if any(CUES["judged"].search(clause, mention.end) for mention in rivals) else value
 
     def truth(self, right: bool) -> str | None:
         """The option that means true, or the one that means false, if both are offered."""
@@ -250,7 +252,7 @@ class Options(Grammar):
         at_start = len(passage) - len(passage.lstrip(" \"'([")) if declared else -1
         for match in SINGLE.finditer(passage):
             name = match[1].lower()
-            if name not in self.labels or cues.GEOMETRY.match(passage, match.end()):
+            if name not in self.labels or CUES["geometry"].match(passage, match.end()):
                 continue
             if aside := ASIDE.match(passage, match.end()):
                 key = self._bracketed(aside[1])
@@ -329,18 +331,20 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
     values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
     for mention in mentions[1:]:
         colon = body.find(": ", end, mention.start)
-        if cues.CLAUSE_END.search(body, end, mention.start) or (colon > 0 and cues.JUDGED.search(body, end, colon)):
+        if CUES["clause_end"].search(body, end, mention.start) or (
+            colon > 0 and CUES["judged"].search(body, end, colon)
+        ):
             break
         values.add(mention.value)
         end, labelled = mention.end, labelled or mention.label
-    stop = cues.CLAUSE_END.search(body, end)
+    stop = CUES["clause_end"].search(body, end)
     clause = body[: stop.start() if stop else len(body)]
-    unsettled = bool(cues.HEDGED.search(clause) or cues.NEGATED.search(clause))
-    if not cues.JUDGED.search(clause):
+    unsettled = bool(CUES["hedged"].search(clause) or CUES["negated"].search(clause))
+    if not CUES["judged"].search(clause):
         # "So the red cube is blurred" names a text in passing; "so it is red" and "the red one is the answer" state it.
-        states = labelled or not clause[end:].strip(" .,!)]\"'") or cues.DESIGNATED.match(clause, end)
-        unsettled = unsettled or bool(cues.DESCRIBED.search(clause)) or not states
-    unsettled = unsettled or bool(cues.REVERSED.match(body, mentions[0].end))
+        states = labelled or not clause[end:].strip(" .,!)]\"'") or CUES["designated"].match(clause, end)
+        unsettled = unsettled or bool(CUES["described"].search(clause)) or not states
+    unsettled = unsettled or bool(CUES["reversed"].match(body, mentions[0].end))
     return values.pop() if len(values) == 1 and not unsettled else None
 
 
@@ -397,10 +401,10 @@ def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
     denied = False
     affirmed = list[Mention]()
     for mention in mentions:
-        joined = before and markers.JOINED.fullmatch(passage, before.end, mention.start)
+        joined = before and CUES["joined"].fullmatch(passage, before.end, mention.start)
         lead = passage[max(0, mention.start - 50) : mention.start]
-        denied = bool((denied and joined) or (WORD.search(lead) and markers.DENIED_BEFORE.search(lead)))
-        if not denied and not markers.DENIED_AFTER.match(passage, mention.end):
+        denied = bool((denied and joined) or (WORD.search(lead) and CUES["denied_before"].search(lead)))
+        if not denied and not CUES["denied_after"].match(passage, mention.end):
             affirmed.append(mention)
         elif joined and not denied and affirmed and affirmed[-1] is before:
             # "A and B are out": the denial covers both.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from snellen.core.item import ReplySpec
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
@@ -40,11 +40,11 @@ def read_several(reply: Prepared, spec: ReplySpec) -> tuple[str, ...] | None:
         return keys
     if declarations := list(DECLARATION.finditer(text)):
         sentence = re.split(r"[.!?\n]", text[: declarations[-1].start()][-MAX_PASSAGE:])[-1].lstrip()
-        if markers.HYPOTHETICAL.search(sentence[-40:]) or cues.CONDITION.match(sentence):
+        if CUES["hypothetical"].search(sentence[-40:]) or CUES["condition"].match(sentence):
             return None
         return _declared(text[declarations[-1].end() :].split(CLOSE)[0].strip(), options)
     lines = [line for line in text.split("\n") if line.strip()]
-    if reply.cut or len(lines) < 2 or markers.UNSURE.search(text) or _keys(lines[-2], options):
+    if reply.cut or len(lines) < 2 or CUES["unsure"].search(text) or _keys(lines[-2], options):
         return None  # the last of several lines with options may be the end of a list
     if BULLET.match(lines[-1]) or PREFIX.match(lines[-1].strip()):
         return None  # a description that was cut off: "Option (c"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen"""
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-ORDINALS = "first second third fourth fifth sixth seventh eighth ninth".split()
+ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
 _SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
 NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
 NUMBER_OF = {name: n for names in (*NUMERALS, ONES.split()[1:10], "123456789") for n, name in enumerate(names, 1)}
