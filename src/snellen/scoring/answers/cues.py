@@ -215,6 +215,60 @@ geometry:  is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent
 condition: [^\w\n]*(?:\d{1,2}[.)] ?)?(?:(?:so|but|and|however|then|now|thus|therefore|hence)\b,? ?)?(?:if|unless|suppose
     |supposing|assume|assuming|in case)\b(?! (?:you|we|i|one) (?:\w+ly )?(?:look|observe|compare|consider|examine|zoom
     |count|subtract|further|add|remove|take|had|have|must|were|was|need|use|follow|analy\w+)\b)
+END: (?=\n?\Z)
+FILLING: (?: (?:about|approximately|around|roughly|exactly|only|just|now|still|also|thus|then|therefore|simply|indeed
+    |estimated|at|a|total|of|the|in|number|all|likely|probably))*:? ?@END@
+# A count in words, which may contradict one in digits, in Chinese, Japanese or Korean.
+counted: [一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]
+sum: (?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up|them|these|all
+    |it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})
+    (?: [^\W\d_]{1,20}){0,2}[.! ]*
+# A sentence that only states that there are none.
+nothing: (?:there (?:are|is)(?: no|n't any| not any)|(?:i(?: can)? see|the (?:image|picture|photo) (?:shows
+    |has)) no) (?!(?:\w+ ){0,2}(?:images?|pictures?|photos?|files?|attachments?|way|question|doubt|answers?|options?
+    |numbers?|count|other|more|further|longer|clear|need|sign|evidence|information|content|context|data|details?
+    |differences?|changes?|reason|problem|issue|point|one)\b)[\w'-]+(?: (?!(?:but|except|besides|apart|only
+    |if)\b)[\w'-]+){0,11}[.! ]*
+# Text right before the number that a sentence states.
+copula: \b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?
+    |totals|total(?!:))@FILLING@
+# Text that may be before it if it is the only number.
+having: \b(?:has|have|see|count(?:ed)?|find)@FILLING@
+# After a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi".
+term: \s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)
+    |\s?[*^]|\s(?:squared|cubed)\b
+coordinated: [^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly
+    |or))* ?@END@
+bound: (?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly|almost
+    |minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대)\s?@END@
+length: (?<![\w.,-])(?:(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)|(\d{1,9}(?:\.\d{1,9})?) ?(cm|mm|ft|feet|foot
+    |inches))(?!\w)
+stance: (?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are| is|'re)(n't| not)?(?: touch(?:ing)?)?
+# After "true" or "false" it shows that no verdict is meant: "false positives".
+attribute:  (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape)[ ]
+part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
+    |flat topped|blunt(?:ed)?) @END@
+# Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off".
+part_after:  frustum\b| like\b| cut in half|(?: with| whose) (?:its |the |a )?(?:tip|top|apex|point|end
+    |corner)s? (?:\w+ ){0,2}?(?:cut|sliced|chopped|removed|missing|truncated)\b
+# After images listed by number: they are told apart, not grouped.
+told_apart: (?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have
+    |feature) (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))
+none_alike: none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match
+    |alike)\b[^.,:;\n]{0,40}\.?
+several_declared: (?:\ue000|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{0,4}(?:\s?:|\s(?:is|are)\b)
+    |\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为有:]+
+    |选择)(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}
+several_end: \s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?))?
+    |(?:all )?apply|satisf(?:y|ies) (?:all )?(?:the|this|these) (?:given )?conditions?)[.!]?@END@
+unreadable: (?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?(?:i(?:['’]m| am) (?:not
+     |un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) (?:read|see|make out|determine
+    |identify|tell|assist|transcribe)(?: (?:it|the|any|what|which|with|text)\b|[.!]?@END@)|(?:there(?: is|['’]s
+    | are) )?no (?:\w+ )?(?:text|writing|words?)(?: (?:is )?(?:visible|in)\b.{0,99})?[.!]?@END@|(?:the|this|it
+    |text)\b[^.\n]{0,90}(?: does(?: not|n['’]t) (?:contain|have|show) any|(?: is|['’]s| are| appears?
+    | seems?)(?: to be)? (?:\w+ )?(?:un(?:clear|readable)|illegible|blurr\w+|too (?:blurr|small|dark|faint)\w*
+    |not (?:\w+ )?(?:leg|read|vis)[ia]ble))\b|[\[(<*]*(?:un(?:clear|readable)|illegible)[\])>*]*[.!]?@END@)
+yet: \b(?:but|however|though|although|guess|appears?|seems?|looks? like|may|might)\b
 """
 
 

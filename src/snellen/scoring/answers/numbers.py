@@ -31,35 +31,8 @@ ORDINAL = re.compile(
 )
 NUMBERED = re.compile(r"(?:第|[图圖图表](?:片|像)?|画像|写真|사진|그림) ?$")
 """Before a number: "picture 2", in Chinese, Japanese or Korean."""
-COUNTED = re.compile(
-    r"[一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]"
-)
-"""A count in words, which may contradict one in digits, in Chinese, Japanese or Korean."""
-SUM = re.compile(
-    r"(?i)(?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up"
-    r"|them|these|all|it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}"
-    r"(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})(?: [^\W\d_]{1,20}){0,2}[.! ]*"
-)
-NOTHING = re.compile(
-    r"(?i)(?:there (?:are|is)(?: no|n't any| not any)|(?:i(?: can)? see|the (?:image|picture|photo) (?:shows|has)) no)"
-    r" (?!(?:\w+ ){0,2}(?:images?|pictures?|photos?|files?|attachments?|way|question|doubt|answers?|options?|numbers?"
-    r"|count|other|more|further|longer|clear|need|sign|evidence|information|content|context|data|details?|differences?|changes?|reason"
-    r"|problem|issue|point|one)\b)[\w'-]+(?: (?!(?:but|except|besides|apart|only|if)\b)[\w'-]+){0,11}[.! ]*"
-)
-"""A sentence that only states that there are none."""
 MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b")
 PERCENT = re.compile(r"\s?(?:%|percent\b)")
-_FILLING = (
-    r"(?: (?:about|approximately|around|roughly|exactly|only|just|now|still|also|thus|then|therefore|simply|indeed"
-    r"|estimated|at|a|total|of|the|in|number|all|likely|probably))*:? ?$"
-)
-COPULA = re.compile(
-    r"(?i)\b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?"
-    rf"|totals|total(?!:)){_FILLING}"
-)
-"""Text right before the number that a sentence states."""
-HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
-"""Text that may be before it if it is the only number."""
 APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
 REPEATED = re.compile(r"(?i)\b(?:the|these|those|all|both|our|your|their)(?: other| given| same| different)? ?$")
 """Before a number without a verb it shows that the things are already known: "the gap between the two people"."""
@@ -69,24 +42,11 @@ DATED = re.compile(r"(?i)\b(?:in|of|at|for|from|on|by|than|year|since|until) ?$"
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
 """A number that is a date, not a count: "so, in 2014, it was higher"."""
 EQUAL = re.compile(r"[=≈:] ?$")
-TERM = re.compile(
-    r"(?i)\s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?"
-    r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]|\s(?:squared|cubed)\b"
-)
-"""After a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
-COORDINATED = re.compile(
-    r"(?i)[^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)"
-    r"(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly|or))* ?$"
-)
 LETTER = re.compile(r"[^\W\d_]")
 STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
 ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
 """After a number it shows a factor or a term of an expression: 4\\pi is not 4."""
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
-BOUND = re.compile(
-    r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
-    r"|almost|minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대)\s?$"
-)
 MORE = re.compile(r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
@@ -129,7 +89,7 @@ class Numbers(Grammar):
         return list(self._mentions(passage, declared))
 
     def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
-        yield from (Mention(*match.span(), None) for match in COUNTED.finditer(passage))
+        yield from (Mention(*match.span(), None) for match in CUES["counted"].finditer(passage))
         aside = _asides(passage) if declared else []
         steps = _steps(passage)
         for match in NUMBER.finditer(passage):
@@ -147,7 +107,7 @@ class Numbers(Grammar):
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
             if (
-                BOUND.search(lead)
+                CUES["bound"].search(lead)
                 or MANY.match(rest)
                 or MORE.match(rest)
                 or bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))
@@ -170,10 +130,10 @@ class Numbers(Grammar):
         alone = len(_outside(mentions, sentence)) == 1
         for mention in mentions:
             lead = sentence[max(0, mention.start - 60) : mention.start]
-            if TERM.match(sentence, mention.end):
+            if CUES["term"].match(sentence, mention.end):
                 attributes.append(mention)
                 continue
-            if COPULA.search(lead) or (alone and HAVING.search(lead)):
+            if CUES["copula"].search(lead) or (alone and CUES["having"].search(lead)):
                 words.append(mention)
             elif EQUAL.search(lead):
                 # "= 2 * 3 = 6" is one calculation, "x = 3 and y = 4" are two
@@ -194,7 +154,7 @@ class Numbers(Grammar):
         later = next((mention for mention in mentions if mention.start >= stated.end), None)
         if later is None:
             return False
-        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (COORDINATED, GROUPED))
+        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (CUES["coordinated"], GROUPED))
 
     def judged(self, sentence: str) -> int | float | None:
         """The number stated by a verb, unless it is that of one part among several, a condition or a question."""
@@ -202,7 +162,9 @@ class Numbers(Grammar):
             return None
         mentions = _outside(self.mentions(sentence, False), sentence)
         leads = [sentence[max(0, mention.start - 60) : mention.start] for mention in mentions]
-        by_verb = any(COPULA.search(lead) or (len(leads) == 1 and HAVING.search(lead)) for lead in leads)
+        by_verb = any(
+            CUES["copula"].search(lead) or (len(leads) == 1 and CUES["having"].search(lead)) for lead in leads
+        )
         return self.stated(sentence) if by_verb else None
 
     def listed(self, line: str) -> int | None:
@@ -224,9 +186,9 @@ class Numbers(Grammar):
 
 def _result(passage: str) -> int | None:
     """0 for "There are no cups", 5 for "2 + 3 = 5" if the calculation is right, None for all else."""
-    if NOTHING.fullmatch(passage) and not NUMBER.search(passage):
+    if CUES["nothing"].fullmatch(passage) and not NUMBER.search(passage):
         return 0
-    match = SUM.fullmatch(passage)
+    match = CUES["sum"].fullmatch(passage)
     if not match or ("+" in match[1] and re.search("[*x×]", match[1])):
         return None
     terms = [int(term) for term in re.findall(r"\d+", match[1])]

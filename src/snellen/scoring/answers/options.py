@@ -12,7 +12,6 @@ from typing import NamedTuple
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
-from snellen.scoring.answers.numbers import BOUND
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
 from snellen.scoring.answers.plain import flat, lower
 from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, sides
@@ -142,9 +141,9 @@ class Options(Grammar):
         if match := NUMBERED.fullmatch(small.strip(STOPS)):
             nth = NUMBER_OF[match[1]]
             return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
-        if self.stances and (match := STANCE.fullmatch(small.strip(STOPS))):
+        if self.stances and (match := CUES["stance"].fullmatch(small.strip(STOPS))):
             return self.asides["no" if match[1] else "yes"]
-        if "none" in self.texts and NONE_ALIKE.fullmatch(small):
+        if "none" in self.texts and CUES["none_alike"].fullmatch(small):
             return self.texts["none"]
         if (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
@@ -223,9 +222,15 @@ class Options(Grammar):
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                other = ATTRIBUTE.match(small, end) if name in TRUTHS else GROUP.match(name) and APART.match(small, end)
+                other = (
+                    CUES["attribute"].match(small, end)
+                    if name in TRUTHS
+                    else GROUP.match(name) and CUES["told_apart"].match(small, end)
+                )
                 if is_whole_word(passage, start, end) and not other:
-                    changed = PART_BEFORE.search(small[max(0, start - 30) : start]) or PART_AFTER.match(small, end)
+                    changed = CUES["part_before"].search(small[max(0, start - 30) : start]) or CUES["part_after"].match(
+                        small, end
+                    )
                     yield Mention(start, end, None if changed else key)
                 start = small.find(name, end)
 
@@ -240,10 +245,10 @@ class Options(Grammar):
 
     def _distances(self, passage: str) -> Iterator[Mention]:
         """Every number with a unit of length, as the one range around it: "6.5 meters" for 6-7."""
-        for match in LENGTH.finditer(passage) if self.ranges else ():
+        for match in CUES["length"].finditer(passage) if self.ranges else ():
             length = float(match[1] or match[2]) * METRES.get(match[3], 0.3048)
             keys = {key for low, high, key in self.ranges if low < length < high}
-            bounded = BOUND.search(passage[max(0, match.start() - 30) : match.start()])
+            bounded = CUES["bound"].search(passage[max(0, match.start() - 30) : match.start()])
             yield Mention(*match.span(), keys.pop() if len(keys) == 1 and not bounded else None)
 
     def _labels(self, passage: str, declared: bool) -> Iterator[Mention]:
@@ -362,9 +367,6 @@ ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 WORD = re.compile(r"[^\W\d_]{2}")
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
-LENGTH = re.compile(
-    r"(?<![\w.,-])(?:(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)|(\d{1,9}(?:\.\d{1,9})?) ?(cm|mm|ft|feet|foot|inches))(?!\w)"
-)
 METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
 """Lengths of units; a foot if not named here."""
 NUMBERED = re.compile(
@@ -372,27 +374,6 @@ NUMBERED = re.compile(
     rf"(?:number |no\.? ?|# ?|nr\.? ?)?)({'|'.join(NUMBER_OF)})(?: {noun})?"
 )
 """A number in words, alone: "the third image", "patch number three"."""
-STANCE = re.compile(
-    r"(?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are| is|'re)(n't| not)?(?: touch(?:ing)?)?"
-)
-ATTRIBUTE = re.compile(r" (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape) ")
-"""After "true" or "false" it shows that no verdict is meant: "false positives"."""
-PART_BEFORE = re.compile(
-    r"\b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo|flat topped|blunt(?:ed)?) $"
-)
-PART_AFTER = re.compile(
-    r" frustum\b| like\b| cut in half|(?: with| whose) (?:its |the |a )?(?:tip|top|apex|point|end|corner)s? (?:\w+ ){0,2}?"
-    r"(?:cut|sliced|chopped|removed|missing|truncated)\b"
-)
-"""Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off"."""
-APART = re.compile(
-    r"(?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have|feature)"
-    r" (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))"
-)
-"""After images listed by number: they are told apart, not grouped."""
-NONE_ALIKE = re.compile(
-    r"none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match|alike)\b[^.,:;\n]{0,40}\.?"
-)
 
 
 def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:

@@ -13,19 +13,7 @@ from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
-DECLARATION = re.compile(
-    rf"(?:{OPEN}|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{{0,4}}(?:\s?:|\s(?:is|are)\b)"
-    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为有:]+|选择)"
-    r"(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}",
-    re.IGNORECASE,
-)
 PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s|(?:正确)?选项", re.IGNORECASE)
-ENDING = re.compile(
-    r"\s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?))?|(?:all )?apply"
-    r"|satisf(?:y|ies) (?:all )?(?:the|this|these) (?:given )?conditions?)"
-    r"[.!]?$",
-    re.IGNORECASE,
-)
 BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|以?及|[和与跟]|\n)\s*", re.IGNORECASE)
 LETTERS = re.compile(r"[A-Z]{2,26}")
@@ -38,7 +26,7 @@ def read_several(reply: Prepared, spec: ReplySpec) -> tuple[str, ...] | None:
     options, text = Options.from_spec(spec), reply.text
     if not reply.cut and (keys := _keys(text.strip(f"{OPEN}{CLOSE} \n"), options)):
         return keys
-    if declarations := list(DECLARATION.finditer(text)):
+    if declarations := list(CUES["several_declared"].finditer(text)):
         sentence = re.split(r"[.!?\n]", text[: declarations[-1].start()][-MAX_PASSAGE:])[-1].lstrip()
         if CUES["hypothetical"].search(sentence[-40:]) or CUES["condition"].match(sentence):
             return None
@@ -62,7 +50,7 @@ def _declared(passage: str, options: Options) -> tuple[str, ...] | None:
 
 def _keys(passage: str, options: Options) -> tuple[str, ...] | None:
     """The sorted keys if the passage consists of options only, each once or more; else None."""
-    passage = PREFIX.sub("", ENDING.sub("", passage.strip()), count=1).strip(" .[]")
+    passage = PREFIX.sub("", CUES["several_end"].sub("", passage.strip()), count=1).strip(" .[]")
     if not passage or len(passage) > MAX_PASSAGE:
         return None
     if (key := options.alone(passage)) is not None:
