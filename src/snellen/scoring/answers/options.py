@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -18,6 +17,8 @@ from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_s
 
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
+SIGNS = re.compile(r"\A[^\w$€£%√±∠\u2212]+|[^\w$€£%√±∠\u2212]+\Z")
+"""Emoji and trimmings at both ends of a text."""
 LABEL = re.compile(
     r"(?:(?:the )?(?:option|choice|letter)\b ?[:#]? ?)?[(\[]?([a-z]|\d{1,3})(?:[)\].:,]+ ?| - ?| )(?=\S)"
 )
@@ -104,23 +105,17 @@ class Options(Grammar):
             asides |= dict.fromkeys(VERDICTS[name], asides[name])
         openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
-        ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
+        ranges = [
+            (float(match[1]), float(match[2]), key) for name, key in texts.items() if (match := RANGE.fullmatch(name))
+        ]
         by_side = only_sides(texts)
         texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
         verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
-        return cls(
-            texts,
-            labels,
-            asides,
-            openings,
-            verdicts,
-            tuple((float(match[1]), float(match[2]), key) for match, key in ranges),
-            spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec),
-            by_side,
-        )
+        judges = spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec)
+        return cls(texts, labels, asides, openings, verdicts, tuple(ranges), judges, by_side)
 
     def within(self, text: str) -> Options:
         """Only the names that occur in the text, so that sentences are searched quickly however many are offered."""
@@ -132,7 +127,7 @@ class Options(Grammar):
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
-        for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
+        for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), SIGNS.sub("", small)):
             for names in self._names:
                 if form in names:
                     return names[form]
@@ -141,8 +136,8 @@ class Options(Grammar):
         if match := NUMBERED.fullmatch(small.strip(STOPS)):
             nth = NUMBER_OF[match[1]]
             return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
-        if self.stances and (match := CUES["stance"].fullmatch(small.strip(STOPS))):
-            return self.asides["no" if match[1] else "yes"]
+        if {"yes", "no"} <= self.openings and (match := CUES["stance"].fullmatch(small.strip(STOPS))):
+            return None if self.judges else self.asides["no" if match[1] else "yes"]
         if "none" in self.texts and CUES["none_alike"].fullmatch(small):
             return self.texts["none"]
         if (label := LABEL.match(small)) and label[1] in self.labels:
@@ -151,11 +146,6 @@ class Options(Grammar):
             if key is not None and key in (names.get(form) for names in self._names for form in forms):
                 return key
         return None
-
-    @property
-    def stances(self) -> bool:
-        """True if "yes" and "no" were shown, so that "They do not." is no."""
-        return {"yes", "no"} <= self.openings and not self.judges
 
     @property
     def _names(self) -> tuple[Mapping[str, str | None], ...]:
@@ -184,9 +174,8 @@ class Options(Grammar):
         turn = CUES["contrast"].search(sentence, mentions[0].end) if begins else None
         clause = sentence[: turn.start()] if turn else sentence
         described = CUES["described"].search(clause) and not CUES["judged_object"].search(clause)
-        value = (
-            self.stated(sentence) if paired or (begins and CUES["judged"].search(clause) and not described) else None
-        )
+        judges = paired or (begins and CUES["judged"].search(clause) and not described)
+        value = self.stated(sentence) if judges else None
         # "B is taller than A and C is taller than B"
         rivals = (mention for mention in mentions if mention.value != value and not is_compared(sentence, mention))
         return None if any(CUES["judged"].search(clause, mention.end) for mention in rivals) else value
@@ -222,16 +211,10 @@ class Options(Grammar):
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                other = (
-                    CUES["attribute"].match(small, end)
-                    if name in TRUTHS
-                    else GROUP.match(name) and CUES["told_apart"].match(small, end)
-                )
-                if is_whole_word(passage, start, end) and not other:
-                    changed = CUES["part_before"].search(small[max(0, start - 30) : start]) or CUES["part_after"].match(
-                        small, end
-                    )
-                    yield Mention(start, end, None if changed else key)
+                apart = CUES["attribute" if name in TRUTHS else "told_apart"].match(small, end)
+                if is_whole_word(passage, start, end) and not (apart and (name in TRUTHS or GROUP.match(name))):
+                    part = CUES["part_before"].search(small[max(0, start - 30) : start])
+                    yield Mention(start, end, None if part or CUES["part_after"].match(small, end) else key)
                 start = small.find(name, end)
 
     def _sides(self, small: str) -> Iterator[Mention]:
@@ -286,14 +269,10 @@ class Options(Grammar):
             if first is None:
                 continue
             between = passage[first.end : second.start]
-            meant = (
-                first.value if first.value is not None or not first.label else self.labels[passage[first.start].lower()]
-            )
-            if (
-                meant == second.value
-                and first.label != second.label
-                and not LINK.sub("", between, count=1).strip(PAIR_MARKS)
-            ):
+            unclear = first.label and first.value is None
+            meant = self.labels[passage[first.start].lower()] if unclear else first.value
+            is_pair = first.label != second.label and not LINK.sub("", between, count=1).strip(PAIR_MARKS)
+            if meant == second.value and is_pair:
                 waiting = None
                 yield Mention(first.start, second.end, second.value, second.label)
             elif first.value is not None or passage[first.start] != "A" or between != " ":
@@ -302,33 +281,13 @@ class Options(Grammar):
             yield waiting
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
-        for name, key in self.asides.items():
-            behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
-            opening = (
-                re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
-                if name in small[:40]
-                else None
-            )
-            if not opening or not (declared or name in self.openings):
-                continue
+        behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
+        for name in [name for name in self.asides if name in small[:40] and (declared or name in self.openings)]:
+            opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
             # "No, they are not the same" denies one statement and agrees with its opposite.
             doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
-            if not (doubtful and doubtful.match(small, opening.end())):
-                yield Mention(*opening.span(1), key)
-
-
-def _without_signs(text: str) -> str:
-    """The text without emoji and trimmings at both ends."""
-    start, end = 0, len(text)
-    while start < end and _is_sign(text[start]):
-        start += 1
-    while start < end and _is_sign(text[end - 1]):
-        end -= 1
-    return text[start:end]
-
-
-def _is_sign(char: str) -> bool:
-    return char in TRIMMINGS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Me", "Cc", "Zs", "Cn", "Co")
+            if opening and not (doubtful and doubtful.match(small, opening.end())):
+                yield Mention(*opening.span(1), self.asides[name])
 
 
 def _clause_value(body: str, mentions: list[Mention]) -> str | None:
@@ -336,9 +295,8 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
     values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
     for mention in mentions[1:]:
         colon = body.find(": ", end, mention.start)
-        if CUES["clause_end"].search(body, end, mention.start) or (
-            colon > 0 and CUES["judged"].search(body, end, colon)
-        ):
+        is_judged = colon > 0 and CUES["judged"].search(body, end, colon)
+        if is_judged or CUES["clause_end"].search(body, end, mention.start):
             break
         values.add(mention.value)
         end, labelled = mention.end, labelled or mention.label
@@ -369,9 +327,9 @@ MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|met
 """A number with a unit; if all texts are such, the number alone counts too."""
 METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
 """Lengths of units; a foot if not named here."""
+_THING = "(?:image|picture|photo|patch|tile|panel|option|choice|one|region|object)"
 NUMBERED = re.compile(
-    rf"(?:(?:it is |it's )?(?:the )?(?:{(noun := '(?:image|picture|photo|patch|tile|panel|option|choice|one|region|object)')}s? ?)?"
-    rf"(?:number |no\.? ?|# ?|nr\.? ?)?)({'|'.join(NUMBER_OF)})(?: {noun})?"
+    rf"(?:it is |it's )?(?:the )?(?:{_THING} ?)?(?:number |no\.? ?|# ?|nr\.? ?)?({'|'.join(NUMBER_OF)})(?: {_THING})?"
 )
 """A number in words, alone: "the third image", "patch number three"."""
 

@@ -31,28 +31,38 @@ NAMED_CORNERS = re.compile(
     rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
 )
 CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
+CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
 BOXES = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        rf"\[\s{{0,9}}{_row(4)}\s{{0,9}}\]",
-        rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)",
+    (re.compile(pattern, re.I), names)
+    for pattern, names in (
+        (rf"\[\s{{0,9}}{_row(4)}\s{{0,9}}\]", None),
+        (rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)", None),
         # Two corners; three or more points are a polygon.
-        rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
-        NAMED_CORNERS.pattern,
-        CORNERS_NAMED_AFTER,
+        (
+            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
+            None,
+        ),
+        (NAMED_CORNERS.pattern, None),
+        (CORNERS_NAMED_AFTER, None),
+        (rf"\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}", ("x1", "x2", "y1", "y2")),
+        (
+            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}",
+            CENTRE_SIZE,
+        ),
     )
 )
-COLOURS = tuple(
-    re.compile(rf"{left}\s{{0,9}}{_row(3)}(?:{SEP}(?:255|1\.0|1))?\s{{0,9}}{right}")
+"""Forms of four numbers and their names; None: in the order stated."""
+COLOURS = [
+    re.compile(rf"{left}\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}{right}")
     for left, right in ((r"\[", r"\]"), (r"\(", r"\)"))
-)
+]
+"""Three numbers, and a fourth of an opaque colour."""
 SIDES = {
     "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
     "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)[_ ]?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)[_ ]?y",
     "w": "w|width", "h": "h|height",
 }  # fmt: skip
 CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
-CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
 
 
 def _named(names: Mapping[str, str]) -> re.Pattern[str]:
@@ -74,10 +84,6 @@ FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), 
 FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
 SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]*[\[(][\d\s.,-]*\Z")
 """Sign that a list is no pair of corners, or that another list was broken off."""
-RANGES = re.compile(rf"(?i)\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}")
-CENTRED = re.compile(
-    rf"(?i)\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}"
-)
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
 OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?)\W{0,3}$")
 BGR = re.compile(r"(?i)\bb\W{0,2}g\W{0,2}r\W{0,5}$")
@@ -88,7 +94,6 @@ PERCENT = r"(\d{1,3}(?:\.\d{0,40})?)\s?%"
 PERCENTAGES = re.compile(rf"rgba?\(\s{{0,9}}{PERCENT}{SEP}{PERCENT}{SEP}{PERCENT}\s{{0,9}}\)", re.I)
 RGBA = re.compile(rf"rgba?\(\s{{0,9}}{_row(3)}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
 UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](?:[.]0{0,40})?)'] * 3)}\s{{0,9}}[\])]")
-OPAQUE = frozenset(("1", "1.0", "100%"))
 
 
 def stated_order(text: str) -> tuple[str, ...] | None:
@@ -141,17 +146,14 @@ class Boxes(Grammar):
 
     def sets(self, passage: str) -> list[Mention]:
         """The same sets as corners, even if they are no valid box."""
-        sets = [
-            Mention(start, end, _corners(sides)) for start, end, sides in _named_sets(passage, NAMED_SIDE, _corners)
-        ]
-        for pattern, names in ((RANGES, ("x1", "x2", "y1", "y2")), (CENTRED, CENTRE_SIZE)):
-            for match in pattern.finditer(passage):
-                sets.append(Mention(*match.span(), _corners(dict(zip(names, match.groups(), strict=True)))))
-        return sorted([*sets, *_mentions(passage, BOXES, 0 if sets else 4, self._listed)], key=lambda one: one.start)
+        sets = [Mention(start, end, _corners(named)) for start, end, named in _sets(passage, NAMED_SIDE, _corners)]
+        for pattern, names in BOXES:
+            sets += [Mention(*match.span(), self._listed(match.groups(), names)) for match in pattern.finditer(passage)]
+        return sorted(sets or _bare(passage, 4, self._listed), key=lambda mention: mention.start)
 
-    def _listed(self, numbers: tuple[str, ...]) -> Box | None:
-        default = ("y1", "x1", "y2", "x2") if self.y_first else CORNERS
-        return None if self.order is None else _corners(dict(zip(self.order or default, numbers, strict=True)))
+    def _listed(self, numbers: tuple[str, ...], names: tuple[str, ...] | None = None) -> Box | None:
+        names = names or self.order or (("y1", "x1", "y2", "x2") if self.y_first else CORNERS)
+        return None if self.order is None else _corners(dict(zip(names, numbers, strict=True)))
 
     def _checked(self, box: Box | None) -> Box | None:
         if box is None or not all(math.isfinite(number) and abs(number) <= LARGEST for number in box):
@@ -174,17 +176,18 @@ class Colours(Grammar):
         """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the passage."""
         coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(passage)]
         coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(passage)]
-        coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(passage)]
-        for start, end, numbers in _named_sets(passage, NAMED_CHANNEL, lambda numbers: len(numbers) == 3):
+        for start, end, numbers in _sets(passage, NAMED_CHANNEL, lambda numbers: len(numbers) == 3):
             coded.append(Mention(start, end, _colour(tuple(numbers[name] for name in CHANNELS))))
-        for mention in _mentions(passage, COLOURS, 0 if coded else 3, _colour):
+        matches = (match for pattern in COLOURS for match in pattern.finditer(passage))
+        listed = [Mention(*match.span(), _colour(match.groups())) for match in matches]
+        for mention in listed if coded or listed else _bare(passage, 3, _colour):
             lead = passage[max(0, mention.start - 15) : mention.start]
             value = mention.value[::-1] if mention.value and BGR.search(lead) else mention.value
             coded += [] if OTHER_SYSTEM.search(lead) else [replace(mention, value=value)]
         return sorted(coded, key=lambda mention: mention.start)
 
 
-def _named_sets(
+def _sets(
     passage: str, pattern: re.Pattern[str], complete: Callable[[Mapping[str, str]], object]
 ) -> Iterator[tuple[int, int, Mapping[str, str]]]:
     """(start, end, numbers) of every complete set of named numbers, in any order, with no other number between them."""
@@ -200,20 +203,10 @@ def _named_sets(
             numbers = {}
 
 
-def _mentions(
-    passage: str,
-    patterns: tuple[re.Pattern[str], ...],
-    bare: int,
-    value: Callable[[tuple[str, ...]], tuple[float, ...] | None],
-) -> list[Mention]:
-    """The mentions of all patterns in order; if there are none, rows of exactly `bare` numbers."""
-    mentions = [
-        Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(passage)
-    ]
-    if not mentions and bare:
-        rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
-        mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
-    return sorted(mentions, key=lambda mention: mention.start)
+def _bare(passage: str, count: int, value: Callable[[tuple[str, ...]], tuple[float, ...] | None]) -> list[Mention]:
+    """Rows of exactly this many numbers, without brackets or names."""
+    rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
+    return [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == count]
 
 
 LOCATION_TOKENS = re.compile(r"<loc_?(\d{1,4})>" * 4)
@@ -238,12 +231,6 @@ def numbers_written_out(text: str, fractions: bool) -> str:
     return POINTS.sub(r"[\1, \2, \3, \4] ", LOCATION_TOKENS.sub(r"[\1, \2, \3, \4] ", text))
 
 
-def corner_numbers(text: str) -> tuple[float, ...] | None:
-    """The numbers of the last set of four, even if they are not a valid box."""
-    sets = Boxes().within(text).sets(text)
-    return sets[-1].value if sets else None
-
-
 def _colour(numbers: tuple[str, ...]) -> Colour | None:
     numbers = tuple(number.removesuffix(".") for number in numbers)  # of the sentence
     if not all(re.fullmatch(r"\d{1,3}", number) and int(number) <= 255 for number in numbers):
@@ -253,23 +240,14 @@ def _colour(numbers: tuple[str, ...]) -> Colour | None:
 
 
 def _from_hex(code: str) -> Colour:
-    if len(code) == 3:
-        code = "".join(2 * digit for digit in code)
-    return int(code[:2], 16), int(code[2:4], 16), int(code[4:], 16)
+    red, green, blue = bytes.fromhex(code if len(code) == 6 else "".join(2 * digit for digit in code))
+    return red, green, blue
 
 
 def _percentages(numbers: tuple[str, ...]) -> Colour | None:
     """The colour from percentages of 255, with halves rounded up as in CSS."""
-    shares = [float(number) for number in numbers]
-    if max(shares) > 100:
-        return None
-    red, green, blue = (math.floor(share * 255 / 100 + 0.5) for share in shares)
-    return red, green, blue
-
-
-def _opaque(numbers: tuple[str, ...]) -> Colour | None:
-    """An opaque colour; for others the colour on the screen is unknown."""
-    return _colour(numbers[:3]) if numbers[3] in OPAQUE else None
+    red, green, blue = (math.floor(float(share) * 255 / 100 + 0.5) for share in numbers)
+    return (red, green, blue) if max(red, green, blue) <= 255 else None
 
 
 # Names of the forms of boxes and colours in replies, to count how models follow the requested form
@@ -281,8 +259,7 @@ POINT = re.compile(r"<points?\b")
 TOLERANCE = 0.03
 """Share of the image's side by which a box may extend beyond it."""
 COLOUR_FORMS = (
-    ("hex", re.compile(r"(?i)(?<![\w&])#[0-9a-f]{6}(?!\w)")),
-    ("hex", re.compile(r"(?i)(?<!\w)0x[0-9a-f]{6}(?!\w)")),
+    ("hex", re.compile(r"(?i)(?<![\w&])(?:#|0x)[0-9a-f]{6}(?!\w)")),
     ("short hex", re.compile(r"(?i)(?<![\w&])#[0-9a-f]{3}(?!\w)")),
     ("percentages", PERCENTAGES),
     ("rgba", RGBA),
@@ -296,8 +273,8 @@ def box_form(text: str, spec: ReplySpec) -> str:
     plain = prepare(numbers_written_out(text, False)).text
     if PERCENT_BOX.search(plain):
         return "percent"
-    corners = corner_numbers(plain)
-    if corners is None:
+    sets = Boxes().within(plain).sets(plain)
+    if not sets or (corners := sets[-1].value) is None:
         return "corner and size" if CORNER_AND_SIZE.search(plain) else "point" if POINT.search(text) else ""
     x1, y1, x2, y2 = corners
     if x2 < x1 or y2 < y1:
