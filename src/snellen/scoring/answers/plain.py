@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 OPEN, CLOSE = "\ue000", "\ue001"
@@ -24,7 +23,7 @@ THOUGHT_END = re.compile(
 )
 TURN = re.compile(
     r"(?i)<(?:/s|eos|end_of_turn|\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|)>|\[/?INST\]"
-    r"|[\n.!?>][#*\s]*(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
+    r"|[\n.!?>][#*\s]{0,9}(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
 )
 """The end of a reply: a token of its end, or the opening of a next turn."""
 OPENED = re.compile(r"\A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end_header_id\|>)?\s*)?")
@@ -33,7 +32,7 @@ CALLS = (
     re.compile(rf"(?is)<\|?({_CALL})\b[^<>]{{0,99}}>.*?(?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*"),
     re.compile(r"(?is)```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z)"),
     re.compile(
-        r"(?m)^\s*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)"
+        r"(?m)^[ \t]*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)"
         r"|\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$"
     ),
 )
@@ -70,24 +69,17 @@ def _reject(constant: str) -> None:
 DECODER = json.JSONDecoder(parse_constant=_reject)
 
 
-class Tangled(ValueError):
-    """Too many brackets are not JSON, so that searching on would take more than linear time."""
-
-
-def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """(start, end, value) of every well-formed outermost list or object. Raises Tangled."""
-    broken = position = 0
-    while opening := OPENING.search(text, position):
+def json_values(text: str) -> list[tuple[int, int, Any]]:
+    """(start, end, value) of every well-formed outermost list or object; none if too many brackets are not JSON."""
+    values, broken, position = list[tuple[int, int, Any]](), 0, 0
+    while (opening := OPENING.search(text, position)) and broken <= MAX_BROKEN_BRACKETS:
         try:
-            value, end = DECODER.raw_decode(text, opening.start())
+            value, position = DECODER.raw_decode(text, opening.start())
+            values.append((opening.start(), position, value))
         except (ValueError, RecursionError):
             # ValueError: not JSON, or a number with more digits than Python reads.
             broken, position = broken + 1, opening.end()
-            if broken > MAX_BROKEN_BRACKETS:
-                raise Tangled from None
-        else:
-            yield opening.start(), end, value
-            position = end
+    return values if broken <= MAX_BROKEN_BRACKETS else []
 
 
 def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
@@ -95,11 +87,8 @@ def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
 
     Broken JSON is not repaired; if an outer value is broken (for example cut off), complete values inside it are found.
     """
-    try:
-        values = [value for _, _, value in json_values(text)]
-    except Tangled:
-        return None
-    return values[-1] if values else None
+    values = json_values(text)
+    return values[-1][2] if values else None
 
 
 class Prepared(NamedTuple):
@@ -139,13 +128,10 @@ def prepare(text: str) -> Prepared:
 def _mark_json(text: str) -> str:
     """{"answer": "B"} becomes a marked B."""
     parts, position = [], 0
-    try:
-        for start, end, value in json_values(text):
-            if isinstance(value, dict) and (answer := _json_answer(value)) is not None:
-                parts += [text[position:start], f" {OPEN}{answer}{CLOSE} "]
-                position = end
-    except Tangled:
-        return text
+    for start, end, value in json_values(text):
+        if isinstance(value, dict) and (answer := _json_answer(value)) is not None:
+            parts += [text[position:start], f" {OPEN}{answer}{CLOSE} "]
+            position = end
     return "".join(parts) + text[position:]
 
 

@@ -221,15 +221,11 @@ def _follow(text: str, start: int, manner: str, grammar: Grammar) -> ReplyVerdic
         return ReplyVerdict(answer)
     named = grammar.mentions(passage, True)
     first = named[0].start if named else len(passage)
-    if manner.startswith("next"):
-        return (
-            ReplyVerdict(_common_value(_sentence(passage, named)))
-            if not passage[:first].strip(" \"'([") and named
-            else soft
-        )
     if manner == "is" and (about := CUES["about_it"].match(passage)) and first >= about.end():
         return None
-    if not named or CUES["sentence_end"].search(passage[:first]):
+    between = passage[:first]
+    is_apart = between.strip(" \"'([") if manner.startswith("next") else CUES["sentence_end"].search(between)
+    if not named or is_apart:
         return soft
     if manner == "soft" and CUES["reversed"].match(passage, named[0].end):
         return ReplyVerdict(None)
@@ -265,8 +261,7 @@ def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
     for before, mention in pairwise(named):
         # "B. red": the dot of a label, not the end of a sentence.
         follows = before.label and not mention.label and not passage[before.end : mention.start].strip("\n ).:,]\"'-")
-        cut = CUES["cut"].search(passage, end, mention.start)
-        if cut and not follows:
+        if not follows and CUES["cut"].search(passage, end, mention.start):
             return
         end = mention.end
         yield mention
@@ -314,9 +309,8 @@ def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
     for mention in named:
         if CUES["approved"].match(text, mention.end):
             joined = before and CUES["joined"].fullmatch(text, before.end, mention.start)
-            agreed = not joined or not before or before.value == mention.value
-            if CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start]):
-                agreed = False
+            denied = CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start])
+            agreed = not denied and (not joined or not before or before.value == mention.value)
             if not _is_hypothetical(text, mention.start):
                 yield Declaration(mention.start, partial(ReplyVerdict, mention.value if agreed else None), firm=False)
         before = mention

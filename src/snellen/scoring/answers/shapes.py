@@ -82,7 +82,7 @@ ORDERED = re.compile(rf"(?i)(?<!\w)(?:{_SIDE})(?:[\s,;/|-]{{1,3}}(?:{_SIDE})){{3
 FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
 FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), "tlbr": ("y1", "x1", "y2", "x2")}
 FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
-SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]*[\[(][\d\s.,-]*\Z")
+SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]{0,99}[\[(][\d\s.,-]{0,99}\Z")
 """Sign that a list is no pair of corners, or that another list was broken off."""
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
 OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?)\W{0,3}$")
