@@ -149,7 +149,8 @@ def levenshtein(text: str, other: str) -> int:
     """The number of insertions, deletions and replacements from one text to the other: 0 to the longer length.
 
     A column of the table of distances is stored as two bit rows, of its rises and its falls by one, so that every
-    character of the shorter text (of the longer one beyond `WIDEST`) costs a few integer operations (Myers 1999, in the form of Hyyrö 2003, figure 3).
+    character of the shorter text (beyond `WIDEST`, of the longer one) costs a few integer operations (Myers 1999, in
+    the form of Hyyrö 2003, figure 3).
     """
     text, other = sorted((text, other), key=len, reverse=max(len(text), len(other)) > WIDEST)
     if not text or not other:

@@ -23,8 +23,9 @@ firm: ^[^\w\n]*(?:the )?(?:final |correct )?answer[^\w\n]*$
 # A declaration in another language, up to the answer.
 firm: (?:(?<!\w)(?:antwort|antwoord|réponse|respuesta|risposta|resposta|opción|opzione|opção|alternativa|ответ|odpowiedź
     |cevap|đáp án|svar|उत्तर|الإجابة|الاجابة|الجواب)(?: @NO@\w+){0,2}?(?: ?:| (?:ist|lautet|wäre|est|es|sería|è|é|is|to
-    |là|är|है|هي|هو)(?!\w)| - )|\brichtig ist\b|(?:正解|正答|答え|解答)[はが:]|(?:정답|답)(?:은|:)|答案应?该?是)[ :]*(?:(?-i:la|a|die|de|to
-    |den|l'option|die option|opción|opção|opzione|вариант) (?=[\"'(]?[A-Za-z\d]\b))?
+    |là|är|है|هي|هو)(?!\w)| - )|\brichtig ist\b|(?:正解|正答|答え|解答)[はが:]|(?:정답|답)(?:은|:)
+    |答案应?该?是)[ :]*(?:(?-i:la|a|die|de|to|den|l'option|die option|opción|opção|opzione
+    |вариант) (?=[\"'(]?[A-Za-z\d]\b))?
 is: (?<![a-z])@NOUN@@GAP@(?:(?:\s(?:is|be|was|remains)|'s)\b|是|为)[ :]*
 soft: \bi(?:'d|'ll|(?:\s(?:would|will|must|now|therefore|thus|finally))*)\s(?:choose|pick|select|go with|vote for
     |opt for|answer|say|settle on|chose|picked|selected|conclude)\b(?:\s(?:that|with|it is|it's)\b)*[ :]*|(?:^
@@ -58,7 +59,8 @@ approved: [)\].:\"']* ?(?:one|option|choice|answer)? ?\b(?:is|must be|should be|
 # Words between an answer and the one that corrects it: "4, no, 5".
 filling: [ .,;…-]{0,5}\b(no|wait|sorry|oops|hmm|er|um|or rather|rather|actually|i mean|make that|correction)\b
 following: [ .,:;…-]{1,5}(?:it(?:'s| is) )?([\w'-]+)
-joined: [)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?(?:option |choice |图片?|选项)?[(\[\"']*
+joined: [)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?(?:option |choice |图片?
+    |选项)?[(\[\"']*
 therefore: \b(?:so|therefore|thus|hence)\b,?[ ]
 unsure: \b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to
     |difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge|decide
@@ -74,23 +76,23 @@ FILL: (?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually
     |in) )*[\"'(\[]*$
 denied_before: (?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't
     |rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet
-    |não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)@FILL@|(?:\bnot|n't|\bnothing
-    |\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place|call|belong|match|fit
-    |correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$
+    |não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)@FILL@|(?:\bnot|n't
+    |\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place|call|belong|match
+    |fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$
 IS: (?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)
 denied_after: [)\].:\"',]* ?(?:one |option |choice |answer )?(?:@IS@(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b
     |(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))
-    |[)\].\"']* ?(?:[이가은는] ?(?:정답[이은] ?)?아[니닙닌]|(?:では|じゃ|で)(?:な|ありません)|都?不[对是正符像选]|是?错|(?:可以|被)?排除)
-    |[)\].\"']* (?:(?:no es|não é|non è|n'est pas|ist nicht|is niet|не)\b|(?:es|ist|est|è|é) (?:incorrect\w*|falsch
-    |fau(?:x|sse)|sbagliat\w+|errad\w+)|неверн|неправильн)
+    |[)\].\"']* ?(?:[이가은는] ?(?:정답[이은] ?)?아[니닙닌]|(?:では|じゃ|で)(?:な|ありません)|都?不[对是正符像选]|是?错
+    |(?:可以|被)?排除)|[)\].\"']* (?:(?:no es|não é|non è|n'est pas|ist nicht|is niet|не)\b|(?:es|ist|est|è
+    |é) (?:incorrect\w*|falsch|fau(?:x|sse)|sbagliat\w+|errad\w+)|неверн|неправильн)
 ANALYSIS: (?:analys[ei]s|observations?|comparisons?|assessments?|patterns?|considerations?|findings|examination|evidence
     |elements|details|factors|facts|clues|features|reasoning|information|typical understanding)
 # Beginning of a sentence that draws a conclusion.
 concluding: [^\w\n]*(?:\d{1,2}[.)] ?)?(?:and |but )?(?:(?:so|therefore|thus|hence|overall|consequently|accordingly
     |ultimately|altogether|in (?:total|conclusion|summary|short|sum|all)|to (?:conclude|sum up|summari[sz]e)|conclusion
     |total|as a result|on balance|(?:this|that|which) (?:means|leaves|gives)(?: that)?|that makes(?= \d)|(?:because
-    |as a result) of (?:this|that|these))\b|(?:based on|given|considering|from
-    |after) [^.,;:!?\n]{0,60}\b@ANALYSIS@\b[^.,;:!?\n]{0,40}(?:[:,\n]|$))[:,]*
+    |as a result) of (?:this|that|these))\b|(?:based on|given|considering|from|after) [^.,;:!?\n]{0,60}\b@ANALYSIS@\b[^.
+    ,;:!?\n]{0,40}(?:[:,\n]|$))[:,]*
 concluding_within: [,;:] (?:and )?(?:so|therefore|thus|hence|leaving|which leaves|which means|in total|(?:making(?: it
     | that| a total of)?|for a total of|bringing (?:it|the (?:total|count|number)) (?:up )?to|(?:which
     |that) makes(?: it)?)(?= \d))\b,?[ ]
@@ -147,25 +149,25 @@ missing: \b(?:please|could you|can you|kindly|(?:once|if|when|after|until) you|y
     |upload|attach|open|display|appear)\b|\b(?:appears?|seems?|is|are|were|was) (?:to be )?(?:completely |all )?(?:blank
     |empty|broken|corrupted)\b
     # not enough information, no images were provided
-    |\b(?:no|not|n't|never|without|missing)\b[^.!?\n]{0,60}\b(?:provided?|attached|uploaded|available|supplied
-    |specified|defined|included|mentioned|given|information|context|enough|sufficient|data|access|visible)\b
-    |\bno @MEDIA@\b|\b(?:insufficient|incomplete|missing)\b|\bmore (?:information|context|details)\b
+    |\b(?:no|not|n't|never|without|missing)\b[^.!?\n]{0,60}\b(?:provided?|attached|uploaded|available|supplied|specified
+    |defined|included|mentioned|given|information|context|enough|sufficient|data|access|visible)\b|\bno @MEDIA@\b
+    |\b(?:insufficient|incomplete|missing)\b|\bmore (?:information|context|details)\b
     # I need to see the 5 photos
     |\b(?:need|needs|needed|requires?|required) (?:to (?:see|know|view|look|have)|more|additional|further|information
     |the @MEDIA@)\b|\b(?:would|will) need\b|\bwaiting for\b|\bif (?:they|it) (?:were|was)\b
     # I do not see any of the 4 photos
-    |\b(?:don't|do not|didn't|did not|cannot|can't|could not|couldn't) (?:\w+ )?(?:see|find|receive|have|get|view
-    |access|open|detect) (?:\w+ ){0,4}@MEDIA@\b|\bonly (?:see|have|received?|got) (?:\w+ )?(?:text|question)\b
+    |\b(?:don't|do not|didn't|did not|cannot|can't|could not|couldn't) (?:\w+ )?(?:see|find|receive|have|get|view|access
+    |open|detect) (?:\w+ ){0,4}@MEDIA@\b|\bonly (?:see|have|received?|got) (?:\w+ )?(?:text|question)\b
     |\bunfortunately\b|^\W{0,3}sorry\b
 # Beginning of a sentence that introduces an answer but is none.
 boilerplate: [^\w\n]*(?:sure|okay|ok|certainly|of course|great|alright|absolutely|i understand|i see the|i can help
     |i'd be happy|let's|let us|let me|here (?:is|are)|is there anything|do you have|i hope|please let|feel free
     |to (?:find|determine|count|answer|solve|decide|figure)|looking at|comparing|thank you|thanks|hello|hi)\b
 # One of several parts: its count need not be the count asked for.
+THING: (?:image|picture|photo|panel|frame|view|row|column)
 part: \b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper|lower
-    |middle|remaining) (?:image|picture|photo|panel|frame|view|row|column|one|side|group|corner)\b|\b(?:image|picture
-    |photo|panel|frame|view|row|column|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd|th) (?:image|picture|photo|panel
-    |frame|view|row|column)\b
+    |middle|remaining) (?:@THING@|one|side|group|corner)\b|\b(?:@THING@|step|group|option|figure) ?#?\d
+    |\b\d+(?:st|nd|rd|th) @THING@\b
 # Beginning of a sentence that retracts the one before, or continues from it.
 turned: [^\w\n]*(?:but|however|wait|actually|although|on (?:a )?(?:second|closer|further)|hold on|oops|correction|hmm
     |except|unless)\b
@@ -219,7 +221,8 @@ END: (?=\n?\Z)
 FILLING: (?: (?:about|approximately|around|roughly|exactly|only|just|now|still|also|thus|then|therefore|simply|indeed
     |estimated|at|a|total|of|the|in|number|all|likely|probably))*:? ?@END@
 # A count in words, which may contradict one in digits, in Chinese, Japanese or Korean.
-counted: [一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]
+counted: [一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱
+    |여덟|아홉|열) [개명마대권]
 sum: (?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up|them|these|all
     |it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})
     (?: [^\W\d_]{1,20}){0,2}[.! ]*

@@ -243,7 +243,8 @@ class Options(Grammar):
             if name not in self.labels or CUES["geometry"].match(passage, match.end()):
                 continue
             if aside := ASIDE.match(passage, match.end()):
-                key = self._bracketed(aside[1])
+                small = lower(aside[1]).strip(TRIMMINGS)  # "A (Yes)"
+                key = next((names[small] for names in self._names if small in names), None)
                 if key is not None:
                     value = key if key == self.labels[name] else None
                     yield Mention(match.start(), aside.end(), value, True)
@@ -252,11 +253,6 @@ class Options(Grammar):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
             elif may_be_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
-
-    def _bracketed(self, text: str) -> str | None:
-        """The key of the option named in brackets after a label: "A (Yes)"."""
-        small = lower(text).strip(TRIMMINGS)
-        return next((names[small] for names in self._names if small in names), None)
 
     def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
         """Merge a label and the same option's text next to it into one mention.

@@ -61,15 +61,13 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     for index, declaration in enumerate(declarations[:MAX_MARKERS]):
         if (verdict := declaration.verdict()) is not None:
             return verdict.value if declaration.firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
-    if reply.cut or len(declarations) > MAX_MARKERS:
-        return None
-    if _breaks_off(text, sentences, grammar):
+    if reply.cut or len(declarations) > MAX_MARKERS or _breaks_off(text, sentences, grammar):
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
-    if is_corrected(sentences, grammar):
-        return None
-    if any(pattern.search(text) for pattern in (CUES["unsure"], CUES["refused"], CUES["missing"])):
+    if is_corrected(sentences, grammar) or any(
+        pattern.search(text) for pattern in (CUES["unsure"], CUES["refused"], CUES["missing"])
+    ):
         return None
     if grammar.counts and len(sentences) > 1 and any(CUES["part"].search(sentence.text) for sentence in sentences):
         return None

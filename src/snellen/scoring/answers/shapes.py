@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from snellen.core.box_units import BOX_UNITS, BoxUnit, asks_for_fractions, image_size
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
@@ -59,7 +59,7 @@ COLOURS = [
 """Three numbers, and a fourth of an opaque colour."""
 SIDES = {
     "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
-    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)[_ ]?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)[_ ]?y",
+    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)_?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)_?y",
     "w": "w|width", "h": "h|height",
 }  # fmt: skip
 CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
@@ -98,9 +98,9 @@ UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](
 
 def stated_order(text: str) -> tuple[str, ...] | None:
     """The sides in the order that the reply states, such as "(x, y, width, height)"; None if it cannot be known."""
-    orders = {FORMATS[match[0].lower()] for match in FORMAT.finditer(text)}
+    orders: set[tuple[str, ...]] = {FORMATS[match[0].lower()] for match in FORMAT.finditer(text)}
     for match in ORDERED.finditer(text):
-        words = re.split(r"[\s,;/|-]+", re.sub(r"(?i)(cent(?:er|re)) (?=[xy])", r"\1_", match[0]))
+        words = re.split(r"[\s,;/|-]+", match[0])
         orders.add(tuple(next(side for side in SIDES if re.fullmatch(SIDES[side], word, re.I)) for word in words))
     if len(orders) > 1 or (not orders and SIZED.search(text)):
         return None
@@ -123,8 +123,8 @@ def _corners(numbers: Mapping[str, str]) -> Box | None:
 class Boxes(Grammar):
     """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid.
 
-    `order` is that of the numbers of a list, if it is stated; None: it is unknown. With `y_first` the unstated order and
-    that of the answer are [y1, x1, y2, x2].
+    `order` is that of the numbers of a list, if it is stated; None: unknown. With `y_first` the unstated order and that of
+    the answer are [y1, x1, y2, x2].
     """
 
     y_first: bool = False
@@ -281,15 +281,12 @@ def box_form(text: str, spec: ReplySpec) -> str:
         return "corners exchanged"
     if not asks_for_fractions(spec):
         return "fractions" if spec.unit and max(map(abs, corners)) <= 1 else ""
-    size = image_size(spec)
-
-    def is_within(candidate: BoxUnit) -> bool:
-        right, bottom = (edge * (1 + TOLERANCE) for edge in candidate.edges(size))
-        return x1 >= 0 and y1 >= 0 and x2 <= right and y2 <= bottom
-
     # The numbers do not show the order of the sides.
-    units = [unit for unit in BOX_UNITS.values() if not unit.y_first and is_within(unit)]
-    return " or ".join(unit.name for unit in sorted(units, key=lambda unit: unit.edges(size)))
+    units = sorted((unit.edges(image_size(spec)), unit.name) for unit in BOX_UNITS.values() if not unit.y_first)
+    least, share = min(x1, y1), 1 + TOLERANCE
+    return " or ".join(
+        name for (right, bottom), name in units if least >= 0 and x2 <= right * share and y2 <= bottom * share
+    )
 
 
 def colour_form(text: str) -> str:

@@ -150,7 +150,7 @@ def concluded(text: str, grammar: Grammar) -> Statement | None:
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """The last sentence, if it is an answer alone, or the last paragraph, if it is one sentence and no item of a list."""
+    """The last sentence, if it is a verdict alone, or the last paragraph, if it is one sentence and no list item."""
     if len(sentences) < 2:
         return None
     before, last = sentences[-2:]

@@ -14,13 +14,14 @@ NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"im
 NUMBER_OF = {name: n for names in (*NUMERALS, ONES.split()[1:10], "123456789") for n, name in enumerate(names, 1)}
 """The numbers 1 to 9 by their names: "third", "3rd", "three", "3"."""
 SAME = """
-true | correct | right | richtig | wahr | vrai | verdadero | vero | corretto | verdadeiro | 正确 | 对 | 正しい | 맞습니다 | верно | صحيح
-false | incorrect | wrong | untrue | not correct | not true | not right | falsch | faux | falso | errato | 错误 | 不正确 | 不对
-false | 間違い | 거짓 | 틀렸습니다 | неверно | خطأ
+true | correct | right | richtig | wahr | vrai | verdadero | vero | corretto | verdadeiro
+true | 正确 | 对 | 正しい | 맞습니다 | верно | صحيح
+false | incorrect | wrong | untrue | not correct | not true | not right | falsch | faux | falso | errato
+false | 错误 | 不正确 | 不对 | 間違い | 거짓 | 틀렸습니다 | неверно | خطأ
 yes | yep | yeah | ja | oui | sí | sì | sim | да | 是 | 是的 | はい | 네 | 예 | نعم | evet
 no | nope | nein | non | não | нет | 否 | 不是 | いいえ | 아니요 | 아니오 | لا | hayır
 
-conical frustum | truncated cone | frustum | cone frustum | frustum of a cone | cone like frustum | cone has been truncated
+conical frustum | truncated cone | frustum | cone frustum | frustum of a cone | cone like frustum
 zigzagged | zigzag | zig zag | zigzag striped | zig zag striped | zigzag stripes | zig zag stripes | chevron
 chequered | checkered | checked | checkerboard | checker board
 striped | stripy
@@ -77,7 +78,7 @@ def only_sides(texts: Mapping[str, str | None]) -> dict[frozenset[str], str | No
 
 
 def other_names(texts: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Other words and spellings of options. A longer name of something that is not offered has None: "truncated cone"."""
+    """Other words and spellings of options. The name of something else has None: "truncated cone", if not offered."""
     others = dict[str, str | None]()
     for names in ROWS[1]:
         keys = {texts[name] for name in names if name in texts}
