@@ -166,8 +166,8 @@ boilerplate: [^\w\n]*(?:sure|okay|ok|certainly|of course|great|alright|absolutel
 # One of several parts: its count need not be the count asked for.
 THING: (?:image|picture|photo|panel|frame|view|row|column)
 part: \b(?:first|second|third|fourth|fifth|sixth|last|next|other|another|each|every|left|right|top|bottom|upper|lower
-    |middle|remaining) (?:@THING@|one|side|group|corner)\b|\b(?:@THING@|step|group|option|figure) ?#?\d
-    |\b\d+(?:st|nd|rd|th) @THING@\b
+    |middle|remaining) (?:@THING@|one|side|group|corner)\b|\b(?:@THING@|step|group|option|figure) ?#?\d|\b\d+(?:st|nd|rd
+    |th) @THING@\b
 # Beginning of a sentence that retracts the one before, or continues from it.
 turned: [^\w\n]*(?:but|however|wait|actually|although|on (?:a )?(?:second|closer|further)|hold on|oops|correction|hmm
     |except|unless)\b
@@ -252,8 +252,8 @@ attribute:  (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape)
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
     |flat topped|blunt(?:ed)?) @END@
 # Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off".
-part_after:  frustum\b| like\b| cut in half|(?: with| whose) (?:its |the |a )?(?:tip|top|apex|point|end
-    |corner)s? (?:\w+ ){0,2}?(?:cut|sliced|chopped|removed|missing|truncated)\b
+part_after:  (?:(?:has been|is|was) )?truncated\b| frustum\b| like\b| cut in half|(?: with| whose) (?:its |the
+     |a )?(?:tip|top|apex|point|end|corner)s? (?:\w+ ){0,2}?(?:cut|sliced|chopped|removed|missing|truncated)\b
 # After images listed by number: they are told apart, not grouped.
 told_apart: (?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have
     |feature) (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))
@@ -272,6 +272,27 @@ unreadable: (?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]
     | seems?)(?: to be)? (?:\w+ )?(?:un(?:clear|readable)|illegible|blurr\w+|too (?:blurr|small|dark|faint)\w*
     |not (?:\w+ )?(?:leg|read|vis)[ia]ble))\b|[\[(<*]*(?:un(?:clear|readable)|illegible)[\])>*]*[.!]?@END@)
 yet: \b(?:but|however|though|although|guess|appears?|seems?|looks? like|may|might)\b
+THOUGHT: (?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)
+thought_start: [<◁]\|?(?:\w{1,9}:|begin_of_|start_)?@THOUGHT@\|?[>▷]|(?-i:\[THINK\])|<unused94>
+    |(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)|(?-i:\Aanalysis(?=[A-Z]))
+thought_end: [<◁]\|?(?:/(?:\w{1,9}:)?|end_of_|end_)@THOUGHT@\|?[>▷]|(?-i:\[/THINK\])|<unused95>
+    |<\|channel\|>final(?:<\|message\|>)?|(?-i:assistantfinal)
+# The end of a reply: a token of its end, or the opening of a next turn.
+next_turn: <(?:/s|eos|end_of_turn|\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|)>
+    |\[/?INST\]|[\n.!?>][#*\s]{0,9}(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]
+opened: \A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end_header_id\|>)?\s*)?
+# Calls of tools and code, closed or not: neither is an answer.
+call: (?s:<\|?(tool_calls?|tool_response|tool_code|function_calls?|function|code|observation)\b[^<>]{0,99}>.*?
+    (?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*)
+code_block: (?s:```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z))
+code_line: ^[ \t]*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)
+    |\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$
+# The name of a function in a call that gives the answer.
+submits: (?<![^\W\d_])(?:submit|final|finish|answer)\w{0,20}(?:\(|[\"'],)
+# A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer.
+confidence: [(\[]?\b(?:confidence|certainty)(?: level| score)?\s?(?:[:=]|is|of)?\s?(?:\d[\d.]{0,9}\s?%?
+    |(?:very )?(?:high|low)|medium|moderate)(?!\w)[)\]]?|[(\[](?:about )?\d[\d.]{0,9}\s?% (?:confiden(?:t|ce)|sure
+    |certain(?:ty)?)[)\]]
 """
 
 

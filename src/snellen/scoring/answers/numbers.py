@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -70,9 +69,7 @@ class Numbers(Grammar):
         if self.integers and (value := _result(stripped)) is not None:
             return value
         matches = list(NUMBER.finditer(stripped))
-        if not matches or len(matches) > 2:
-            return None
-        if any(ALGEBRA.match(stripped, match.end()) for match in matches):
+        if not 1 <= len(matches) <= 2 or any(ALGEBRA.match(stripped, match.end()) for match in matches):
             return None
         rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
         rest += [stripped[matches[-1].end() :]]
@@ -86,10 +83,7 @@ class Numbers(Grammar):
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every number in the passage; without value if it is a bound, a part of a larger number, or not whole."""
-        return list(self._mentions(passage, declared))
-
-    def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
-        yield from (Mention(*match.span(), None) for match in CUES["counted"].finditer(passage))
+        found = [Mention(*match.span(), None) for match in CUES["counted"].finditer(passage)]
         aside = _asides(passage) if declared else []
         steps = _steps(passage)
         for match in NUMBER.finditer(passage):
@@ -118,7 +112,8 @@ class Numbers(Grammar):
             elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
                 # "the left one", "one of these": not a count
                 value = None
-            yield Mention(start, end, value)
+            found.append(Mention(start, end, value))
+        return found
 
     def stated(self, sentence: str) -> int | float | None:
         """The number that a sentence states: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None if several."""

@@ -48,10 +48,6 @@ def _forms_of(name: str) -> _Name:
     return _Name(plain, plain.lower(), looked_for.strip(STOPS) or looked_for, bare, label)
 
 
-def _names_in_lower_case(spec: ReplySpec) -> set[str]:
-    return {_forms_of(name).small for name, _ in spec.keys}
-
-
 @dataclass(frozen=True)
 class Options(Grammar):
     """The names of the options in lower case, each with its option key; None for a name of several options.
@@ -75,13 +71,13 @@ class Options(Grammar):
     @lru_cache(maxsize=1024)
     def from_spec(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; for true and false also the usual other names."""
-        pairs, also = list(spec.keys), list[tuple[str, str]]()
+        pairs, also, shown = list(spec.keys), list[tuple[str, str]](), {_forms_of(name).small for name, _ in spec.keys}
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
             pairs += [(truth, truth) for truth in TRUTHS]
             also = [("yes", "true"), ("no", "false"), ("correct", "true"), ("incorrect", "false"), ("wrong", "false")]
-            also += [(truth[0], truth) for truth in TRUTHS if truth[0] not in _names_in_lower_case(spec)]
-        elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(_names_in_lower_case(spec)) == 2:
+            also += [(truth[0], truth) for truth in TRUTHS if truth[0] not in shown]
+        elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(shown) == 2:
             pairs += [(truth, key) for name, key in pairs for truth in TRUTHS if truth[0] == _forms_of(name).small]
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
@@ -100,10 +96,10 @@ class Options(Grammar):
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
-        for name in {"yes", "no"} & _names_in_lower_case(spec) & asides.keys():  # nope, nein
+        for name in {"yes", "no"} & shown & asides.keys():  # nope, nein
             also += [(word, word) for word in VERDICTS[name]]
             asides |= dict.fromkeys(VERDICTS[name], asides[name])
-        openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
+        openings = frozenset(asides) & (shown | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         ranges = [
             (float(match[1]), float(match[2]), key) for name, key in texts.items() if (match := RANGE.fullmatch(name))
@@ -114,7 +110,7 @@ class Options(Grammar):
         verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
-        judges = spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec)
+        judges = spec.kind == "true_false" and not {"yes", "no"} & shown
         return cls(texts, labels, asides, openings, verdicts, tuple(ranges), judges, by_side)
 
     def within(self, text: str) -> Options:

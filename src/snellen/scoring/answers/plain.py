@@ -7,49 +7,17 @@ import re
 import unicodedata
 from typing import Any, NamedTuple
 
+from snellen.scoring.answers.cues import CUES
+
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around an answer that a reply marks by a tag, a box or a JSON key."""
 LONGEST = 16_000
 """In a longer reply only the end is read, and only for an explicit declaration."""
 
-_THOUGHT = r"(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)"
-THOUGHT_START = re.compile(
-    rf"(?i)[<◁]\|?(?:\w{{1,9}}:|begin_of_|start_)?{_THOUGHT}\|?[>▷]|(?-i:\[THINK\])|<unused94>"
-    r"|(?:<\|start\|>assistant)?<\|channel\|>(?:analysis|commentary)|(?-i:\Aanalysis(?=[A-Z]))"
-)
-THOUGHT_END = re.compile(
-    rf"(?i)[<◁]\|?(?:/(?:\w{{1,9}}:)?|end_of_|end_){_THOUGHT}\|?[>▷]|(?-i:\[/THINK\])|<unused95>"
-    r"|<\|channel\|>final(?:<\|message\|>)?|(?-i:assistantfinal)"
-)
-TURN = re.compile(
-    r"(?i)<(?:/s|eos|end_of_turn|\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|user|im_start)\|)>|\[/?INST\]"
-    r"|[\n.!?>][#*\s]{0,9}(?:human|user|question|q|问题|用户)(?: \d{1,3})?\*{0,2} ?[:：]"
-)
-"""The end of a reply: a token of its end, or the opening of a next turn."""
-OPENED = re.compile(r"\A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end_header_id\|>)?\s*)?")
-_CALL = r"tool_calls?|tool_response|tool_code|function_calls?|function|code|observation"
-CALLS = (
-    re.compile(rf"(?is)<\|?({_CALL})\b[^<>]{{0,99}}>.*?(?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*"),
-    re.compile(r"(?is)```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z)"),
-    re.compile(
-        r"(?m)^[ \t]*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)"
-        r"|\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$"
-    ),
-)
-"""Calls of tools and code, closed or not: neither is an answer."""
-SUBMITS = re.compile(r"(?i)(?<![^\W\d_])(?:submit|final|finish|answer)\w{0,20}(?:\(|[\"'],)")
-"""The name of a function in a call that gives the answer."""
 ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
 ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts without spaces between words, or with endings attached to them."""
-CONFIDENCE = re.compile(
-    r"[(\[]?\b(?:confidence|certainty)(?: level| score)?\s?(?:[:=]|is|of)?\s?"
-    r"(?:\d[\d.]{0,9}\s?%?|(?:very )?(?:high|low)|medium|moderate)(?!\w)[)\]]?"
-    r"|[(\[](?:about )?\d[\d.]{0,9}\s?% (?:confiden(?:t|ce)|sure|certain(?:ty)?)[)\]]",
-    re.I,
-)
-"""A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer."""
 MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
 
 
@@ -102,19 +70,21 @@ def without_thoughts(text: str) -> str:
     """The text after the reasoning; of reasoning that never ends, the text before it."""
     if not any(mark in text for mark in ("<", "◁", "[", "analysis", "assistantfinal")):
         return text
-    ends = [match.end() for match in THOUGHT_END.finditer(text)]
+    ends = [match.end() for match in CUES["thought_end"].finditer(text)]
     rest = text[ends[-1] :] if ends else text
-    start = THOUGHT_START.search(rest)
+    start = CUES["thought_start"].search(rest)
     return rest[: start.start()] if start else rest
 
 
 def _only_reply(text: str) -> str:
     """The reply itself: what is before a next turn, without calls of tools and code."""
-    text = OPENED.sub("", text)
-    turn = next((match for match in TURN.finditer(text) if text[: match.start()].strip()), None)
+    text = CUES["opened"].sub("", text)
+    turn = next((match for match in CUES["next_turn"].finditer(text) if text[: match.start()].strip()), None)
     text = text[: turn.start() + (turn[0][0] not in "<[")] if turn else text
-    for call in CALLS if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ():
-        text = call.sub(lambda match: match[0] if SUBMITS.search(match[0]) else " ", text)
+    for call in (
+        ("call", "code_block", "code_line") if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ()
+    ):
+        text = CUES[call].sub(lambda match: match[0] if CUES["submits"].search(match[0]) else " ", text)
     return text
 
 
@@ -122,7 +92,9 @@ def prepare(text: str) -> Prepared:
     """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
-    return Prepared(CONFIDENCE.sub("", flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))).strip(), cut)
+    return Prepared(
+        CUES["confidence"].sub("", flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))).strip(), cut
+    )
 
 
 def _mark_json(text: str) -> str:
@@ -138,7 +110,7 @@ def _mark_json(text: str) -> str:
 def _json_answer(value: dict[str, Any]) -> str | None:
     """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
     if {"arguments", "parameters", "args", "input", "tool_input", "action_input"} & value.keys():
-        return None if SUBMITS.search(json.dumps(value)) else ""
+        return None if CUES["submits"].search(json.dumps(value)) else ""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:
         return None

@@ -53,7 +53,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return answer
     grammar = grammar.within(text)
     named = [] if reply.cut else grammar.mentions(text, False)
-    sentences = [] if reply.cut else _content(text)
+    sentences = [] if reply.cut else split_sentences(text)  # but not "Sure, I can help" and "I hope this helps"
+    sentences = [sentence for sentence in sentences if not CUES["boilerplate"].match(sentence.text)]
     declarations = sorted(
         [*_declarations(text, grammar, named), *_conclusions(text, sentences, grammar)],
         key=lambda declaration: -declaration.start,
@@ -65,9 +66,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
-    if is_corrected(sentences, grammar) or any(
-        pattern.search(text) for pattern in (CUES["unsure"], CUES["refused"], CUES["missing"])
-    ):
+    refused = any(CUES[name].search(text) for name in ("unsure", "refused", "missing"))
+    if refused or is_corrected(sentences, grammar):
         return None
     if grammar.counts and len(sentences) > 1 and any(CUES["part"].search(sentence.text) for sentence in sentences):
         return None
@@ -89,11 +89,6 @@ def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> b
         return not grammar.reaches_on
     full_stop = len(sentences) > 2 and sentences[-2].text.rstrip()[-1] in ".!?"
     return full_stop and text[-1].isalnum() and not grammar.mentions(sentences[-1].text, True)
-
-
-def _content(text: str) -> list[Sentence]:
-    """The sentences that may answer: not "Sure, I can help", not "I hope this helps"."""
-    return [sentence for sentence in split_sentences(text) if not CUES["boilerplate"].match(sentence.text)]
 
 
 def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:

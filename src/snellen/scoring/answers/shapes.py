@@ -27,6 +27,7 @@ def _row(count: int) -> str:
 
 PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
 _WORDS = r"[^\d(\[]{0,40}"
+AND = r"\s{0,9}(?:,|to|and|-)?\s{0,9}"
 NAMED_CORNERS = re.compile(
     rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
 )
@@ -39,7 +40,7 @@ BOXES = tuple(
         (rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)", None),
         # Two corners; three or more points are a polygon.
         (
-            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
+            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
             None,
         ),
         (NAMED_CORNERS.pattern, None),
@@ -123,8 +124,8 @@ def _corners(numbers: Mapping[str, str]) -> Box | None:
 class Boxes(Grammar):
     """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid.
 
-    `order` is that of the numbers of a list, if it is stated; None: unknown. With `y_first` the unstated order and that of
-    the answer are [y1, x1, y2, x2].
+    `order` is that of the numbers of a list, if it is stated; None: unknown. With `y_first` the order, if not stated,
+    and that of the answer are [y1, x1, y2, x2].
     """
 
     y_first: bool = False
