@@ -285,8 +285,8 @@ opened: \A\s*(?:<\|(?:im_start|start_header_id|start)\|>\s*assistant\s*(?:<\|end
 call: (?s:<\|?(tool_calls?|tool_response|tool_code|function_calls?|function|code|observation)\b[^<>]{0,99}>.*?
     (?:</\1\|?>|\Z)|(?:\[TOOL_CALLS\]|<\|python_tag\|>).*)
 code_block: (?s:```(?:python|py|tool_\w+|javascript|js|bash|sh)\b.*?(?:```|\Z))
-code_line: ^[ \t]*(?:(?:import|from) \w.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print|\w{1,40}[._]\w[\w.]{0,60})\(.*\)
-    |\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$
+code_line: (?-i:^[ \t]*(?:import \w.*|from [\w.]+ import.*|(?:\w{1,40} = (?!rgb|hsl)[\w.]{1,60}|print
+    |\w{1,40}[._]\w[\w.]{0,60})\(.*\)|\w{1,40} = \w{1,40}\[.*|def .*:|Action(?: Input)?:.*)[ ;]*(?:#.*)?$)
 # The name of a function in a call that gives the answer.
 submits: (?<![^\W\d_])(?:submit|final|finish|answer)\w{0,20}(?:\(|[\"'],)
 # A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer.
