@@ -31,11 +31,13 @@ soft: \bi(?:'d|'ll|(?:\s(?:would|will|must|now|therefore|thus|finally))*)\s(?:ch
     |opt for|answer|say|settle on|chose|picked|selected|conclude)\b(?:\s(?:that|with|it is|it's)\b)*[ :]*|(?:^
     |[.!?:,;] )going with\b[ :]*|(?:应该?选|我选|(?<!不)选择)择?(?![项题])[ :]*
 soft: \b(?:statement|claim)(?:\s(?:above|given|in question))?\sis\b[ :]*
-next firm: (?:^|[.!?:,;)-] ?|\b(?:no|but|oh|hmm),? )wait\b[,.!: -]*|\bscratch that\b[,.!: -]*
-    |\bcorrection\b ?[:,.-][:,. -]*|\bon second thoughts?\b[,.!: -]*
-next soft: (?:->|→|=>)(?<=[^\n]{22}) ?(?=[^\n]{1,30}\Z)|\b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that
-    |i\.e|(?:final|edit|update|corrected|revised|re-?counted|re-?count)(?=\W{0,3}: ))\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)
-    |(?:up)?on (?:closer |further |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+
+next firm: (?=w)(?:^|(?<=[.!?:,;)-])|(?<=[.!?:,;)-] )|(?<=\bno )|(?<=\bno, )|(?<=\bbut )|(?<=\bbut, )|(?<=\boh )
+    |(?<=\boh, )|(?<=\bhmm )|(?<=\bhmm, ))wait\b[,.!: -]*|\bscratch that\b[,.!: -]*|\bcorrection\b ?[:,.-][:,. -]*
+    |\bon second thoughts?\b[,.!: -]*
+next soft: (?:->|→|=>)(?<=[^\n]{22}) ?(?=[^\n]{1,30}\Z)
+next soft: \b(?:(?:actually|i meant?|sorry|my mistake|or rather|make that|i\.e|(?:final|edit|update|corrected|revised
+    |re-?counted|re-?count)(?=\W{0,3}: ))\b|no\b(?= ?[,.!:-])(?!\W{1,3}\n)|(?:up)?on (?:closer |further
+     |second )?(?:reflection|inspection|look|balance|consideration)\b)[,.!: -]+
 lead: (?:(?:the )?(?:option|choice|letter)\b ?|选项 ?|(?:most likely|probably|likely|clearly|definitely|simply)\b,? ?)*
 turn: (?:(?:no|wait|actually|it(?:'s| is| must be| should be)|that(?:'s| is)|make that|should be|must be
     |the (?:correct )?answer (?:is|should be)|i(?: would|'d)? (?:choose|say|pick|mean|meant)|(?:the )?(?:option|choice

@@ -123,16 +123,17 @@ class Options(Grammar):
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
-        for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), SIGNS.sub("", small)):
+        short = small.strip(STOPS)
+        for form in (small, short, short.strip(TRIMMINGS), SIGNS.sub("", short) if len(short) <= 400 else short):
             for names in self._names:
                 if form in names:
                     return names[form]
         if len(small) > 400:
             return None
-        if match := NUMBERED.fullmatch(small.strip(STOPS)):
+        if short[-1:].isalnum() and (match := NUMBERED.fullmatch(short)):
             nth = NUMBER_OF[match[1]]
             return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
-        if {"yes", "no"} <= self.openings and (match := CUES["stance"].fullmatch(small.strip(STOPS))):
+        if {"yes", "no"} <= self.openings and (match := CUES["stance"].fullmatch(short)):
             return None if self.judges else self.asides["no" if match[1] else "yes"]
         if "none" in self.texts and CUES["none_alike"].fullmatch(small):
             return self.texts["none"]

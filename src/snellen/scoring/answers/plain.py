@@ -68,7 +68,7 @@ class Prepared(NamedTuple):
 
 def without_thoughts(text: str) -> str:
     """The text after the reasoning; of reasoning that never ends, the text before it."""
-    if not any(mark in text for mark in ("<", "◁", "[", "analysis", "assistantfinal")):
+    if not text.startswith("analysis") and not any(mark in text for mark in ("<", "◁", "THINK]")):
         return text
     ends = [match.end() for match in CUES["thought_end"].finditer(text)]
     rest = text[ends[-1] :] if ends else text
