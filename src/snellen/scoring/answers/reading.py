@@ -66,21 +66,21 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
-    refused = any(CUES[name].search(text) for name in ("unsure", "refused", "missing"))
-    if refused or is_corrected(sentences, grammar):
+    named = [mention for mention in named if not CUES["question"].match(text, mention.end)]
+    value = _common_value(named)
+    if value is None or any(CUES[name].search(text) for name in ("unsure", "refused", "missing")):
         return None
     if grammar.counts and len(sentences) > 1 and any(CUES["part"].search(sentence.text) for sentence in sentences):
         return None
-    named = [mention for mention in named if not CUES["question"].match(text, mention.end)]
-    compared = not grammar.counts and all(
-        is_compared(text, mention)
-        or CUES["opposed"].search(text[max(0, mention.start - 40) : mention.start])
-        or CUES["reversed"].match(text, mention.end)
-        for mention in named
-    )
-    if compared or all(_in_condition(text, mention.start) for mention in named):
-        return None
-    return _common_value(named)
+    is_other = not grammar.counts and all(_is_other(text, mention) for mention in named)
+    in_case = all(_in_condition(text, mention.start) for mention in named)
+    return None if is_other or in_case or is_corrected(sentences, grammar) else value
+
+
+def _is_other(text: str, mention: Mention) -> bool:
+    """True if an option is only compared with the answer, or is said to be the farther or the different one."""
+    before = CUES["opposed"].search(text[max(0, mention.start - 40) : mention.start])
+    return bool(before or CUES["reversed"].match(text, mention.end)) or is_compared(text, mention)
 
 
 def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
