@@ -298,10 +298,10 @@ confidence: [(\[]?\b(?:confidence|certainty)(?: level| score)?\s?(?:[:=]|is|of)?
 """
 
 
-def read_table(table: str) -> list[tuple[str, re.Pattern[str]]]:
-    """The entries of a table in order, without its comments and parts."""
+def read_table(text: str) -> list[tuple[str, re.Pattern[str]]]:
+    """The entries of the table in order, without its comments and parts."""
     parts, entries = dict[str, str](), list[tuple[str, re.Pattern[str]]]()
-    for line in re.sub(r"\n    (?:# .*)?", "", table).strip().split("\n"):
+    for line in re.sub(r"\n    (?:# .*)?", "", text).strip().split("\n"):
         name, _, pattern = line.partition(": ")
         pattern = re.sub(r"@(\w+)@", lambda part: parts[part[1]], pattern)
         if name.isupper():
