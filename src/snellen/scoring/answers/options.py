@@ -101,9 +101,8 @@ class Options(Grammar):
             asides |= dict.fromkeys(VERDICTS[name], asides[name])
         openings = frozenset(asides) & (shown | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
-        ranges = [
-            (float(match[1]), float(match[2]), key) for name, key in texts.items() if (match := RANGE.fullmatch(name))
-        ]
+        spans = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
+        ranges = tuple((float(match[1]), float(match[2]), key) for match, key in spans)
         by_side = only_sides(texts)
         texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
@@ -111,7 +110,7 @@ class Options(Grammar):
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
         judges = spec.kind == "true_false" and not {"yes", "no"} & shown
-        return cls(texts, labels, asides, openings, verdicts, tuple(ranges), judges, by_side)
+        return cls(texts, labels, asides, openings, verdicts, ranges, judges, by_side)
 
     def within(self, text: str) -> Options:
         """Only the names that occur in the text, so that sentences are searched quickly however many are offered."""

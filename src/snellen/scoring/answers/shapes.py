@@ -36,8 +36,7 @@ CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", 
 BOXES = tuple(
     (re.compile(pattern, re.I), names)
     for pattern, names in (
-        (rf"\[\s{{0,9}}{_row(4)}\s{{0,9}}\]", None),
-        (rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)", None),
+        (rf"[\[(]\s{{0,9}}{_row(4)}\s{{0,9}}[\])]", None),
         # Two corners; three or more points are a polygon.
         (
             rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
@@ -53,10 +52,7 @@ BOXES = tuple(
     )
 )
 """Forms of four numbers and their names; None: in the order stated."""
-COLOURS = [
-    re.compile(rf"{left}\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}{right}")
-    for left, right in ((r"\[", r"\]"), (r"\(", r"\)"))
-]
+COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
 SIDES = {
     "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
@@ -179,8 +175,7 @@ class Colours(Grammar):
         coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(passage)]
         for start, end, numbers in _sets(passage, NAMED_CHANNEL, lambda numbers: len(numbers) == 3):
             coded.append(Mention(start, end, _colour(tuple(numbers[name] for name in CHANNELS))))
-        matches = (match for pattern in COLOURS for match in pattern.finditer(passage))
-        listed = [Mention(*match.span(), _colour(match.groups())) for match in matches]
+        listed = [Mention(*match.span(), _colour(match.groups())) for match in COLOUR.finditer(passage)]
         for mention in listed if coded or listed else _bare(passage, 3, _colour):
             lead = passage[max(0, mention.start - 15) : mention.start]
             value = mention.value[::-1] if mention.value and BGR.search(lead) else mention.value
