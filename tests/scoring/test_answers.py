@@ -265,7 +265,9 @@ UNITS = [
     "the most likely image is\n", "if it is so, ", "The count is 3. ", "B is closer than A. ", "there are no ",
     "No, it is not ", "rgba(1,2,3,", "1%,", "0x", "#fa0 ", "2 + 3 = ", "A (", "\n1. a", "The statement is ",
     "neither a b ", "✅ B\n", 'the statement "a" ', "There are no a ", "1 + ", "A和", "6.5 m ", "antwort a ",
-    "confidence: 9 (",
+    "confidence: 9 (", "Human: hi\n", "<tool_call>", "x = f(", "up and to the ", "no, wait, ", "\n\n", "]", "half a ",
+    "x1 1 ", "◁think▷", "</s>", "10% ", "-> ", "print(", "```python\n", "it lacks a ", "x from 1 to 2 y ",
+    "center (1,2) size ",
 ]  # fmt: skip
 
 FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}
