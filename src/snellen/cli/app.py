@@ -266,6 +266,7 @@ def report(
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam.rescoring import recover
+    from snellen.exam.verification import read_apart
     from snellen.remote import address_of, fetched
     from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
@@ -286,7 +287,7 @@ def report(
     if as_json:
         print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})
     else:
-        print(address_of(paths.page))
+        print("\n".join([*read_apart(roots), address_of(paths.page)]))
 
 
 @app.command()
@@ -365,7 +366,7 @@ def sight(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check what of an image reaches a subject, in at most 60 calls: size, colours, order, crops, compression."""
+    """Check what of an image reaches a subject, in at most 90 calls: size, colours, order, crops, compression."""
     from snellen.cli.sight import sight as do
 
     do(subject, out, seed, as_json)

@@ -22,6 +22,7 @@ from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
+from snellen.exam.verification import read_apart
 from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, render_changes, shortages
 from snellen.reports.words import probability
 
@@ -48,6 +49,7 @@ def diff(former: str, current: str, fail_on: str | None, margin: float | None, o
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:
+        print("".join(f"{line}\n" for line in read_apart(root for run in runs for root in run.roots)), end="")
         _print(compared, out, fail_on is not None)
     if fail_on and compared.names(DROPPED):
         raise typer.Exit(DROPPED_CODE)

@@ -18,8 +18,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from PIL import Image
 
-from snellen_sight.checks import CHECKS, CHOICES
-from snellen_sight.checks.check import Logs, SightCheck, by_text
+from snellen_sight.checks import CHECKS, CHOICES, pointing
+from snellen_sight.checks.check import Logs, SightCheck
+from snellen_sight.checks.sequence import AFTER_A_TURN, IN_TURN, SEQUENCE
+from snellen_sight.checks.sequence import AT_ONCE as BATCH_AT_ONCE
 from snellen_sight.client import Connections, Endpoint
 from snellen_sight.completions import ChatReply, read_completion
 from snellen_sight.likelihood import SightQuestion, best, log_likelihoods
@@ -29,9 +31,10 @@ from snellen_sight.resolution import SHARES, SIDES, Charts, resolution_line
 from snellen_sight.results import SightCall, SightLine, SightResult
 from snellen_sight.retry import Trouble, repeated
 
-MOST_CALLS, QUICK_CALLS = 60, 12
-CHARTS = 12
-"""Charts that are kept for resolution; calls that are not needed elsewhere are added."""
+MOST_CALLS, QUICK_CALLS = 90, 12
+CHARTS, POINTS = 12, 14
+"""Calls that are kept for resolution and for pointing; those not needed elsewhere are added to charts."""
+MOST_CHARTS = 24
 BATCH = 4
 """Charts that are asked before the next ones are chosen."""
 AT_ONCE = 8
@@ -54,7 +57,7 @@ class NothingAsked(ValueError):
 def sight(
     answer: AnswerParts, name: str = "model", *, quick: bool = False, checks: Sequence[str] = (), seed: int = 0
 ) -> SightResult:
-    """Check what of an image reaches a model, in at most 60 calls (12 if `quick`).
+    """Check what of an image reaches a model, in at most 90 calls (12 if `quick`).
 
     Args:
         answer: A callable from parts (images, then the question) to text, or to its coroutine.
@@ -73,7 +76,8 @@ def sight(
     []
 
     """
-    return _result(name, Sighting(partial(_call, answer), seed, *_chosen(quick, checks)))
+    chosen = _chosen(quick, checks)
+    return _result(name, Sighting(partial(_call, answer), seed, *chosen, declines=_declines_turns))
 
 
 def sight_of_server(
@@ -93,14 +97,14 @@ def sight_of_server(
     return _result(name, Sighting(partial(_request, connections), seed, *chosen, after_call=after_call))
 
 
-def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...], tuple[int, ...], int]:
-    """The checks, the canvases of charts, and the most calls."""
+def _chosen(quick: bool, checks: Sequence[str]) -> tuple[tuple[SightCheck, ...], tuple[int, ...], bool, int]:
+    """The checks, the canvases of charts, whether points are asked for, and the most calls."""
     if unknown := [check for check in checks if check not in CHOICES]:
         raise NothingAsked(f"{unknown[0]}: no such check; choose from {', '.join(CHOICES)}")
     names = checks or (("image", "resolution") if quick else CHOICES)
     sides = (QUICK_SIDES if quick else SIDES) if "resolution" in names else ()
     chosen = tuple(check for name, check in CHECKS.items() if name in names)
-    return chosen, sides, QUICK_CALLS if quick else MOST_CALLS
+    return chosen, sides, "pointing" in names, QUICK_CALLS if quick else MOST_CALLS
 
 
 def _result(name: str, examination: Sighting) -> SightResult:
@@ -123,11 +127,20 @@ async def _call(answer: AnswerParts, question: SightQuestion, number: int) -> Ch
     return ChatReply(text) if isinstance(text, str) else Trouble(f"returned {type(text).__name__}, no text", False)
 
 
+def _declines_turns(question: SightQuestion) -> str:
+    return "the callable takes one turn" if question.earlier else ""
+
+
 async def _request(connections: Connections, question: SightQuestion, number: int) -> ChatReply | Trouble:
+    messages: list[dict[str, Any]] = []
+    for file, text, reply in question.earlier:
+        messages.append({"role": "user", "content": [content_of(file), {"type": "text", "text": text}]})
+        messages.append({"role": "assistant", "content": reply})
     content = [*map(content_of, question.images), {"type": "text", "text": question.text}]
+    messages.append({"role": "user", "content": content})
 
     async def once() -> ChatReply | Trouble:
-        body = await connections.post("/chat/completions", {"messages": [{"role": "user", "content": content}]})
+        body = await connections.post("/chat/completions", {"messages": messages})
         return body if isinstance(body, Trouble) else read_completion(body)
 
     outcome = await repeated(once, ATTEMPTS, 1.0, stream("sight call", number))
@@ -147,14 +160,15 @@ def stream(*names: str | int) -> np.random.Generator:
 class Sighting:
     """The questions asked of one model so far, and the replies.
 
-    `sides` are the canvases of charts with rings; without any, resolution is not asked. `declines` gives the reason why
-    a question cannot be asked, or an empty text.
+    `sides` are the canvases of charts with rings; without any, resolution is not asked. `asks_points`: the check of
+    pointing is asked too. `declines` gives the reason why a question cannot be asked, or an empty text.
     """
 
     ask: AskQuestion
     seed: int = 0
     checks: Sequence[SightCheck] = tuple(CHECKS.values())
     sides: Sequence[int] = SIDES
+    asks_points: bool = True
     most_calls: int = MOST_CALLS
     at_once: int = AT_ONCE
     after_call: Callable[[int], None] = lambda count: None
@@ -175,7 +189,12 @@ class Sighting:
             await self._ask([self._draw(colours)])
         if self._image_line().verdict == "not so":
             return
+        if SEQUENCE in others:
+            await self._ask_sequence()
+            others.remove(SEQUENCE)
         await self._ask([self._draw(check, ahead) for check in others for ahead in range(check.base)])
+        if self.asks_points:
+            await self._ask_points()
         kept = CHARTS if self.sides else 0
         while (more := self._undecided(self.checks)) and len(self.calls) + len(more) <= self.most_calls - kept:
             await self._ask([self._draw(check) for check in more])
@@ -183,6 +202,27 @@ class Sighting:
             await self._ask([self._chart(side)])
         while (rest := self.most_calls - len(self.calls)) > 0 and self.sides and self.charts.is_readable:
             await self._ask([self._chart(self._next_side(ahead)) for ahead in range(min(BATCH, rest))])
+
+    async def _ask_sequence(self) -> None:
+        """Ask one after another, then at once, then after an earlier turn."""
+        for _ in IN_TURN:
+            await self._ask([self._draw(SEQUENCE)])
+        await self._ask([self._draw(SEQUENCE, ahead) for ahead in range(len(BATCH_AT_ONCE))])
+        questions = [self._draw(SEQUENCE, ahead) for ahead in range(len(AFTER_A_TURN))]
+        await self._ask([question for question in questions if not self.declines(question)])
+
+    async def _ask_points(self) -> None:
+        """Ask without a unit; if points come back, also with a unit and for a declared display."""
+        draw = partial(stream, "sight", self.seed, "pointing")
+        await self._ask([pointing.question(number, draw(number)) for number in range(pointing.PLAIN_CALLS)])
+        found = self.pointing()
+        if found.is_sure:
+            unit = pointing.stated_unit(found.conversion)
+            await self._ask([pointing.question(n, draw(n), unit) for n in range(pointing.PLAIN_CALLS, POINTS)])
+
+    def pointing(self) -> pointing.PointingResult:
+        """What the replies so far tell about points."""
+        return pointing.result([(asked, call.reply) for asked, call in self.calls if asked.trial and call.reply])
 
     def lines(self) -> list[SightLine]:
         """The conclusions."""
@@ -195,7 +235,9 @@ class Sighting:
             if check.needs_colours and is_inverted:
                 reason = "colours arrive inverted"
             unknown = SightLine(check=check.check, verdict="cannot tell", text=f"{check.topic}: {reason}")
-            lines.append(unknown if reason else check.line(self._logs(check)))
+            lines.append(unknown if reason else check.line(self._replies(check)))
+        if self.asks_points:
+            lines.append(self.pointing().line())
         if not self.sides:
             return lines
         resolution = resolution_line(self.charts)
@@ -209,23 +251,25 @@ class Sighting:
         """(median, low, high) of the effective scale by canvas side in px, as far as they are known."""
         return self.charts.estimates() if self.charts.is_readable else {}
 
-    def _logs(self, check: SightCheck) -> Logs:
-        """The log likelihoods of the explanations of a check."""
-        replies = [
+    def _replies(self, check: SightCheck) -> list[tuple[SightQuestion, str]]:
+        return [
             (question, call.reply)
             for question, call in self.calls if question.group == check.check and call.reply is not None
         ]  # fmt: skip
-        return log_likelihoods(replies, check.explanations)
+
+    def _logs(self, check: SightCheck) -> Logs:
+        """The log likelihoods of the explanations of a check."""
+        return log_likelihoods(self._replies(check), check.explanations)
 
     def _image_line(self) -> SightLine:
-        return image_line(self._logs(CHECKS["colours"]))
+        return image_line(self._logs(CHECKS["colours"]), self._replies(CHECKS["colours"]))
 
     def _undecided(self, checks: Iterable[SightCheck]) -> list[SightCheck]:
         """The checks that decide nothing and may still get more questions."""
         return [
             check for check in checks
             if check.check not in self.declined and self._count(check.check) < check.most
-            and best(by_text(check, self._logs(check))) is None
+            and not check.is_decided(self._replies(check))
         ]  # fmt: skip
 
     def _count(self, group: str) -> int:

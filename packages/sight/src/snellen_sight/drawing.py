@@ -21,6 +21,8 @@ RGB = {
 STABLE = ("green", "magenta", "white", "black")
 """Colours that stay the same if red and blue are exchanged."""
 SIDE, LONG = 448, 1344
+END = 0.05
+"""The share of a long image that the band at each end takes."""
 ORIENTATION = 0x0112
 """The EXIF tag of orientation flags."""
 TURNED = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_90, 8: Image.Transpose.ROTATE_270}
@@ -92,11 +94,15 @@ def transparent(hidden: str) -> Image.Image:
 
 
 def bands(colours: Sequence[str], is_wide: bool) -> Image.Image:
-    """Bands of these colours, from left to right of a wide image or from top to bottom of a tall one."""
-    image = Image.new("RGB", (len(colours), 1))
-    image.putdata([RGB[colour] for colour in colours])
-    size = (LONG, SIDE) if is_wide else (SIDE, LONG)
-    return (image if is_wide else image.transpose(Image.Transpose.ROTATE_270)).resize(size, Image.Resampling.NEAREST)
+    """Bands of these colours, from left to right of a wide image or from top to bottom of a tall one.
+
+    The outermost two have an `END` of the length each, so that a slight crop removes them.
+    """
+    image, draw_end = Image.new("RGB", (LONG, SIDE), RGB[colours[0]]), round(LONG * END)
+    draw, edges = ImageDraw.Draw(image), np.linspace(draw_end, LONG - draw_end, len(colours) - 1).round().astype(int)
+    for edge, colour in zip(edges, colours[1:], strict=True):
+        draw.rectangle((int(edge), 0, LONG, SIDE), RGB[colour])
+    return image if is_wide else image.transpose(Image.Transpose.ROTATE_270)
 
 
 def ellipse(is_circle: bool, is_wide: bool) -> Image.Image:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from snellen_sight.drawing import SightFile
+from snellen_sight.frames import PointTrial
 
 FINE, UNABLE = "fine", "unable"
 """The explanation that images arrive unchanged, and that replies do not depend on them."""
@@ -27,7 +28,8 @@ class SightQuestion:
     """One call of a check: images, then a question with its possible `answers`.
 
     `expected` has, by explanation, the answers that are right at each place of the reply. A choice has one place, a
-    list several. `side` is that of a chart with rings, whose gaps in pixels are `gaps`.
+    list several. `side` is that of a chart with rings, whose gaps in pixels are `gaps`. `trial` has the target of a
+    question about a point. `earlier` are turns before the question, each an image, a question and its reply.
     """
 
     group: str
@@ -37,6 +39,8 @@ class SightQuestion:
     expected: Mapping[str, tuple[frozenset[str], ...]]
     side: int = 0
     gaps: tuple[float, ...] = ()
+    trial: PointTrial | None = None
+    earlier: tuple[tuple[SightFile, str, str], ...] = ()
 
     @property
     def right(self) -> tuple[str, ...]:

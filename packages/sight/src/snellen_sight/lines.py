@@ -6,12 +6,16 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from snellen_sight.checks.check import Logs
-from snellen_sight.likelihood import FINE, UNABLE, best
+from snellen_sight.likelihood import FINE, UNABLE, SightQuestion, best, read_answers
 from snellen_sight.results import SightCall, SightLine
 
 
-def image_line(colours: Logs) -> SightLine:
-    """Whether an image arrives at all: a model that names no colour of a whole image gets none of it."""
+def image_line(colours: Logs, replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
+    """Whether an image arrives at all: a model that names no colour of a whole image gets none of it.
+
+    `replies` to these questions, of which `colours` are the log likelihoods, are quoted if all are the same.
+    """
+    answers = {answer for question, reply in replies for answer in read_answers(reply, question)}
     others = {name: colours[name] for name in (UNABLE, "previous")}
     sighted = {FINE: max(log for name, log in colours.items() if name not in others), **others}
     if best(sighted) == "previous":
@@ -19,6 +23,9 @@ def image_line(colours: Logs) -> SightLine:
         return SightLine(check="image", verdict="not so", text=text)
     if best(sighted) == FINE:
         return SightLine(check="image", verdict="fine", text="an image arrives")
+    if best(sighted) == UNABLE and len(answers) == 1:
+        text = f"the model always answers “{answers.pop()}”, whatever colour fills the image"
+        return SightLine(check="image", verdict="not so", text=text)
     if best(sighted) == UNABLE:
         text = "no image reaches the model: its replies about the colour of the whole image do not depend on it"
         return SightLine(check="image", verdict="not so", text=text)

@@ -20,7 +20,11 @@ FOLDER = "sight"
 
 
 class SightCard(Card):
-    """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px."""
+    """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px.
+
+    `box_unit` is the unit in which the model gives points without being asked for one (`core.box_units`), empty if that
+    is unknown or no unit of ours.
+    """
 
     file = "sight.json"
 
@@ -31,6 +35,7 @@ class SightCard(Card):
     lines: tuple[SightLine, ...]
     scales: dict[int, tuple[float, float, float]] = Field(default_factory=dict)
     calls: tuple[SightCall, ...] = ()
+    box_unit: str = ""
 
     def faults(self) -> list[str]:
         """The texts of the checks that found a fault."""

@@ -10,8 +10,9 @@ from typing import cast
 
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Media, MediaKind
 from snellen.core.plain_text import short_reason
-from snellen.core.prompt import Prompt
+from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCard, keep_sight, write_sight
@@ -23,10 +24,21 @@ from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import AnswerFunction, wrap
 from snellen_sight.asking import AT_ONCE, NothingAsked, Sighting
 from snellen_sight.checks import CHECKS
+from snellen_sight.checks.pointing import SHARES
 from snellen_sight.completions import ChatReply
+from snellen_sight.drawing import SightFile
+from snellen_sight.frames import SENT
 from snellen_sight.likelihood import SightQuestion
 from snellen_sight.results import SightCall
 from snellen_sight.retry import Trouble
+
+BOX_UNITS_OF_FRAMES = {
+    SENT: "pixels", SHARES: "fractions", "hundredths of width and height": "percent",
+    "thousandths of width and height": "thousandths",
+    "thousandths of width and height, y first": "thousandths-y-first",
+    "1024ths of width and height, y first": "1024ths-y-first",
+}  # fmt: skip
+"""The units of boxes (`core.box_units`) by the frames of points."""
 
 
 def sight(
@@ -36,7 +48,7 @@ def sight(
     seed: int = 0,
     after_call: Callable[[int], None] | None = None,
 ) -> SightCard:
-    """Check what of an image reaches a subject, in at most 60 calls and without an item set.
+    """Check what of an image reaches a subject, in at most 90 calls and without an item set.
 
     Chat models and callables are asked questions about images that a server may change; of encoders, features of images
     are compared. The result is also kept for later runs of the subject, whose reports show it.
@@ -78,7 +90,7 @@ def default_folder(subject: Subject) -> Path:
 
 def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], None] | None) -> SightCard:
     """Check a subject, and write the result and the images into the folder `out`."""
-    calls: tuple[SightCall, ...] = ()
+    calls, box_unit = tuple[SightCall, ...](), ""
     if isinstance(subject, EncoderSubject):
         lines, scales = encoder_lines(subject.encoder)
     else:
@@ -94,6 +106,7 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
             raise SnellenError(f"{subject.card.name}: {short_reason(str(error))}") from error
         lines, scales = examination.lines(), examination.scales()
         calls = tuple(call for _, call in examination.calls)
+        box_unit = BOX_UNITS_OF_FRAMES.get(examination.pointing().frame, "")
     card = SightCard(
         subject=subject.card.name,
         fingerprint=subject.card.fingerprint(),
@@ -102,6 +115,7 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
         lines=tuple(lines),
         scales=scales,
         calls=calls,
+        box_unit=box_unit,
     )
     write_sight(out / SightCard.file, card)
     keep_sight(card)
@@ -131,8 +145,9 @@ class AskedSubject:
         return ChatReply(reply.text, tokens_in=reply.tokens_in)
 
     def _prompt(self, question: SightQuestion) -> Prompt:
-        images = (
-            self.media.add(file.raw, "video" if file.seconds else "image", file.format, file.size, file.seconds)
-            for file in question.images
-        )
-        return Prompt((*images, question.text), ())
+        history = tuple(Turn((self._stored(file), text), reply) for file, text, reply in question.earlier)
+        return Prompt((*map(self._stored, question.images), question.text), (), history)
+
+    def _stored(self, file: SightFile) -> Media:
+        kind: MediaKind = "video" if file.seconds else "image"
+        return self.media.add(file.raw, kind, file.format, file.size, file.seconds)

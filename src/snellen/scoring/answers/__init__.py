@@ -7,11 +7,12 @@ named are the same, that one; else None. Only offered options count. The parser 
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.box_units import asks_for_fractions
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions
 from snellen.core.item import AnswerKind, Box, ReplySpec
 
 if TYPE_CHECKING:
@@ -47,21 +48,21 @@ def _is_listed(spec: ReplySpec) -> bool:
 
 
 @cache
-def _grammar(kind: AnswerKind) -> Grammar:
+def _grammar(kind: AnswerKind, y_first: bool) -> Grammar:
     """The forms of answers that are not among options shown."""
     from snellen.scoring.answers.numbers import Numbers
     from snellen.scoring.answers.shapes import Boxes, Colours
 
     if kind in ("integer", "number"):
         return Numbers(integers=kind == "integer")
-    return Boxes() if kind == "box" else Colours()
+    return Boxes(y_first) if kind == "box" else Colours()
 
 
 def _prepared(text: str, spec: ReplySpec) -> Prepared:
     from snellen.scoring.answers.plain import prepare
     from snellen.scoring.answers.shapes import numbers_written_out
 
-    return prepare(numbers_written_out(text) if spec.kind == "box" else text)
+    return prepare(numbers_written_out(text, asks_for_fractions(spec)) if spec.kind == "box" else text)
 
 
 def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
@@ -73,7 +74,7 @@ def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
         return read_several(reply, spec)
     if _is_listed(spec):
         return read(reply, Options.from_spec(spec))
-    answer = read(reply, _grammar(spec.kind))
+    answer = read(reply, _grammar(spec.kind, bool(spec.unit) and BOX_UNITS[spec.unit].y_first))
     return _stored_box(answer, spec) if spec.kind == "box" else answer
 
 
@@ -84,7 +85,8 @@ def _stored_box(box: Box | None, spec: ReplySpec) -> Box | None:
     if box is None or spec.frame is None:
         return box
     greatest = max(map(abs, box))
-    if greatest > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and greatest <= 1:
+    farthest = (BOX_UNITS[spec.unit].side if spec.unit else 1.0 if asks_for_fractions(spec) else None) or math.inf
+    if greatest > FARTHEST_FRACTION * farthest or (spec.unit and greatest <= 1):
         return None
     return spec.frame.inverse().box(box)
 

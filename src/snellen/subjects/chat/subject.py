@@ -12,6 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.sight import latest_sight
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.client import reply_of
 from snellen.subjects.chat.families import box_unit_of, usual_tokens
@@ -82,6 +83,8 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         max_concurrency=chat_settings.max_concurrency,
         is_remote=True,
     )
+    if chat_settings.box_unit is None and (seen := latest_sight(card.fingerprint())) and seen.box_unit:
+        card = replace(card, attributes={**card.attributes, "box_unit": seen.box_unit})
     return ChatSubject(card, service, chat_settings)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from snellen_sight.drawing import SightFile
-from snellen_sight.likelihood import FINE, SightQuestion, best
+from snellen_sight.likelihood import FINE, SightQuestion, best, log_likelihoods
 from snellen_sight.results import SightLine, Verdict
 
 COLOUR_ALONE = "Reply with the colour alone."
@@ -23,7 +23,7 @@ class SightCheck:
 
     `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` further
     explanations that decide nothing, and `topic` begins the line if nothing is decided. `needs_colours`: it cannot be
-    asked if colours arrive inverted.
+    asked if colours arrive inverted. `conclude` makes the line from the replies in place of explanations.
     """
 
     check: str
@@ -34,15 +34,18 @@ class SightCheck:
     texts: Mapping[str, str]
     weak: tuple[str, ...] = ()
     needs_colours: bool = False
+    conclude: Callable[[Sequence[tuple[SightQuestion, str]]], SightLine] | None = None
 
     @property
     def explanations(self) -> tuple[str, ...]:
         """All explanations, without `UNABLE`."""
         return (*self.texts, *self.weak)
 
-    def line(self, likelihoods: Logs) -> SightLine:
-        """The line that follows from the log likelihoods of the explanations."""
-        explanation = best(by_text(self, likelihoods))
+    def line(self, replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
+        """The line that follows from the replies."""
+        if self.conclude is not None:
+            return self.conclude(replies)
+        explanation = best(by_text(self, log_likelihoods(replies, self.explanations)))
         if explanation is not None and explanation in self.texts:
             verdict: Verdict = "fine" if explanation == FINE else "not so"
             return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
@@ -50,6 +53,12 @@ class SightCheck:
             "the replies fit no explanation well" if explanation is None else "the replies do not depend on the images"
         )
         return SightLine(check=self.check, verdict="cannot tell", text=f"{self.topic}: {reason}")
+
+    def is_decided(self, replies: Sequence[tuple[SightQuestion, str]]) -> bool:
+        """True if further questions are not needed."""
+        if self.conclude is not None:
+            return self.conclude(replies).verdict != "cannot tell"
+        return best(by_text(self, log_likelihoods(replies, self.explanations))) is not None
 
 
 def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:

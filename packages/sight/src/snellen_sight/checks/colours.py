@@ -13,6 +13,7 @@ from snellen_sight.likelihood import FINE, SightQuestion
 
 COLOURS_IN_TURN = ("red", "yellow", "green", "blue", "cyan", "magenta")
 _EXCHANGED = {"red": "blue", "blue": "red", "yellow": "cyan", "cyan": "yellow"}
+_ROTATED = {"red": "green", "green": "blue", "blue": "red", "yellow": "cyan", "cyan": "magenta", "magenta": "yellow"}
 _INVERTED = {"red": "cyan", "cyan": "red", "blue": "yellow", "yellow": "blue", "green": "magenta", "magenta": "green"}
 
 
@@ -22,6 +23,7 @@ def _colours(rng: np.random.Generator, number: int) -> SightQuestion:
     question = choice(
         "colours", png(drawing.filled(colour)), text, tuple(RGB),
         fine=colour, exchanged=_EXCHANGED.get(colour, colour), inverted=_INVERTED[colour], grey="grey", previous=before,
+        rotated=_ROTATED[colour], unrotated=next(name for name, to in _ROTATED.items() if to == colour),
     )  # fmt: skip
     further = {"grey": (frozenset({"grey", "black", "white"}),)}
     if number == 0:
@@ -30,6 +32,9 @@ def _colours(rng: np.random.Generator, number: int) -> SightQuestion:
 
 
 COLOURS = SightCheck("colours", _colours, 6, 14, "colours", {
-    FINE: "colours arrive as they are", "exchanged": "red and blue arrive exchanged",
+    FINE: "hues arrive as they are (contrast, gamma and the number of colours are not checked)",
+    "exchanged": "red and blue arrive exchanged",
     "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
+    "rotated": "red, green and blue arrive as green, blue and red",
+    "unrotated": "red, green and blue arrive as blue, red and green",
 }, ("previous",))  # fmt: skip

@@ -19,11 +19,16 @@ def _orientation(rng: np.random.Generator, number: int) -> SightQuestion:
     moved = {6: 1, 3: 2, 8: 3}[flag]
     text = f"Which colour is the band along the {EDGES[edge]} edge of the image: {listed(STABLE)}? {COLOUR_ALONE}"
     image = drawing.flagged(drawing.framed(colours), flag)
-    ignored = colours[(edge + moved) % 4]
-    return choice("orientation", image, text, STABLE, fine=colours[edge], ignored=ignored)
+    across = edge if edge % 2 == 0 else (edge + 2) % 4
+    return choice(
+        "orientation", image, text, STABLE, fine=colours[edge], ignored=colours[(edge + moved) % 4],
+        twice=colours[(edge - moved) % 4], mirrored=colours[across], turned=colours[(edge + 2) % 4],
+    )  # fmt: skip
 
 
-ORIENTATION = SightCheck("orientation", _orientation, 3, 9, "orientation flags", {
+ORIENTATION = SightCheck("orientation", _orientation, 4, 12, "orientation flags", {
     FINE: "orientation flags of JPEG files are applied",
     "ignored": "orientation flags of JPEG files are ignored: photographs from phones arrive turned",
+    "twice": "orientation flags of JPEG files are applied twice", "mirrored": "images arrive mirrored",
+    "turned": "images arrive upside down",
 }, needs_colours=True)  # fmt: skip

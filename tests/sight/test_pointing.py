@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pytest
 
-from snellen.exam.sight import pointing
-from snellen.exam.sight.frames import DECLARED, PointTrial, fit_conversion
-from snellen.exam.sight.pointing import PointingResult, PointQuestion
+from snellen_sight.checks import pointing
+from snellen_sight.checks.pointing import PointingResult
+from snellen_sight.frames import DECLARED, PointTrial, fit_conversion
+from snellen_sight.likelihood import SightQuestion
 
 Place = Callable[[float, float, int, int], tuple[float, float]]
 
@@ -44,18 +45,20 @@ FRAMES: Mapping[str, Place] = {
 
 def served(place: Place, spread: float, seed: int, *, follows: str = "", lapses: float = 0.03) -> PointingResult:
     """The result for a server whose replies are in a frame, scattered by a share of the longer side."""
-    rng, answered = np.random.default_rng(seed), list[tuple[PointQuestion, str]]()
-    for number in range(pointing.PLAIN + pointing.STATED + pointing.DECLARING):
+    rng, answered = np.random.default_rng(seed), list[tuple[SightQuestion, str]]()
+    for number in range(14):
         question = pointing.question(number, rng)
-        (width, height), (x, y) = question.trial.size, question.trial.target
+        trial = question.trial
+        assert trial is not None
+        (width, height), (x, y) = trial.size, trial.target
         x, y = (value + float(rng.normal(0, spread)) * max(width, height) for value in (x, y))
         if rng.random() < lapses:
             x, y = float(rng.uniform(0, width)), float(rng.uniform(0, height))
         a, b = place(x, y, width, height)
-        if question.kind == follows == "stated":
+        if question.group == follows == pointing.STATED:
             a, b = x / width, y / height
-        elif question.kind == follows == "declared" and question.trial.declared:
-            a, b = x / width * question.trial.declared[0], y / height * question.trial.declared[1]
+        elif question.group == follows == pointing.DECLARING and trial.declared:
+            a, b = x / width * trial.declared[0], y / height * trial.declared[1]
         digits = 4 if max(abs(a), abs(b)) < 3 else 0
         answered.append((question, f"({a:.{digits}f}, {b:.{digits}f})"))
     return pointing.result(answered)
@@ -79,22 +82,22 @@ def test_a_frame_is_named_with_its_conversion(name: str) -> None:
 def test_y_first_offset_and_units_are_told_apart() -> None:
     turned = served(lambda x, y, w, h: (y / h * 1000, x / w * 1000), 0.002, 2)
     assert name_of(turned) == "thousandths of width and height, y first"
-    assert "x = b · width / 1000" in turned.text()
+    assert "x = b · width / 1000" in turned.line().text
     shifted = served(lambda x, y, w, h: (x + 40, y), 0.001, 3)
-    assert "shifted by +" in shifted.text()
+    assert "shifted by +" in shifted.line().text
 
 
-@pytest.mark.parametrize("follows", ["stated", "declared"])
+@pytest.mark.parametrize("follows", [pointing.STATED, pointing.DECLARING])
 def test_what_a_question_states_is_followed_or_not(follows: str) -> None:
     result = served(FRAMES["pixels of the image as sent"], 0.003, 4, follows=follows)
-    assert (result.follows_unit, result.follows_display) == (follows == "stated", follows == "declared")
+    assert (result.follows_unit, result.follows_display) == (follows == pointing.STATED, follows == pointing.DECLARING)
 
 
 def test_replies_that_do_not_point_tell_no_frame() -> None:
-    assert "do not follow the target" in served(lambda x, y, w, h: (x, y), 0.3, 5).text()
-    assert "do not follow the target" in served(lambda x, y, w, h: (w / 2, h / 2), 0.0, 6, lapses=0).text()
+    assert "do not follow the target" in served(lambda x, y, w, h: (x, y), 0.3, 5).line().text
+    assert "do not follow the target" in served(lambda x, y, w, h: (w / 2, h / 2), 0.0, 6, lapses=0).line().text
     questions = [pointing.question(number, np.random.default_rng(7)) for number in range(8)]
-    assert "read in 0 of 8" in pointing.result([(question, "I see a disc.") for question in questions]).text()
+    assert "read in 0 of 8" in pointing.result([(question, "I see a disc.") for question in questions]).line().text
 
 
 def test_a_declared_display_alone_is_no_frame_of_questions_without_one() -> None:
@@ -107,6 +110,7 @@ def test_a_declared_display_alone_is_no_frame_of_questions_without_one() -> None
 def test_the_target_is_red_at_its_place() -> None:
     rng = np.random.default_rng(8)
     trial = pointing.question(0, rng).trial
+    assert trial is not None
     red, green, _ = np.asarray(pointing.target_image(trial, rng), int).transpose(2, 0, 1)
     rows, columns = np.nonzero((red > 180) & (green < 80))
     assert (columns.mean(), rows.mean()) == pytest.approx(trial.target, abs=1.5)

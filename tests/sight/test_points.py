@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from snellen.exam.sight.points import PointReply, read_point
+from snellen_sight.points import PointReply, read_point
 
 # fmt: off
 UNNAMED = (

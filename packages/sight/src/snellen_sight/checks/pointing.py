@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from PIL import Image, ImageDraw
 
-from snellen.exam.sight.frames import (
+from snellen_sight.drawing import png
+from snellen_sight.frames import (
     DECLARED,
     FRAMES,
     GRIDS,
@@ -28,7 +29,9 @@ from snellen.exam.sight.frames import (
     fit_conversion,
     log_likelihood,
 )
-from snellen.exam.sight.points import read_point
+from snellen_sight.likelihood import FINE, SightQuestion
+from snellen_sight.points import read_point
+from snellen_sight.results import SightLine
 
 SIZES: tuple[Size, ...] = ((1920, 1080), (896, 640), (1000, 2000))
 PLACES = (
@@ -39,7 +42,9 @@ PLACES = (
 SHIFT = 0.03
 RADIUS = 0.016
 """The radius of the target as a share of the longer side: it stays 10 px wide in an image of 336 px."""
-PLAIN, STATED, DECLARING = 8, 3, 3
+PLAIN, STATED, DECLARING = "pointing", "pointing with a unit", "pointing on a display"
+"""The groups of questions."""
+PLAIN_CALLS, STATED_CALLS, DECLARING_CALLS = 8, 3, 3
 DISPLAY = 1.25
 """The declared display is so many times as large as the image; its sides are whole numbers of pixels."""
 SHARES = f"{next(iter(GRIDS))} of width and height"
@@ -48,37 +53,30 @@ LEAST_READ = 0.75
 _FRAMES = {frame.name: frame for frame in FRAMES}
 
 
-@dataclass(frozen=True)
-class PointQuestion:
-    """A question about the place of a target: the trial without its reply, the text, and the kind of question."""
-
-    trial: PointTrial
-    text: str
-    kind: str
-
-
-def question(number: int, rng: np.random.Generator, unit: str = SHARES) -> PointQuestion:
+def question(number: int, rng: np.random.Generator, unit: str = SHARES) -> SightQuestion:
     """The n-th question, from 0 to 13: without a unit, with a stated `unit`, with a declared display."""
     width, height = size = SIZES[number % len(SIZES)]
     share = np.asarray(PLACES[number]) + rng.uniform(-SHIFT, SHIFT, 2)
     trial = PointTrial(size, (float(share[0] * width), float(share[1] * height)), (0.0, 0.0))
-    if number < PLAIN:
-        text = "Where is the centre of the red disc in the image? Reply with its two coordinates alone."
-        return PointQuestion(trial, text, "plain")
-    if number < PLAIN + STATED:
+    group, text = PLAIN, "Where is the centre of the red disc in the image? Reply with its two coordinates alone."
+    if PLAIN_CALLS <= number < PLAIN_CALLS + STATED_CALLS:
         form = (
             "as fractions of the image's width and height, each from 0 to 1"
             if unit == SHARES
             else f"in pixels of the image, which is {width} pixels wide and {height} pixels high"
         )
+        group = STATED
         text = f"Where is the centre of the red disc in the image? Reply with x and y {form}, as (x, y)."
-        return PointQuestion(trial, text, "stated")
-    declared = round(width * DISPLAY), round(height * DISPLAY)
-    text = (
-        f"This is a screenshot of a display of {declared[0]} x {declared[1]} pixels. Click on the centre of the red "
-        "disc. Reply with click(x, y) in coordinates of the display."
-    )
-    return PointQuestion(replace(trial, declared=declared), text, "declared")
+    elif number >= PLAIN_CALLS + STATED_CALLS:
+        declared = round(width * DISPLAY), round(height * DISPLAY)
+        trial, group = replace(trial, declared=declared), DECLARING
+        text = (
+            f"This is a screenshot of a display of {declared[0]} x {declared[1]} pixels. Click on the centre of the "
+            "red disc. Reply with click(x, y) in coordinates of the display."
+        )
+    right = f"({trial.target[0]:.0f}, {trial.target[1]:.0f})"
+    image = png(target_image(trial, rng))
+    return SightQuestion(group, (image,), text, (), {FINE: (frozenset({right}),)}, trial=trial)
 
 
 def target_image(trial: PointTrial, rng: np.random.Generator) -> Image.Image:
@@ -115,49 +113,49 @@ class PointingResult:
         """True if the frame is known."""
         return self.conversion is not None and self.conversion.is_sure
 
-    def text(self) -> str:
-        """The result in words."""
+    @property
+    def frame(self) -> str:
+        """The name of the frame, empty if it is not known."""
+        return self.conversion.best.name if self.is_sure and self.conversion else ""
+
+    def line(self) -> SightLine:
+        """The result as a line. A frame is a convention, never a fault."""
         if self.conversion is None:
-            return f"pointing: {self.reason}"
+            return SightLine(PLAIN, "cannot tell", f"pointing: {self.reason}")
         best = self.conversion.best
         if not self.is_sure:
-            return f"pointing: {_doubt(self.conversion)}"
+            return SightLine(PLAIN, "cannot tell", f"pointing: {_doubt(self.conversion)}")
         parts = [f"points are {' or '.join(self.conversion.names)}: {_conversion_words(best)}", _precision_words(best)]
         for followed, what in ((self.follows_unit, "a stated unit"), (self.follows_display, "a declared display")):
             if followed is not None:
                 parts.append(f"{what} is {'followed' if followed else 'not followed'}")
-        return "; ".join(parts)
+        return SightLine(PLAIN, "fine", "; ".join(parts))
 
 
-def result(answered: Sequence[tuple[PointQuestion, str]]) -> PointingResult:
+def result(answered: Sequence[tuple[SightQuestion, str]]) -> PointingResult:
     """What the replies to the questions tell about points."""
-    read = [(asked, read_point(reply)) for asked, reply in answered]
-    trials: dict[str, list[PointTrial]] = {"plain": [], "stated": [], "declared": []}
-    for asked, point in read:
-        if point is not None:
+    trials: dict[str, list[PointTrial]] = {PLAIN: [], STATED: [], DECLARING: []}
+    for question_asked, reply in answered:
+        if (trial := question_asked.trial) is not None and (point := read_point(reply)) is not None:
             numbers = point.first, point.second
-            trials[asked.kind].append(replace(asked.trial, reply=numbers, is_named=point.is_named))
-    plain = sum(asked.kind == "plain" for asked, _ in read)
-    found = fit_conversion(trials["plain"]) if len(trials["plain"]) >= LEAST_READ * plain else None
+            trials[question_asked.group].append(replace(trial, reply=numbers, is_named=point.is_named))
+    count = sum(question_asked.group == PLAIN for question_asked, _ in answered)
+    found = fit_conversion(trials[PLAIN]) if len(trials[PLAIN]) >= LEAST_READ * count else None
     if found is None:
-        return PointingResult(reason=f"two coordinates are read in {len(trials['plain'])} of {plain} replies")
+        return PointingResult(reason=f"two coordinates are read in {len(trials[PLAIN])} of {count} replies")
     if not found.is_sure:
         return PointingResult(found)
-    own = found.best.frame
+    own = found.best
     return PointingResult(
         found,
-        _follows(trials["stated"], _stated_frame(own), found.best),
-        _follows(trials["declared"], _FRAMES[DECLARED], found.best),
+        _follows(trials[STATED], _FRAMES[stated_unit(found)], own),
+        _follows(trials[DECLARING], _FRAMES[DECLARED], own),
     )
 
 
 def stated_unit(conversion: Conversion | None) -> str:
     """The unit to be stated: another than the model's own."""
     return SENT if conversion is not None and conversion.best.frame.name == SHARES else SHARES
-
-
-def _stated_frame(own: PointFrame) -> PointFrame:
-    return _FRAMES[SENT if own.name == SHARES else SHARES]
 
 
 def _follows(trials: Sequence[PointTrial], frame: PointFrame, own: FittedFrame) -> bool | None:
@@ -171,6 +169,8 @@ def _follows(trials: Sequence[PointTrial], frame: PointFrame, own: FittedFrame) 
 def _doubt(conversion: Conversion) -> str:
     if conversion.best.errors.spread > MOST_SPREAD or conversion.best.misses > MOST_MISSES:
         return "the coordinates in the replies do not follow the target in any frame"
+    if conversion.stretch != 1.0:
+        return f"points are stretched about the middle by {conversion.stretch:.2f}, which no frame explains"
     names = list(dict.fromkeys([*conversion.names, *conversion.rivals]))
     shown = f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
     return (
@@ -204,6 +204,6 @@ def _precision_words(best: FittedFrame) -> str:
     side = max(SIZES[0])
     words = f"± {best.errors.spread * side:.0f} px in an image of {SIZES[0][0]:,} x {SIZES[0][1]:,} px"
     x, y = best.errors.bias
-    if max(abs(x), abs(y)) > 3 * best.errors.spread / PLAIN**0.5 and max(abs(x), abs(y)) * side >= 2:
+    if max(abs(x), abs(y)) > 3 * best.errors.spread / PLAIN_CALLS**0.5 and max(abs(x), abs(y)) * side >= 2:
         words += f", shifted by {x * side:+.0f} and {y * side:+.0f} px"
     return words
