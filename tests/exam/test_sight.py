@@ -293,7 +293,7 @@ def test_the_command_names_what_a_provider_documents(tmp_path: Path, monkeypatch
             monkeypatch.setenv("STUBBED_API_KEY", "none")
             monkeypatch.setenv("STUBBED_BASE_URL", stub.url)
             out = tmp_path / str(number)
-            assert _run(["sight", "chat:openai-api/stubbed/model", "--out", str(out), "--json"]) == 0
+            assert _run(["sight", "chat:openai-api/stubbed/model", "--out", str(out), "--json"]) == 4
         card = read_sight(out)
         line = next(line for line in card.lines if line.check == "resolution")
         assert name in line.text

@@ -115,7 +115,7 @@ def test_a_server_that_refuses_is_named_without_the_key(
     monkeypatch.setenv("STUBBED_KEY", "secret-word")
     refused = Status(401, error={"message": "wrong key secret-word \x1b[2J", "type": "auth", "code": None})
     with StubServer(lambda request: refused) as stub:
-        assert main([stub.url, "model", "--quick", "--key-env", "STUBBED_KEY"]) == 1
+        assert main([stub.url, "model", "--quick", "--key-env", "STUBBED_KEY"]) == 2
         assert stub.requests[0].headers["Authorization"] == "Bearer secret-word"
     stderr = capsys.readouterr().err
     assert "401 Unauthorized: wrong key [key]" in stderr

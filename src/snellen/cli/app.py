@@ -369,7 +369,7 @@ def sight(
     """Check what of an image reaches a subject, in at most 90 calls: size, colours, order, crops, compression."""
     from snellen.cli.sight import sight as do
 
-    do(subject, out, seed, as_json)
+    raise typer.Exit(do(subject, out, seed, as_json))
 
 
 @app.command("blind-baseline")

@@ -11,11 +11,11 @@ from snellen.cli.output import print_json
 from snellen.core.plain_text import printable
 from snellen.core.storage.sight import SightCard, read_sight
 from snellen_sight.command import print_line, show_count
-from snellen_sight.results import SightLine
+from snellen_sight.results import FINE_CODE, SightLine, exit_code_of
 
 
-def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
-    """Check a subject, write `sight.json`, and print the lines."""
+def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> int:
+    """Check a subject, write `sight.json`, and print the lines. Returns the exit code."""
     name_services([spec])
     from snellen.exam.sight import sight as do
     from snellen.exam.sight.asking import default_folder, the_subject
@@ -25,9 +25,11 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
     card = do(subject, folder, seed=seed, after_call=None if as_json else show_count)
     if as_json:
         print_json({**card.model_dump(exclude={"calls"}), "calls": len(card.calls), "file": str(folder / card.file)})
-        return
-    print_card(card)
-    print(f"Result: {folder / card.file}")
+    else:
+        print_card(card)
+        print(f"Result: {folder / card.file}")
+    # How an encoder is built is no fault of a server.
+    return FINE_CODE if subject.card.role == "encoder" else exit_code_of(card.lines)
 
 
 def print_card(card: SightCard) -> None:

@@ -48,7 +48,7 @@ A, THOUGHT = Reply("A", model="m"), Reply("A", reasoning="maybe B", model="m")
 OVERLOADED = {"message": "Provider returned error", "code": 429, "metadata": {"raw": "rate limited upstream"}}
 SERVERS: dict[str, list[tuple[Answer, Reply | str]]] = {
     "status 200 with an `error`": [
-        (raw(error="Unexpected endpoint."), failed("failure in place of a reply: Unexpected endpoint.")),
+        (raw(error="Unexpected endpoint."), "failure in place of a reply: Unexpected endpoint. (http://HOST) (does "),
         (raw(error=OVERLOADED, user_id="u"),
          failed("429 failure in place of a reply: Provider returned error, rate limited upstream")),
         (raw(choices=None, error={"message": "Rate limit exceeded", "code": 429}),

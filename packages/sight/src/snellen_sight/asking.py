@@ -73,7 +73,7 @@ def sight(
         NothingAsked: For an unknown check, or if the first call fails.
 
     >>> sight(lambda parts: "red", quick=True).faults()
-    []
+    ['the model always answers “red”, whatever colour fills the image']
 
     """
     chosen = _chosen(quick, checks)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from snellen_sight.bodies import bound_client
-from snellen_sight.retry import Trouble, reported_failure, stated_words, status_trouble, trouble
+from snellen_sight.retry import Trouble, reported_failure, stated_words, status_trouble, trouble, with_origin
 
 if TYPE_CHECKING:
     import ssl
@@ -96,4 +96,5 @@ def _body(response: httpx.Response) -> dict[str, Any] | Trouble:
         return status_trouble(response.status_code, body or response.text, response.headers, response.url)
     if not isinstance(body, dict):
         return Trouble(f"the reply is no completion: {stated_words(response.text)}".rstrip(": "), again=True)
-    return reported_failure(body) or body
+    failure = reported_failure(body)
+    return with_origin(failure, response.url) if failure else body

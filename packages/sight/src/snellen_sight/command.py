@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import wrap
+from urllib.parse import urlsplit
 
 from snellen_sight import __version__
 from snellen_sight.asking import MOST_CALLS, QUICK_CALLS, NothingAsked, sight_of_server
 from snellen_sight.checks import CHOICES
-from snellen_sight.results import FAULT_CODE, MARKS, NOTHING_CODE, SightLine, SightResult
+from snellen_sight.results import FAULT_CODE, MARKS, SightLine, SightResult
 
 BAD_INPUT = 2
 
@@ -31,52 +32,65 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(f"{unknown[0]}: no such check; choose from {', '.join(CHOICES)}")
     if options.card and len(options.models) > 1:
         parser.error("--card shows one model; use --html for several")
-    results = list[SightResult]()
+    if options.card and options.card.suffix.lower() != ".png":
+        parser.error(f"--card {options.card}: the image is a PNG file; give a name that ends in .png")
+    for path in filter(None, (options.card, options.html)):
+        if not path.absolute().parent.is_dir():
+            parser.error(f"{path}: no such folder")
+    results, refused = list[SightResult](), dict[str, str]()
     for model in options.models:
         try:
             result = sight_of_server(
                 options.url, model, key, quick=options.quick, checks=names, seed=options.seed, after_call=show_count
             )
         except NothingAsked as error:
-            sys.stderr.write(f"snellen-sight: {plain(model)}: {plain(str(error))}\n")
+            refused[model] = plain(str(error))
+            sys.stderr.write(f"snellen-sight: {plain(model)}: {refused[model]}\n")
             continue
         results.append(result)
         if not options.json:
             print_result(result)
     if options.json:
-        print(json.dumps([asdict(result) for result in results]))
-    _write_files(results, options.card, options.html)
+        about = {"server": host_of(options.url), "seed": options.seed, "version": __version__}
+        failures = [{"model": model, **about, "error": error} for model, error in refused.items()]
+        print(json.dumps([*({**asdict(result), **about} for result in results), *failures]))
+    _write_files(results, host_of(options.url), options.card, options.html)
     codes = [result.exit_code for result in results]
-    missing = [NOTHING_CODE] * (len(options.models) - len(results))
-    return FAULT_CODE if FAULT_CODE in codes else max([*codes, *missing])
+    return FAULT_CODE if FAULT_CODE in codes else max([*codes, *([BAD_INPUT] if refused else [])])
+
+
+def host_of(url: str) -> str:
+    """Host and port of an address, without a name and a key in it."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "snellen-sight",
         description="Check what of an image reaches a vision-language model behind an OpenAI-compatible server.",
-        epilog="Exit codes: 0 no fault, 4 a fault was found, 1 nothing could be told, 2 bad input.",
+        epilog="Exit codes: 0 no fault, 4 a fault was found, 1 nothing could be told, 2 bad input, no such server or "
+        "model.",
     )
     parser.add_argument("url", help="address of the server, e.g. http://127.0.0.1:8000/v1")
     parser.add_argument("models", nargs="+", metavar="model", help="name of a model; several give a matrix (--html)")
     parser.add_argument("--key-env", metavar="NAME", help="environment variable with the key of the server")
     parser.add_argument("--quick", action="store_true", help=f"{QUICK_CALLS} calls at most instead of {MOST_CALLS}")
-    parser.add_argument("--checks", default="", metavar="A,B", help=f"only these: {', '.join(CHOICES)}")
+    parser.add_argument("--checks", default="", metavar="A,B", help=f"only these, after image: {', '.join(CHOICES)}")
     parser.add_argument("--seed", type=int, default=0, help="seed of the questions")
     parser.add_argument("--json", action="store_true", help="print all results, questions and replies as JSON")
-    parser.add_argument("--card", type=Path, metavar="PNG", help="write the result as an image, for an issue")
+    parser.add_argument("--card", type=Path, metavar="PNG", help="write the result of one model as an image")
     parser.add_argument("--html", type=Path, metavar="HTML", help="write a table of checks and models")
     parser.add_argument("--version", action="version", version=__version__)
     return parser
 
 
-def _write_files(results: Sequence[SightResult], card_path: Path | None, page_path: Path | None) -> None:
+def _write_files(results: Sequence[SightResult], server: str, card_path: Path | None, page_path: Path | None) -> None:
     from snellen_sight.pages import card_of, matrix_of
 
     if card_path and results:
-        card_of(results[0]).save(card_path, "PNG")
+        card_of(results[0], server).save(card_path, "PNG")
     if page_path and results:
-        page_path.write_text(matrix_of(results), "utf-8")
+        page_path.write_text(matrix_of(results, server), "utf-8")
 
 
 def show_count(count: int) -> None:

@@ -8,6 +8,7 @@ from textwrap import wrap
 
 from PIL import Image, ImageDraw, ImageFont
 
+from snellen_sight import __version__
 from snellen_sight.results import MARKS, SightLine, SightResult
 
 INKS = {"fine": "#1a7f37", "not so": "#b3261e", "cannot tell": "#6b6b6b"}
@@ -18,8 +19,8 @@ _STYLE = """body{font:15px/1.4 system-ui,sans-serif;margin:2rem}table{border-col
 th,td{border:1px solid #ccc;padding:.4rem .6rem;text-align:left;vertical-align:top;max-width:22rem}"""
 
 
-def matrix_of(results: Sequence[SightResult]) -> str:
-    """A page with one row per check and one column per model."""
+def matrix_of(results: Sequence[SightResult], server: str) -> str:
+    """A page with one row per check and one column per model of a server."""
     checks = dict.fromkeys(line.check for result in results for line in result.lines)
     heads = "".join(f'<th scope="col">{escape(result.model)}</th>' for result in results)
     rows = "".join(
@@ -29,7 +30,7 @@ def matrix_of(results: Sequence[SightResult]) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>What of an image arrives</title>\n'
         f"<style>{_STYLE}</style>\n<h1>What of an image arrives</h1>\n<table>\n<tr><th></th>{heads}</tr>\n{rows}"
-        f"</table>\n<p>snellen-sight, {escape(results[0].date[:10])}</p>\n</html>\n"
+        f"</table>\n<p>{escape(server)}; snellen-sight {__version__}, {escape(results[0].date[:10])}</p>\n</html>\n"
     )
 
 
@@ -41,10 +42,10 @@ def _cell(result: SightResult, check: str) -> str:
     return f"<td>{mark}<br>{escape(line.text)}</td>"
 
 
-def card_of(result: SightResult) -> Image.Image:
-    """An image of a result, one row per check."""
+def card_of(result: SightResult, server: str) -> Image.Image:
+    """An image of a result, one row per check, with the server's name."""
     rows = [(line, wrap(line.text, LETTERS_PER_ROW)) for line in result.lines]
-    height = 2 * MARGIN + ROW * (2 + sum(len(texts) for _, texts in rows))
+    height = 2 * MARGIN + ROW * (3 + sum(len(texts) for _, texts in rows))
     image = Image.new("RGB", (WIDTH, height), "white")
     draw, font, y = ImageDraw.Draw(image), ImageFont.load_default(17), MARGIN
     title = f"What reaches {result.model} ({result.date[:10]}, {len(result.calls)} calls)"
@@ -53,6 +54,7 @@ def card_of(result: SightResult) -> Image.Image:
     for line, texts in rows:
         _draw_line(draw, font, y, line, texts)
         y += ROW * len(texts)
+    draw.text((MARGIN, y), f"{server}; snellen-sight {__version__}"[:LETTERS_PER_ROW], INKS["cannot tell"], font)
     return image
 
 

@@ -38,6 +38,8 @@ SHARES = (5, 3, 6)
 NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 """An image arrives smaller if it is improbable (`SURE`) that its scale is at least `NATIVE`; as it is, if it is
 improbable (`LOST`) that the scale is below 0.75."""
+MOST_RATIO = 2.0
+"""Ends of an interval farther apart than this ratio are stated alone, without a middle and without pipelines."""
 QUESTION = (
     "The image shows twelve rings in three rows of four. Each ring has a gap. For each ring, row by row and from left "
     f"to right, name the direction of its gap from the middle of the ring: {DIRECTIONS_IN_WORDS}. "
@@ -134,8 +136,11 @@ def resolution_line(charts: Charts) -> SightLine:
     steps, weights = charts.scales()[SIDES[-1]]
     native = float(weights[steps >= math.log10(NATIVE)].sum())
     lost = float(weights[steps < math.log10(0.75)].sum())
+    is_rough = high > MOST_RATIO * low
     px = f"about {min(1.0, scale) * SIDES[-1]:,.0f} px [{low * SIDES[-1]:,.0f}, {min(1.0, high) * SIDES[-1]:,.0f}]"
-    names = documented(charts)
+    if is_rough:
+        px = f"between {low * SIDES[-1]:,.0f} and {min(1.0, high) * SIDES[-1]:,.0f} px"
+    names = [] if is_rough else documented(charts)
     agrees = f"; agrees with {'; '.join(names)}" if names else ""
     if native < SURE:
         return SightLine(check="resolution", verdict="not so", text=f"an image of 2,048 px arrives as {px}{agrees}")

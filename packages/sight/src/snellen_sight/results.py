@@ -55,11 +55,16 @@ class SightResult:
     @property
     def exit_code(self) -> int:
         """4 if there is a fault, 1 if no check says anything, otherwise 0."""
-        if self.faults():
-            return FAULT_CODE
-        return FINE_CODE if any(line.verdict == "fine" for line in self.lines) else NOTHING_CODE
+        return exit_code_of(self.lines)
 
 
 def faults_of(lines: Sequence[SightLine]) -> list[str]:
     """The texts of the lines that found a fault."""
     return [line.text for line in lines if line.verdict == "not so"]
+
+
+def exit_code_of(lines: Sequence[SightLine]) -> int:
+    """4 if a line found a fault, 1 if none says anything, otherwise 0."""
+    if faults_of(lines):
+        return FAULT_CODE
+    return FINE_CODE if any(line.verdict == "fine" for line in lines) else NOTHING_CODE

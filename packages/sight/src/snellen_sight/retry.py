@@ -37,6 +37,8 @@ _SPENT = re.compile(
     r"|RESOURCE_EXHAUSTED[\s\S]{0,4000}?\blimit: 0\b"
 )
 """Errors that only money or another key mends. Google calls a rate limit a quota too, unless it is 0."""
+_WRONG_PATH = re.compile(r"unexpected endpoint|unknown endpoint|no such endpoint", re.IGNORECASE)
+"""Errors in place of a reply by which servers (LM Studio) say that they have no such path."""
 _STATUSES = frozenset(HTTPStatus)
 _FILTER_CODES = ("invalid_prompt", "content_policy_violation", "content_filter", "bio_policy", "cyber_policy")
 _FILTER_STATUSES = {400, 403, 413, 422}
@@ -125,7 +127,14 @@ def reported_failure(response: Mapping[str, Any] | None) -> Trouble | None:
     status = int(code) if re.fullmatch("[1-5][0-9][0-9]", code) else None
     words = stated_words(error) if error else f"finish_reason {stop!r:.40}"
     reason = f"failure in place of a reply: {words}"
+    if status is None and _WRONG_PATH.search(words):
+        return Trouble(reason, again=False, is_lasting=True, status=404)
     return _of_status(status, reason, error, {}) if status else Trouble(reason, again=True)
+
+
+def with_origin(failure: Trouble, url: Any) -> Trouble:
+    """The failure with the server's address, if the path was wrong."""
+    return replace(failure, reason=f"{failure.reason} {_origin(url, 404)}") if failure.status == 404 else failure
 
 
 def stated_words(body: Any, depth: int = 4) -> str:
@@ -159,6 +168,8 @@ def _address(error: BaseException, status: int | None) -> str:
 def _origin(url: Any, status: int | None) -> str:
     """Scheme, host and port of a URL, in brackets, and what a 404 may mean; the rest of the URL may hold a key."""
     hint = " (does the base URL end with /v1, and the server know this model?)" if status == 404 else ""
+    if hint and "/v1/v1/" in str(url):
+        hint = " (the base URL has /v1 twice)"
     return f"({url.scheme}://{url.host}{f':{url.port}' if url.port else ''}){hint}"
 
 
