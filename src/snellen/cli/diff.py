@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes
+from snellen.analysis.comparison.changes import changes, plain_changes
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
+from snellen.analysis.comparison.table import Comparison, plain
 from snellen.analysis.comparison.unpaired import unpaired_changes
 from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
 from snellen.analysis.tables.cells import DASH, number
@@ -167,7 +168,7 @@ def signed(change: float, metric: Metric) -> str:
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
-def _print(compared: Changes, out: Path, is_guard: bool) -> None:
+def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
     from rich.markup import escape
 
     table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
@@ -194,8 +195,8 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
         )
     if missing.only_before and missing.only_after:
         screen.print("`snellen diff RUN SUBJECT --decide POINTS` asks a second subject what the first was asked.")
-    if compared.before.card.content_hash != compared.after.card.content_hash:
-        screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
+    for note in compared.notes:
+        screen.print(escape(note), highlight=False)
     if compared.left_out:
         screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE), ("Moved", MOVED)):

@@ -11,10 +11,8 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import with_holm
-from snellen.analysis.tables.run_view import lines_of, main_metric
-from snellen.analysis.tables.section import Run
+from snellen.analysis.tables.run_view import lines_of
 from snellen.core.score import Metric
-from snellen.datasets.own_images import OWN
 from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, sign_test_power
 from snellen.scoring.power import POWER
 
@@ -34,13 +32,16 @@ FLIP = 0.5
 """A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
 
 
-def with_verdicts(run: Run, table: pd.DataFrame, margin: float) -> pd.DataFrame:
-    """The table with corrected p, verdicts and detectable drops, columns `COLUMNS`."""
-    corrected, sides = with_holm(table), 1 if run.items.card.source == OWN else 2
+def with_verdicts(table: pd.DataFrame, metrics: Mapping[str, Metric], margin: float, sides: int = 2) -> pd.DataFrame:
+    """The table with corrected p, verdicts and detectable drops, columns `COLUMNS`.
+
+    `metrics` are by task. Of a test with one of two sides, p alone decides.
+    """
+    corrected = with_holm(table)
     if sides == 1:
         corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
     corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
-    rows = [(row, main_metric(run, row.tasks[0])) for row in lines_of(corrected)]
+    rows = [(row, metrics[row.tasks[0]]) for row in lines_of(corrected)]
     corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]
     powers = [_power(row, metric, ALPHA / sides / row.tests, margin) for row, metric in rows]
     corrected[["detectable_drop", "items_needed"]] = np.array(powers, float).reshape(-1, 2)
@@ -78,14 +79,13 @@ def _verdict(row: Any, metric: Metric, clusters: int) -> Verdict:
     return TOO_FEW if row.clusters < clusters else "no clear change"
 
 
-def flips(run: Run, pairs: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
+def flips(metrics: Mapping[str, Metric], pairs: Mapping[tuple[str, str], pd.DataFrame]) -> pd.DataFrame:
     """The items whose score flipped, columns `FLIP_COLUMNS`, from scores before and after by task and condition."""
-    rows = [row for (task, condition), pair in pairs.items() for row in _flips(run, task, condition, pair)]
+    rows = [row for (task, condition), pair in pairs.items() for row in _flips(metrics[task], task, condition, pair)]
     return pd.DataFrame(rows, columns=list(FLIP_COLUMNS))
 
 
-def _flips(run: Run, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
-    metric = main_metric(run, task)
+def _flips(metric: Metric, task: str, condition: str, pair: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     if metric.bounds is None:
         return
     step = FLIP * (metric.bounds[1] - metric.bounds[0])
