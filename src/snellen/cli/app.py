@@ -310,18 +310,23 @@ def diff(
         str,
         typer.Argument(
             metavar="before",
-            help="Run (folder or URL), or RUN:SUBJECT if it has several subjects; or a result of snellen sight.",
+            help="Run (folder or URL), or RUN:SUBJECT if it has several subjects; a log of another tool: FILE, "
+            "FILE:COLUMN of scores, or a folder; or a result of snellen sight.",
         ),
     ],
-    current: Annotated[str, typer.Argument(metavar="after", help="The run to compare with, in the same form.")],
+    current: Annotated[str, typer.Argument(metavar="after", help="The run or log to compare with, in the same form.")],
+    more: Annotated[list[str] | None, typer.Argument(help="Further logs: all pairs, and ranks.")] = None,
     fail_on: Annotated[
         str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", "--least-drop", help="Drop in points that must be detectable; own images: 20."),
+        typer.Option(
+            "--margin", "--least-drop", help="Drop in points that must be detectable; of logs, that must be excluded."
+        ),
     ] = None,
+    read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
     decide: Annotated[
         float | None,
         typer.Option(
@@ -346,7 +351,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, fail_on, margin, out, as_json)
+    do(former, current, more or [], fail_on, margin, read, out, as_json)
     return None
 
 

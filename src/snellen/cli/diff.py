@@ -23,6 +23,7 @@ from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
+from snellen.interop.log_comparison import are_logs
 from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, render_changes, shortages
 from snellen.reports.words import probability
 
@@ -35,12 +36,21 @@ INCOMPLETE_CODE = 1
 """Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --margin."""
 
 
-def diff(former: str, current: str, fail_on: str | None, margin: float | None, out: Path, as_json: bool) -> None:
-    """Compare, write the page, print, and exit by `fail_on`."""
+def diff(
+    former: str, current: str, more: list[str], fail_on: str | None, margin: float | None, read: bool, out: Path,
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Compare two runs, or logs of other tools; write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if margin is not None and not (fail_on and 0 < margin <= 100):
         raise SnellenError(f"--margin {margin:g}: give points above 0 and up to 100, with --fail-on drop")
+    if are_logs([former, current, *more]):
+        from snellen.cli.logs import diff_logs
+
+        return diff_logs([former, current, *more], fail_on, margin, read, out, as_json)
+    if more or read:
+        raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
     if not same_items(runs[0].card, runs[1].card):
         return _print_unpaired(*runs, fail_on is not None, as_json)
@@ -49,7 +59,7 @@ def diff(former: str, current: str, fail_on: str | None, margin: float | None, o
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:
-        _print(compared, out, fail_on is not None)
+        print_comparison(compared, out, fail_on is not None)
     if fail_on and compared.names(DROPPED):
         raise typer.Exit(DROPPED_CODE)
     if fail_on and (compared.unpaired_items.total or compared.undetectable):
@@ -86,7 +96,7 @@ def print_drops(
         raise typer.Exit(INCOMPLETE_CODE)
 
 
-def _table(*heads: str) -> Table:
+def plain_table(*heads: str) -> Table:
     """A table of names, and of numbers under these heads, which rich cuts if it must."""
     from rich import box
     from rich.table import Table
@@ -101,7 +111,7 @@ def _table(*heads: str) -> Table:
 def _print_drops(decided: Drops, points: float) -> None:
     from rich.markup import escape
 
-    table = _table("before", "after", "change", "n")
+    table = plain_table("before", "after", "change", "n")
     table.add_column("")
     for row in decided.rows:
         metric = main_metric(decided.before, row.task)
@@ -140,7 +150,7 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
     else:
-        table = _table("before", "after", "change", "95 %\ninterval", "p", "detects")
+        table = plain_table("before", "after", "change", "95 %\ninterval", "p", "detects")
         for row in rows:
             metric = main_metric(first_run, row.task)
             scores = number(row.before, metric, row.n_before), number(row.after, metric, row.n_after)
@@ -168,10 +178,11 @@ def signed(change: float, metric: Metric) -> str:
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
-def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
+def print_comparison(compared: Comparison, out: Path, is_guard: bool) -> None:
+    """Print the table of a comparison, its verdicts and where the page is."""
     from rich.markup import escape
 
-    table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
+    table = plain_table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
     colours = {DROPPED: "red", ROSE: "green", MOVED: "yellow"}
     lines = change_lines(compared)
     for line in lines:

@@ -17,13 +17,24 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from snellen.analysis.comparison.changes import Changes
+from snellen.analysis.comparison.log_changes import LogChanges
+from snellen.analysis.comparison.logs import LogRow
 from snellen.analysis.comparison.table import Comparison, row_name
 from snellen.analysis.comparison.verdicts import Verdict
 from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
 from snellen.core.score import Metric
-from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, run_replies
+from snellen.reports.examples import (
+    Example,
+    InlineThumbs,
+    OfferedOption,
+    Prediction,
+    example,
+    marks,
+    prediction,
+    run_replies,
+)
 from snellen.reports.words import amount, foreign, label_text, probability, span
 
 if TYPE_CHECKING:
@@ -144,6 +155,30 @@ def shortages(changes: Comparison) -> Iterator[str]:
 def render_changes(changes: Changes) -> str:
     """The page of two runs as text."""
     return render_page(changes, list(_flips_by_task(changes)))
+
+
+def render_logs(changes: LogChanges) -> str:
+    """The page of two logs as text."""
+
+    def card(row: Any) -> Example:
+        pair = changes.items[row.item_id]
+        sides = zip(changes.subjects, (pair.before[0], pair.after[0]), (row.before, row.after), strict=True)
+        first = pair.before[0]
+        return Example(
+            foreign(row.item_id, 60), foreign(first.question or pair.after[0].question, 600), (), (),
+            tuple(OfferedOption(foreign(f"{label}. {text}", 120), (), False) for label, text in first.options),
+            foreign(", ".join(first.target or pair.after[0].target), 120), row.cause,
+            tuple(_logged(*side) for side in sides),
+        )  # fmt: skip
+
+    return render_page(changes, list(flips_by_task(changes.flips, card)))
+
+
+def _logged(name: str, row: LogRow, value: float) -> Prediction:
+    """A reply in a log with its score."""
+    mark = "failed" if row.failure else "right" if value == 1 else "wrong" if value == 0 else "partly"
+    score = f"{100 * value:.0f} %" if mark == "partly" else ""
+    return Prediction(name, mark, score, "", foreign(row.failure or row.reply or "", 600))
 
 
 def render_page(changes: Comparison, flips: Sequence[TaskFlips]) -> str:

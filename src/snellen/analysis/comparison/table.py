@@ -35,8 +35,8 @@ class Comparison:
 
     `table` has one row per condition and task, or part of them, columns `verdicts.COLUMNS`; `flips` one row per item
     whose score flipped, columns `verdicts.FLIP_COLUMNS`. `pairs` is the number of items with a score on both sides;
-    `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs. `metrics` and `titles` are by task,
-    and titles are short names.
+    `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs. `metrics` and `titles`, the
+    short names, are by task.
     """
 
     title: str
@@ -62,12 +62,12 @@ class Comparison:
         return f"<p>{escape(repr(self))}</p>{self.table[columns].round(3).to_html(index=False)}"
 
     def names(self, verdict: Verdict) -> list[str]:
-        """The abilities and classes with that verdict, and the tasks with it that contain none of these abilities."""
+        """The abilities, classes and wholes with that verdict, and the tasks with it without such an ability."""
         rows = self.table[self.table["verdict"] == verdict]
         abilities = rows[rows["kind"] == "ability"]
         explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
         tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
-        others = rows[rows["kind"].isin(["estimate", "class"])]
+        others = rows[rows["kind"].isin(["estimate", "class", "whole"])]
         return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(others)]]
 
     @property

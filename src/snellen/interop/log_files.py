@@ -1,0 +1,217 @@
+"""Logs of other tools as rows with scores: `FILE`, `FILE:COLUMN` of scores, a folder, and settings after `?`.
+
+Files are read as `recorded:` reads them, but a reply is not needed and a score is. Where tools put it: lmms-eval, in a
+metric per column (`save_results_samples`); VLMEvalKit, `hit` or `score` (vlmeval/dataset/utils); EvalScope,
+`sample_score.score.value` (evalscope/api/metric/scorer.py); MMMU, `judge` (eval/eval_utils.py); Inspect, by scorer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from snellen.analysis.comparison.logs import Log, LogRow
+from snellen.core.condition import refuse_unknown
+from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.interop.inspect_import import is_log, logged_answer, logged_question
+from snellen.interop.inspect_logs import read_log
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell
+from snellen.interop.recorded_files import ENDINGS, Row
+from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer
+
+SETTINGS = ("name", *COLUMNS, "group", "task", "range")
+_GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
+_OPTIONS = ("options", "choices", "doc.options", "doc.choices", "all_choices")
+_LETTERS = "ABCDEFGHIJ"
+_WORDS = {
+    **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
+    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0),
+}  # fmt: skip
+"""What tools write for a score, Inspect's letters among them."""
+_SCORES = (*COLUMNS["score"], "judge")
+
+
+def log_path(address: str) -> tuple[Path, dict[str, str]] | None:
+    """The file or folder of an address and its settings; None if there is neither."""
+    name, _, query = address.partition("?")
+    path, column = Path(name), ""
+    if not path.exists():
+        path, column = Path(name.rpartition(":")[0] or name), name.rpartition(":")[2]
+    if not path.exists():
+        return None
+    settings = dict(parse_qsl(query, keep_blank_values=True))
+    return path, {**settings, "score": column} if column else settings
+
+
+def read_log_files(address: str) -> Log:
+    """The rows of one model in a file or a folder.
+
+    Raises SnellenError for unknown settings, files without ids or scores, and several models without `?name=`.
+    """
+    if (place := log_path(address)) is None:
+        raise SnellenError(f"{address}: no such file or folder; write FILE, FILE:COLUMN or a folder")
+    path, settings = place
+    refuse_unknown(settings, SETTINGS, f"{address} has no setting")
+    paths = sorted(_files(path)) if path.is_dir() else [path]
+    rows, notes = dict[str, list[LogRow]](), list[str]()
+    for each in paths:
+        try:
+            found = dict(_inspect_rows(each, settings) if is_log(each) else _table_rows(each, settings, path.is_dir()))
+        except SnellenError as error:
+            if each == path:
+                raise
+            notes.append(f"Not read: {short_reason(str(error), 200)}")
+            continue
+        for model, rows_of_model in found.items():
+            rows.setdefault(model, []).extend(rows_of_model)
+    if "name" in settings:
+        refuse_unknown([settings["name"]], rows, f"{address}: no model")
+        rows = {settings["name"]: rows[settings["name"]]}
+    if len(rows) != 1:
+        what = f"several models ({short_reason(', '.join(rows), 200)}); write ?name=MODEL" if rows else "no rows"
+        raise SnellenError(f"{address}: {'. '.join([what, *notes[:3]])}")
+    ((model, of_model),) = rows.items()
+    return Log(model, of_model, tuple(notes))
+
+
+def read_logs(addresses: Sequence[str]) -> list[Log]:
+    """The logs, under their addresses where models have the same name."""
+    logs = [read_log_files(address) for address in addresses]
+    names = [log.name for log in logs]
+    return [
+        replace(log, name=address) if names.count(log.name) > 1 else log
+        for address, log in zip(addresses, logs, strict=True)
+    ]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+        if inner.suffix.lower() in (*ENDINGS, ".eval") and path.is_file():
+            yield path
+
+
+def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
+    """A score as a share of its range, NaN for none. Raises ValueError for anything else."""
+    text = str(cell).strip().casefold()
+    worst, _, best = settings.get("range", "0..1").partition("..")
+    try:
+        score = _WORDS.get(text, math.nan) if text in _WORDS or text in ("", "none") else float(text)
+        share = (score - float(worst)) / (float(best) - float(worst)) if text not in _WORDS else score
+    except (ValueError, ZeroDivisionError) as error:
+        raise ValueError(
+            f"{short_reason(text, 40)!r} is no score from {worst} to {best}; name another column with FILE:COLUMN, and "
+            "a range with ?range=WORST..BEST"
+        ) from error
+    if not (math.isnan(share) or -1e-9 <= share <= 1 + 1e-9):
+        raise ValueError(f"the score {text:.40} is outside of {worst} to {best}; give ?range=WORST..BEST")
+    return share
+
+
+def _log_row(answer_row: AnswerRow, score: float, group: str, task: str, options: Sequence[tuple[str, str]]) -> LogRow:
+    reply, condition = answer_row.answer.reply, answer_row.condition
+    return LogRow(
+        answer_row.item, f"{task} [{condition}]".strip() if condition not in ("", "vanilla") else task,
+        answer_row.repeat, answer_row.question, answer_row.images, group, answer_row.target, tuple(options),
+        reply.text if reply else None, reply.stop if reply else "", answer_row.answer.reason, score,
+        answer_row.numbering != "", answer_row.number,
+    )  # fmt: skip
+
+
+class _LogReader(AnswerReader):
+    """Reads rows with scores by model into `logs`; the settings `group`, `task` and `range` are its own."""
+
+    def __init__(self, settings: Mapping[str, str], path: Path, in_folder: bool) -> None:
+        super().__init__(settings)
+        self.logs: dict[str, list[LogRow]] = {}
+        self._score, self._has_reply, self._task = "", False, _task_of(path, in_folder)
+
+    def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
+        self._has_reply = bool(columns["column"])
+        own = [self.settings[role] for role in ("group", "task") if role in self.settings]
+        refuse_unknown([name for name in own if not has_cell(row, name)], row, f"{location}: no column")
+        if not (self._has_reply or self._score_column(row)):
+            raise SnellenError(f"{location}: no scores or replies; name a column with FILE:COLUMN")
+
+    def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
+        yield next(super()._answers(row, columns, path)) if self._has_reply else RecordedAnswer(None)
+
+    def _keep(self, model: str, answer_row: AnswerRow, row: Row) -> None:
+        self._score = self._score or self._score_column(row)
+        score = _scaled(cell_of(row, [self._score]), self.settings)
+        group, task = (
+            self._text(row, [self.settings[role]] if role in self.settings else names)
+            for role, names in (("group", _GROUPS), ("task", _TASKS))
+        )
+        row_of_log = _log_row(answer_row, score, group, task or self._task, _options_of(row))
+        self.logs.setdefault(model, []).append(row_of_log)
+
+    def _score_column(self, row: Row) -> str:
+        """The column of scores: the one named, by name, that of lmms-eval or EvalScope; empty if the row has none."""
+        if "score" in self.settings:
+            return self.settings["score"]
+        values = cell_of(row, ["sample_score.score.value"])
+        main = cell_of(row, ["sample_score.score.main_score_name"])
+        names = [str(main)] if main else list(values) if isinstance(values, dict) else []
+        nested = [f"{name}.score" for name, cell in row.items() if isinstance(cell, dict) and "score" in cell]
+        candidates = [*_SCORES, *(f"sample_score.score.value.{name}" for name in names[:1])]
+        found = [name for name in candidates if isinstance(cell_of(row, [name]), str | int | float)]
+        if not found and not {"resps", "filtered_resps"}.isdisjoint(row):
+            numbers = [name for name, cell in row.items() if name != "doc_id" and isinstance(cell, int | float)]
+            found = [*numbers, *nested]
+        return found[0] if found else ""
+
+
+def _table_rows(path: Path, settings: Mapping[str, str], in_folder: bool) -> Mapping[str, Sequence[LogRow]]:
+    reader = _LogReader(settings, path, in_folder)
+    reader.read(path)
+    return reader.logs
+
+
+def _task_of(path: Path, in_folder: bool) -> str:
+    """The task in the names of files of lmms-eval and VLMEvalKit; else the file of a folder."""
+    stem, folder = path.name.partition(".")[0], path.resolve().parent.name
+    if "_samples_" in stem:
+        return stem.rpartition("_samples_")[2]
+    return stem.removeprefix(f"{folder}_") if in_folder or stem.startswith(f"{folder}_") else ""
+
+
+def _options_of(row: Row) -> Sequence[tuple[str, str]]:
+    """The options of a row, with their letters: a list, or columns A, B, … as VLMEvalKit has them."""
+    listed = cell_of(row, _OPTIONS)
+    texts = listed if isinstance(listed, list) else []
+    for letter in _LETTERS if not texts else "":
+        if str(row.get(letter, "")) in ("", "nan", "None"):
+            break
+        texts = [*texts, row[letter]]
+    return tuple(zip(_LETTERS, map(str, texts), strict=False))
+
+
+def _inspect_rows(path: Path, settings: Mapping[str, str]) -> Mapping[str, Sequence[LogRow]]:
+    log, rows = read_log(path), list[LogRow]()
+    for number, sample in enumerate(log.samples(), 1):
+        words, images = logged_question(sample, log)
+        record, identity = sample.record, sample.identity
+        values = {name: score.value for name, score in (record.scores or {}).items()}
+        name = settings.get("score") or next(iter(values), "")
+        cell = cell_of(values, [name])
+        target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
+        text, condition = "\n".join(filter(None, words)), identity.condition if identity else ""
+        row = AnswerRow(
+            sample.id, text, tuple(filter(None, images)), condition, sample.epoch - 1, logged_answer(sample, log),
+            str(path), number, target, "" if identity else NUMBER,
+        )  # fmt: skip
+        group = cell_of(record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
+        task = identity.task if identity else log.header.eval.task
+        options = tuple(zip(_LETTERS, record.choices or (), strict=False))
+        try:
+            score = _scaled(cell, settings)
+        except ValueError as error:
+            raise SnellenError(f"{path}: sample {number}: {error}") from error
+        rows.append(_log_row(row, score, "" if group is None else str(group), task, options))
+    return {log.header.eval.model: rows}
