@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.interop.inspect_import import is_log, logged_answer, logged_question
 from snellen.interop.inspect_logs import read_log
-from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer
 
@@ -175,7 +175,7 @@ def _table_rows(path: Path, settings: Mapping[str, str], in_folder: bool) -> Map
 
 def _task_of(path: Path, in_folder: bool) -> str:
     """The task in the names of files of lmms-eval and VLMEvalKit; else the file of a folder."""
-    stem, folder = path.name.partition(".")[0], path.resolve().parent.name
+    stem, folder = stem_of(path), path.resolve().parent.name
     if "_samples_" in stem:
         return stem.rpartition("_samples_")[2]
     return stem.removeprefix(f"{folder}_") if in_folder or stem.startswith(f"{folder}_") else ""

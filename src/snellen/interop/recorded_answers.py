@@ -305,8 +305,13 @@ def _images(cell: Any) -> Iterator[str]:
                 yield sha256(base64.b64decode(text.rpartition(",")[2], validate=True))
 
 
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending; names of models have dots too."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
 def _model_of(path: Path) -> str:
     """The name of the model by the path: tools name the folder after it, and VLMEvalKit begins file names with it."""
-    folder, stem = path.resolve().parent, path.name.partition(".")[0]
+    folder, stem = path.resolve().parent, stem_of(path)
     is_named = "_samples_" in stem or stem.startswith(f"{folder.name}_")
     return folder.name if is_named or folder.parent.name in ("predictions", "reviews") else stem

@@ -110,7 +110,7 @@ def join(first: Log, second: Log) -> Join:
         for left, right in keys.items():
             before, after = sides[0][left], sides[1][right]
             task = next((rows[0].task for rows in (before, after) if rows[0].task in names), "")
-            pairs.append(ItemPair(left, task, before, after))
+            pairs.append(ItemPair(f"{name}/{left}" if by_task else left, task, before, after))
         counts.update(reason)
         for side, joined, lonely in zip(sides, (keys.keys(), set(keys.values())), only, strict=True):
             missing = [rows[0].task for key, rows in side.items() if key not in joined]
