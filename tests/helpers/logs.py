@@ -18,7 +18,7 @@ from tests.helpers.inspect_logs import log_header
 LETTERS = "ABCD"
 
 
-class Answer(NamedTuple):
+class LoggedAnswer(NamedTuple):
     """A question with four options, and one model's reply and score."""
 
     question: str
@@ -28,10 +28,10 @@ class Answer(NamedTuple):
     score: float
 
 
-def answers(replies: Sequence[str], scores: Sequence[float], per_image: int = 2) -> list[Answer]:
+def answers(replies: Sequence[str], scores: Sequence[float], per_image: int = 2) -> list[LoggedAnswer]:
     """Questions of which `per_image` are about one image."""
     return [
-        Answer(f"What is the colour of object {n}?", f"{n // per_image}.png", LETTERS[n % 4], reply, score)
+        LoggedAnswer(f"What is the colour of object {n}?", f"{n // per_image}.png", LETTERS[n % 4], reply, score)
         for n, (reply, score) in enumerate(zip(replies, scores, strict=True))
     ]
 
@@ -51,12 +51,12 @@ def table(path: Path, rows: Sequence[Mapping[str, object]], delimiter: str = ","
     return path
 
 
-def _prompt(answer: Answer) -> str:
+def _prompt(answer: LoggedAnswer) -> str:
     options = "".join(f"{letter}. colour {letter}\n" for letter in LETTERS)
     return f"{answer.question}\n{options}Answer with the option's letter from the given choices directly."
 
 
-def lmms_eval(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
+def lmms_eval(folder: Path, model: str, rows: Sequence[LoggedAnswer]) -> Path:
     return json_lines(
         folder / model / "20260101_000000_samples_colours.jsonl",
         [
@@ -69,7 +69,7 @@ def lmms_eval(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
     )  # fmt: skip
 
 
-def vlmevalkit(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
+def vlmevalkit(folder: Path, model: str, rows: Sequence[LoggedAnswer]) -> Path:
     columns = [
         {
             "index": n, "question": row.question, **{letter: f"colour {letter}" for letter in LETTERS},
@@ -80,7 +80,7 @@ def vlmevalkit(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
     return table(folder / model / f"{model}_Colours.tsv", columns, "\t")
 
 
-def evalscope(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
+def evalscope(folder: Path, model: str, rows: Sequence[LoggedAnswer]) -> Path:
     return json_lines(
         folder / "reviews" / model / "colours.jsonl",
         [
@@ -99,7 +99,7 @@ def evalscope(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
     )  # fmt: skip
 
 
-def inspect(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
+def inspect(folder: Path, model: str, rows: Sequence[LoggedAnswer]) -> Path:
     samples = [
         {
             "id": n + 1, "epoch": 1, "input": _prompt(row), "choices": [f"colour {letter}" for letter in LETTERS],
@@ -118,6 +118,6 @@ def inspect(folder: Path, model: str, rows: Sequence[Answer]) -> Path:
     return path
 
 
-FORMS: Mapping[str, Callable[[Path, str, Sequence[Answer]], Path]] = {
+FORMS: Mapping[str, Callable[[Path, str, Sequence[LoggedAnswer]], Path]] = {
     "lmms-eval": lmms_eval, "VLMEvalKit": vlmevalkit, "EvalScope": evalscope, "Inspect": inspect,
 }  # fmt: skip
