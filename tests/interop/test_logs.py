@@ -162,7 +162,7 @@ def test_joins_are_checked() -> None:
     shuffled = join(rows(from_0, whole), rows(from_0, [3, 1, 0, 2, 5, 4]))  # the numbers are those of other orders
     assert shuffled.counts == {"question and images": 6}
     part = join(rows(from_0, whole), rows(["4", "2"], [4, 2]))
-    assert (part.counts, dict(part.only_before)) == ({"id": 2}, {"t": 4})
+    assert (part.counts, part.only_before, part.only_after) == ({"id": 2}, 4, 0)
     stated = rows(from_0, whole, numbered=False)
     with pytest.raises(snellen.SnellenError, match="6 of 6 joined rows contradict each other"):
         join(stated, rows(from_0, [5, 4, 3, 2, 1, 0][::1], numbered=False))

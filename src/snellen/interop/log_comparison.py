@@ -25,20 +25,18 @@ def are_logs(addresses: list[str]) -> bool:
 
 @overload
 def compare(
-    first: str | Path | Examination,
-    second: str | Path | Examination,
+    first_run: str | Path | Examination,
+    second_run: str | Path | Examination,
     /,
     *,
     margin: float | None = None,
     read: bool = False,
 ) -> Comparison: ...
 @overload
+def compare(first_run: str | Path, second_run: str | Path, /, *more: str | Path, read: bool = False) -> LogRanks: ...
 def compare(
-    first: str | Path, second: str | Path, third: str | Path, /, *more: str | Path, read: bool = False
-) -> LogRanks: ...
-def compare(
-    first: str | Path | Examination,
-    second: str | Path | Examination,
+    first_run: str | Path | Examination,
+    second_run: str | Path | Examination,
     /,
     *more: str | Path,
     margin: float | None = None,
@@ -47,9 +45,9 @@ def compare(
     """Compare two subjects on the same items: what got better or worse, by task and by ability.
 
     Args:
-        first: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a log
+        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a log
             of another tool, which is a file, `FILE:COLUMN` of scores, or a folder.
-        second: The other subject, given in the same way.
+        second_run: The other subject, given in the same way.
         more: Further logs; then the result has all pairs and ranks.
         margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
             images, and none for other sets.
@@ -62,7 +60,7 @@ def compare(
         SnellenError: For different items, or several subjects without a name.
 
     """
-    addresses = [str(side.root if isinstance(side, Examination) else side) for side in (first, second, *more)]
+    addresses = [str(side.root if isinstance(side, Examination) else side) for side in (first_run, second_run, *more)]
     if not are_logs(addresses):
         if more:
             raise SnellenError(f"{addresses[2]}: only logs of other tools can be compared three at a time")

@@ -141,7 +141,7 @@ class _LogReader(AnswerReader):
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         yield next(super()._answers(row, columns, path)) if self._has_reply else RecordedAnswer(None)
 
-    def _keep(self, model: str, answer_row: AnswerRow, row: Row) -> None:
+    def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
         self._score = self._score or self._score_column(row)
         score = _scaled(cell_of(row, [self._score]), self.settings)
         group, task = (
@@ -149,7 +149,7 @@ class _LogReader(AnswerReader):
             for role, names in (("group", _GROUPS), ("task", _TASKS))
         )
         row_of_log = _log_row(answer_row, score, group, task or self._task, _options_of(row))
-        self.logs.setdefault(model, []).append(row_of_log)
+        self.logs.setdefault(name, []).append(row_of_log)
 
     def _score_column(self, row: Row) -> str:
         """The column of scores: the one named, by name, that of lmms-eval or EvalScope; empty if the row has none."""

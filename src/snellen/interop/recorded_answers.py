@@ -205,8 +205,8 @@ class AnswerReader:
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
             raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
 
-    def _keep(self, model: str, answer_row: AnswerRow, row: Row) -> None:
-        self.rows.setdefault(model, []).append(answer_row)
+    def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
+        self.rows.setdefault(name, []).append(answer_row)
 
     def _text(self, row: Row, columns: Sequence[str]) -> str:
         """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -60,15 +60,8 @@ class LogChanges(Comparison):
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences about the join, the causes of flips, and what was read."""
-        total = len(self.joined.pairs)
-        shares = ", ".join(f"{count / total:.0%} by {name}" for name, count in self.joined.counts.items())
         reasons = "; ".join(f"{count} {name}" for name, count in self.causes.items())
-        return (
-            f"{total} items joined: {shares}. {self.joined.contradictions} of {self.joined.comparable} with texts to "
-            "compare contradict each other.",
-            *([f"Why {len(self.flips)} flipped: {reasons}."] if reasons else []),
-            *self.remarks,
-        )
+        return (self.joined.shares, *([f"Why {len(self.flips)} flipped: {reasons}."] if reasons else []), *self.remarks)
 
     def beyond(self, loss: float) -> tuple[list[str], list[str]]:
         """The rows that lost more than this share for certain, and those that may have.
@@ -82,73 +75,62 @@ class LogChanges(Comparison):
 
 def plain_log_changes(compared: LogChanges) -> dict[str, Any]:
     """The comparison of two logs as JSON data."""
-    counts = {"contradictions": compared.joined.contradictions, "comparable": compared.joined.comparable}
-    facts = {"joined": {**compared.joined.counts, **counts}, "causes": compared.causes, "notes": list(compared.notes)}
+    facts = {"joined": dict(compared.joined.counts), "causes": compared.causes, "notes": list(compared.notes)}
     return {**plain_comparison(compared), **facts}
 
 
-def log_changes(first: Log, second: Log, *, margin: float | None = None, read: bool = False) -> LogChanges:
+def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None, read: bool = False) -> LogChanges:
     """Compare two logs; `margin` is the drop that must be detectable, as a share of the range of scores.
 
-    With `read`, Snellen's parser scores all replies whose options and targets a log has.
-
-    Raises SnellenError for logs that cannot be joined, and without a score on both sides.
+    With `read`, Snellen's parser scores all replies whose options and targets a log has. Raises SnellenError for logs
+    that cannot be joined, and without a score on both sides.
     """
-    joined = join(first, second)
-    frames = _frames(joined, read)
-    rows = [_row(task, (task,), frame, str(n)) for n, (task, frame) in enumerate(frames.items()) if len(frame.dropna())]
+    joined = join(first_log, second_log)
+    scores = _scores(joined, read)
+    by_task = {str(task): part for task, part in scores.groupby("task", sort=False)}
+    rows = [_row(task, (task,), part, str(n)) for n, (task, part) in enumerate(by_task.items()) if len(part.dropna())]
     if not rows:
         raise SnellenError(
-            f"{first.name} and {second.name}: no item has a score in both; name the column with FILE:COLUMN, or let "
+            f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, or let "
             "--read score replies whose options and targets are in a log"
         )
     if len(rows) > 1:
-        rows.append(_row(WHOLE, tuple(frames), pd.concat(frames.values()), WHOLE))
-    metrics = dict.fromkeys([*frames, WHOLE], SCORE)
+        rows.append(_row(WHOLE, tuple(by_task), scores, WHOLE))
+    metrics = dict.fromkeys([*by_task, WHOLE], SCORE)
     table = with_verdicts(
         pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"]), metrics, margin or math.inf
     )
     items = {pair.item_id: pair for pair in joined.pairs}
-    flipped = flips(metrics, {(task, CONDITION): frame for task, frame in frames.items()})
-    unpaired = {
-        (CONDITION, task): _unpaired(frames.get(task), joined, task)
-        for task in dict.fromkeys([*frames, *joined.only_before, *joined.only_after])
-    }
+    flipped = flips(metrics, {(task, CONDITION): part for task, part in by_task.items()})
+    has = scores["before"].notna(), scores["after"].notna()
+    only = [int(count) for count in ((has[0] & ~has[1]).sum(), (~has[0] & has[1]).sum(), (~has[0] & ~has[1]).sum())]
     return LogChanges(
-        "both logs", (first.name, second.name), metrics, {}, table,
-        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]),
-        sum(len(frame.dropna()) for frame in frames.values()), unpaired,
-        tuple(task or WHOLE for task, frame in frames.items() if not len(frame.dropna())), margin or math.inf,
-        joined, items, tuple(_remarks(first, second, joined, rows)),
+        "both logs", (first_log.name, second_log.name), metrics, {}, table,
+        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), int((has[0] & has[1]).sum()),
+        {(CONDITION, WHOLE): Unpaired(only[0] + joined.only_before, only[1] + joined.only_after, only[2])},
+        tuple(task for task, part in by_task.items() if not len(part.dropna())), margin or math.inf,
+        joined, items, tuple(_remarks(first_log, second_log, joined.pairs, rows)),
     )  # fmt: skip
 
 
-def _frames(joined: Join, read: bool) -> dict[str, pd.DataFrame]:
-    """Scores before and after, and the cluster, of the items of each task."""
-    columns = dict[str, list[tuple[str, float, float, str]]]()
-    for pair in joined.pairs:
-        scores = _read_scores(pair) if read else (_mean_score(pair.before), _mean_score(pair.after))
-        columns.setdefault(pair.task, []).append((pair.item_id, *scores, _cluster(pair)))
-    return {
-        task or WHOLE: pd.DataFrame(rows, columns=["item_id", "before", "after", "cluster"]).set_index("item_id")
-        for task, rows in columns.items()
-    }
+def _scores(matches: Join, read: bool) -> pd.DataFrame:
+    """By item of both logs: task, scores `before` and `after`, and `cluster`: a group, else its images, else itself."""
+    rows = []
+    for pair in matches.pairs:
+        firsts = pair.before[0], pair.after[0]
+        groups = (row.group or " ".join(row.images) for row in firsts)
+        values = _read_scores(pair) if read else (_mean_score(pair.before), _mean_score(pair.after))
+        rows.append((pair.item_id, pair.task or WHOLE, *values, next(filter(None, groups), pair.item_id)))
+    return pd.DataFrame(rows, columns=["item_id", "task", "before", "after", "cluster"]).set_index("item_id")
 
 
-def _mean_score(rows: Epochs) -> float:
-    return _mean(row.score for row in rows)
+def _mean_score(epochs: Epochs) -> float:
+    return _mean([row.score for row in epochs])
 
 
-def _mean(scores: Iterable[float]) -> float:
-    known = [score for score in scores if not math.isnan(score)]
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if value == value]
     return sum(known) / len(known) if known else math.nan
-
-
-def _cluster(pair: ItemPair) -> str:
-    """The group in a log, else its images, else the item."""
-    rows = pair.before[0], pair.after[0]
-    groups = (row.group or " ".join(row.images) for row in rows)
-    return next(filter(None, groups), pair.item_id)
 
 
 def _read_scores(pair: ItemPair) -> tuple[float, float]:
@@ -157,22 +139,22 @@ def _read_scores(pair: ItemPair) -> tuple[float, float]:
     if not sources:
         return math.nan, math.nan
     first, second = (row if row in sources else sources[0] for row in (pair.before[0], pair.after[0]))
-    return _mean(_read(row, first) for row in pair.before), _mean(_read(row, second) for row in pair.after)
+    return _mean([_read(row, first) for row in pair.before]), _mean([_read(row, second) for row in pair.after])
 
 
-def _read(row: LogRow, source: LogRow) -> float:
+def _read(row: LogRow, other_row: LogRow) -> float:
     """1 if the reply names the target among the options, else 0; NaN without a reply or a target among them."""
-    labels = {name.casefold(): label for label, text in reversed(source.options) for name in (text, label)}
-    targets = (text.strip("().: ").casefold() for text in source.target)
+    labels = {name.casefold(): label for label, text in reversed(other_row.options) for name in (text, label)}
+    targets = (text.strip("().: ").casefold() for text in other_row.target)
     key = next((labels[target] for target in targets if target in labels), "")
     if row.reply is None or not key:
         return math.nan
-    names = [(name, label) for label, text in source.options for name in dict.fromkeys((label, text)) if name]
+    names = [(name, label) for label, text in other_row.options for name in dict.fromkeys((label, text)) if name]
     return float(read_answer(row.reply, ReplySpec("choice", tuple(names))) == key)
 
 
-def _row(name: str, tasks: Sequence[str], frame: pd.DataFrame, key: str) -> dict[str, Any]:
-    both = frame.dropna()
+def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:
+    both = pair.dropna()
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
     clusters = both["cluster"].to_numpy(str)
     is_large = len(np.unique(clusters)) > MANY and not np.isin(second - first, (-1, 0, 1)).all()
@@ -182,16 +164,6 @@ def _row(name: str, tasks: Sequence[str], frame: pd.DataFrame, key: str) -> dict
         "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(), **numbers,
         "gaps": second - first, "units": clusters, "grade_before": "", "grade_after": "", "is_large": is_large,
     }  # fmt: skip
-
-
-def _unpaired(frame: pd.DataFrame | None, joined: Join, task: str) -> Unpaired:
-    """Items that one log alone has, or alone has a score of."""
-    only = joined.only_before.get(task, 0), joined.only_after.get(task, 0)
-    if frame is None:
-        return Unpaired(*only)
-    is_before, is_after = frame["before"].notna(), frame["after"].notna()
-    counts = (is_before & ~is_after).sum(), (~is_before & is_after).sum(), (~is_before & ~is_after).sum()
-    return Unpaired(only[0] + int(counts[0]), only[1] + int(counts[1]), int(counts[2]))
 
 
 def cause(pair: ItemPair) -> str:
@@ -212,19 +184,16 @@ def cause(pair: ItemPair) -> str:
     return CAUSES[applies.index(True)]
 
 
-def _remarks(first: Log, second: Log, joined: Join, rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for n, log in enumerate((first, second)):
+def _remarks(
+    first_log: Log, second_log: Log, pairs: Sequence[ItemPair], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    for log, of_items in ((first_log, [pair.before for pair in pairs]), (second_log, [pair.after for pair in pairs])):
         yield from log.notes
         if failed := sum(bool(row.failure) for row in log.rows):
             yield f"{log.name}: {failed} of {len(log.rows)} calls failed; they count as the log scored them."
-        steps = [
-            abs(row.score - other.score) >= FLIP
-            for pair in joined.pairs
-            for row, other in pairwise((pair.before, pair.after)[n])
-            if not math.isnan(row.score + other.score)
-        ]
+        steps = [row.score - other.score for epochs in of_items for row, other in pairwise(epochs)]
         if steps:
-            yield f"{log.name}: from epoch to epoch, {np.mean(steps):.1%} of the scores flip."
+            yield f"{log.name}: from epoch to epoch, {np.mean(np.abs(steps) >= FLIP):.1%} of the scores flip."
     if large := [row["name"] for row in rows if row["is_large"]]:
         yield f"Of {', '.join(large)}, p is a normal approximation (more than {MANY:,} clusters)."
 
@@ -240,63 +209,41 @@ class LogRanks:
     pairs of a task together. `ranks` has the score and the rank of each log with its interval, by task.
     """
 
-    names: tuple[str, ...]
     table: pd.DataFrame
     ranks: pd.DataFrame
     notes: tuple[str, ...]
 
     def plain(self) -> dict[str, Any]:
         """As JSON data."""
-        tables = {"pairs": plain_rows(self.table), "ranks": plain_rows(self.ranks)}
-        return {"logs": list(self.names), **tables, "notes": list(self.notes)}
+        return {"pairs": plain_rows(self.table), "ranks": plain_rows(self.ranks), "notes": list(self.notes)}
 
 
 def log_ranks(logs: Sequence[Log], *, read: bool = False) -> LogRanks:
     """Compare every two of several logs. Raises SnellenError as `log_changes` does."""
-    notes, scores = list[str](), dict[str, dict[str, dict[str, float]]]()  # by task, log and item
-    clusters = dict[str, str]()
-    for other in logs[1:]:
-        joined = join(logs[0], other)
-        for task, frame in _frames(joined, read).items():
-            clusters |= {str(item): clusters.get(str(item), cluster) for item, cluster in frame["cluster"].items()}
-            by_log = scores.setdefault(task, {})
-            by_log.setdefault(logs[0].name, {}).update(frame["before"])
-            by_log[other.name] = dict(frame["after"])
-        shares = ", ".join(f"{count / len(joined.pairs):.0%} by {name}" for name, count in joined.counts.items())
-        notes += [f"{other.name}: {len(joined.pairs)} items joined to {logs[0].name}: {shares}.", *other.notes]
-    if len(scores) > 1:
-        whole = scores[WHOLE] = {}
-        for by_log in list(scores.values())[:-1]:
-            for name, values in by_log.items():
-                whole.setdefault(name, {}).update(values)
-    tests = math.comb(len(logs), 2)
-    tables = [_pairs({task: by_log for task, by_log in scores.items() if (task == WHOLE) == is_whole}, clusters, tests)
-              for is_whole in (False, True)]  # fmt: skip
-    ranks = [row for task, by_log in scores.items() for row in _rank_rows(task, by_log, clusters)]
-    names = tuple(log.name for log in logs)
-    return LogRanks(names, pd.concat(tables, ignore_index=True), pd.DataFrame(ranks), tuple(notes))
-
-
-def _pairs(
-    scores: Mapping[str, Mapping[str, Mapping[str, float]]], clusters: Mapping[str, str], tests: int
-) -> pd.DataFrame:
-    rows = [
-        (task, "", SCORE.name, name, CONDITION, item, value, clusters[item])
-        for task, by_log in scores.items()
-        for name, values in by_log.items()
-        for item, value in values.items()
+    notes, parts = list[str](), list[pd.DataFrame]()
+    for log in logs[1:]:
+        joined = join(logs[0], log)
+        scores = _scores(joined, read).reset_index().rename(columns={"cluster": "cluster_id"})
+        for name, side in ((logs[0].name, "before"), (log.name, "after")):
+            parts.append(scores[["item_id", "task", "cluster_id"]].assign(value=scores[side], subject=name))
+        notes += [f"{log.name}: {joined.shares}", *log.notes]
+    scores = pd.concat(parts).drop_duplicates(["item_id", "subject"])
+    scores = scores.assign(protocol="", metric=SCORE.name, condition=CONDITION)
+    level, whole = 1 - ALPHA / math.comb(len(logs), 2), scores.assign(task=WHOLE)
+    tables = [scores, whole] if scores["task"].nunique() > 1 else [scores]
+    ranks = [
+        row for table in tables for task, part in table.groupby("task", sort=False) for row in _ranks(str(task), part)
     ]
-    columns = ["task", "protocol", "metric", "subject", "condition", "item_id", "value", "cluster_id"]
-    return contrasts(pd.DataFrame(rows, columns=columns), level=1 - ALPHA / tests)
+    pairs = pd.concat([contrasts(table, level=level) for table in tables], ignore_index=True)
+    return LogRanks(pairs, pd.DataFrame(ranks), tuple(notes))
 
 
-def _rank_rows(
-    task: str, scores: Mapping[str, Mapping[str, float]], clusters: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    items = list(dict.fromkeys(item for values in scores.values() for item in values))
-    values = np.array([[by_item.get(item, math.nan) for item in items] for by_item in scores.values()])
-    matrix = ScoreMatrix(task, values, tuple(clusters[item] for item in items))
-    rows = zip(scores, values, ranked([matrix])[task], strict=True)
-    for name, row, rank in sorted(rows, key=lambda entry: entry[2].value):
+def _ranks(task: str, scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The logs with their scores and ranks, the best first."""
+    values = scores.pivot(index="subject", columns="item_id", values="value").loc[scores["subject"].unique()]
+    clusters = scores.drop_duplicates("item_id").set_index("item_id")["cluster_id"].reindex(values.columns)
+    ranks = ranked([ScoreMatrix(task, values.to_numpy(float), tuple(clusters))])[task]
+    for name, rank in sorted(zip(values.index, ranks, strict=True), key=lambda entry: entry[1].value):
+        known = values.loc[name].dropna()
         interval = {"rank": rank.value, "low": rank.low, "high": rank.high}
-        yield {"task": task, "log": name, "score": np.nanmean(row), "n": int((~np.isnan(row)).sum()), **interval}
+        yield {"task": task, "log": name, "score": known.mean(), "n": len(known), **interval}
