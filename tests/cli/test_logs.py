@@ -17,8 +17,8 @@ HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
 def written(folder: Path, name: str, right: int, count: int = 400) -> Path:
     rows = [
         {
-            "id": f"q{n}", "question": f"Is this {n}? {HOSTILE}", "target": "yes", "response": "yes" if n < right else HOSTILE,
-            "score": n < right,
+            "id": f"q{n}", "question": f"Is this {n}? {HOSTILE}", "target": "yes",
+            "response": "yes" if n < right else HOSTILE, "score": n < right,
         }
         for n in range(count)
     ]  # fmt: skip

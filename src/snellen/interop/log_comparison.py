@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import overload
 
+from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks
 from snellen.analysis.comparison.table import Comparison
 from snellen.core.errors import SnellenError
-from snellen.exam import compare as runs
+from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
 from snellen.interop.log_files import log_path, read_logs
 from snellen.remote import RUN
@@ -45,8 +46,8 @@ def compare(
     """Compare two subjects on the same items: what got better or worse, by task and by ability.
 
     Args:
-        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a log
-            of another tool, which is a file, `FILE:COLUMN` of scores, or a folder.
+        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a
+            log of another tool, which is a file, `FILE:COLUMN` of scores, or a folder.
         second_run: The other subject, given in the same way.
         more: Further logs; then the result has all pairs and ranks.
         margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
@@ -64,6 +65,6 @@ def compare(
     if not are_logs(addresses):
         if more:
             raise SnellenError(f"{addresses[2]}: only logs of other tools can be compared three at a time")
-        return runs.compare(*addresses[:2], margin=margin)
+        return changes(*map(run_of_subject, addresses), margin=margin)
     logs = read_logs(addresses)
     return log_ranks(logs, read=read) if more else log_changes(logs[0], logs[1], margin=margin, read=read)

@@ -8,11 +8,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
@@ -79,13 +79,8 @@ class FlipCard:
     example: Example
 
 
-class TaskFlips(NamedTuple):
-    """The title of a task, its flips to worse and to better, and those on the page."""
-
-    title: str
-    worse: int
-    better: int
-    cards: list[FlipCard]
+TaskFlips: TypeAlias = tuple[str, int, int, list[FlipCard]]
+"""The title of a task, its flips to worse and to better, and those on the page."""
 
 
 def titles(changes: Comparison) -> dict[str, str]:
@@ -154,7 +149,7 @@ def shortages(changes: Comparison) -> Iterator[str]:
 
 def render_changes(changes: Changes) -> str:
     """The page of two runs as text."""
-    return render_page(changes, list(_flips_by_task(changes)))
+    return render_page(changes, _flips_by_task(changes))
 
 
 def render_logs(changes: LogChanges) -> str:
@@ -171,7 +166,7 @@ def render_logs(changes: LogChanges) -> str:
             tuple(_logged(*side) for side in sides),
         )  # fmt: skip
 
-    return render_page(changes, list(flips_by_task(changes.flips, card)))
+    return render_page(changes, flips_by_task(changes.flips, card))
 
 
 def _logged(name: str, row: LogRow, value: float) -> Prediction:
@@ -181,7 +176,7 @@ def _logged(name: str, row: LogRow, value: float) -> Prediction:
     return Prediction(name, mark, score, "", foreign(row.failure or row.reply or "", 600))
 
 
-def render_page(changes: Comparison, flips: Sequence[TaskFlips]) -> str:
+def render_page(changes: Comparison, flips: Iterator[TaskFlips]) -> str:
     """The page of a comparison as text, with the cards of flips by task."""
     template, style = _template()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
@@ -193,7 +188,7 @@ def render_page(changes: Comparison, flips: Sequence[TaskFlips]) -> str:
         broke=names_of(changes, "dropped"),
         rose=names_of(changes, "rose"),
         moved=names_of(changes, "moved"),
-        flips=flips,
+        flips=list(flips),
         shown=min(len(changes.flips), MAX_FLIPS),
         worse=int((~changes.flips["is_better"].astype(bool)).sum()),
         style=style,
@@ -239,7 +234,7 @@ def flips_by_task(
         cards.setdefault(row.task, []).append(FlipCard(row.condition, row.is_better, card(row)))
     for task, number in flips["task"].value_counts().items():
         better = int(flips.loc[flips["task"] == task, "is_better"].sum())
-        yield TaskFlips(title(str(task)), int(number) - better, better, cards.get(str(task), []))
+        yield title(str(task)), int(number) - better, better, cards.get(str(task), [])
 
 
 class _Side:

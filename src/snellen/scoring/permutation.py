@@ -82,7 +82,7 @@ def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws
     return (extreme + 1) / (draws + 1)
 
 
-def normal_p(gaps: Floats, clusters: npt.NDArray[Any], rng: np.random.Generator) -> float:
+def normal_p(gaps: Floats, clusters: npt.NDArray[Any]) -> float:
     """About the p of `sign_flip` for very many clusters: their sums, with signs flipped, have a normal mean."""
     codes = np.unique(clusters, return_inverse=True)[1]
     sums = np.bincount(codes, gaps)

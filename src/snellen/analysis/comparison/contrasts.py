@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +13,6 @@ import pandas as pd
 
 from snellen.analysis.tables.run_view import arm_name
 from snellen.core.seeds import stream
-from snellen.scoring.clustered_means import Floats
 from snellen.scoring.permutation import ALPHA, holm, least_p, sign_flip
 from snellen.scoring.uncertainty import Bounds, paired_difference
 
@@ -89,12 +88,11 @@ def contrast(
     *key: str,
     bounds: Bounds | None = (0.0, 1.0),
     level: float = LEVEL,
-    test: Callable[[Floats, npt.NDArray[np.str_], np.random.Generator], float] = sign_flip,
 ) -> dict[str, Any]:
     """The numbers of one contrast that do not depend on its family: `NUMBERS` up to `p`.
 
     The three arrays are over the same units, whose values have these bounds. `key` names the comparison and seeds its
-    random numbers; `level` is that of the interval. `test` gives p from differences and clusters.
+    random numbers; `level` is that of the interval.
     """
     rng = stream("contrast", *key)
     estimate = paired_difference(scores_first, scores_second, clusters, rng, level, bounds)
@@ -104,7 +102,7 @@ def contrast(
         "high": estimate.high,
         "n": estimate.n,
         "clusters": len(np.unique(clusters)),
-        "p": test(scores_first - scores_second, clusters, stream("permutation", *key)),
+        "p": sign_flip(scores_first - scores_second, clusters, stream("permutation", *key)),
     }
 
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.contrasts import contrast, contrasts
-from snellen.analysis.comparison.logs import Epochs, ItemPair, Join, Log, LogRow, join, targets_agree
+from snellen.analysis.comparison.contrasts import contrasts
+from snellen.analysis.comparison.logs import ItemPair, Join, Log, LogRow, join, targets_agree
 from snellen.analysis.comparison.table import Comparison, Unpaired, plain_comparison, plain_rows
 from snellen.analysis.comparison.verdicts import COLUMNS, FLIP, flips, with_verdicts
 from snellen.analysis.tables.rankings import ScoreMatrix, ranked
@@ -24,8 +24,10 @@ from snellen.analysis.tables.run_view import lines_of
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.score import Metric
+from snellen.core.seeds import stream
 from snellen.scoring.answers import read_answer
 from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
+from snellen.scoring.uncertainty import paired_difference
 from snellen.subjects.recorded import image_name
 
 SCORE = Metric("score", lambda item, prediction: math.nan)
@@ -91,8 +93,8 @@ def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None,
     rows = [_row(task, (task,), part, str(n)) for n, (task, part) in enumerate(by_task.items()) if len(part.dropna())]
     if not rows:
         raise SnellenError(
-            f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, or let "
-            "--read score replies whose options and targets are in a log"
+            f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, "
+            "or let --read score replies whose options and targets are in a log"
         )
     if len(rows) > 1:
         rows.append(_row(WHOLE, tuple(by_task), scores, WHOLE))
@@ -119,13 +121,11 @@ def _scores(matches: Join, read: bool) -> pd.DataFrame:
     for pair in matches.pairs:
         firsts = pair.before[0], pair.after[0]
         groups = (row.group or " ".join(row.images) for row in firsts)
-        values = _read_scores(pair) if read else (_mean_score(pair.before), _mean_score(pair.after))
+        values = (
+            _read_scores(pair) if read else [_mean([row.score for row in side]) for side in (pair.before, pair.after)]
+        )
         rows.append((pair.item_id, pair.task or WHOLE, *values, next(filter(None, groups), pair.item_id)))
     return pd.DataFrame(rows, columns=["item_id", "task", "before", "after", "cluster"]).set_index("item_id")
-
-
-def _mean_score(epochs: Epochs) -> float:
-    return _mean([row.score for row in epochs])
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -133,13 +133,11 @@ def _mean(values: Sequence[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def _read_scores(pair: ItemPair) -> tuple[float, float]:
+def _read_scores(pair: ItemPair) -> list[float]:
     """The scores of Snellen's parser, by each log's own options and target, or else by the other's."""
-    sources = [row for row in (pair.before[0], pair.after[0]) if row.options and row.target]
-    if not sources:
-        return math.nan, math.nan
-    first, second = (row if row in sources else sources[0] for row in (pair.before[0], pair.after[0]))
-    return _mean([_read(row, first) for row in pair.before]), _mean([_read(row, second) for row in pair.after])
+    sources = [side[0] if side[0].options and side[0].target else None for side in (pair.before, pair.after)]
+    both = zip((pair.before, pair.after), (sources[0] or sources[1], sources[1] or sources[0]), strict=True)
+    return [_mean([_read(row, source) for row in side] if source else []) for side, source in both]
 
 
 def _read(row: LogRow, other_row: LogRow) -> float:
@@ -157,12 +155,15 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
     both = pair.dropna()
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
     clusters = both["cluster"].to_numpy(str)
-    is_large = len(np.unique(clusters)) > MANY and not np.isin(second - first, (-1, 0, 1)).all()
-    numbers = contrast(second, first, clusters, "logs", key, test=normal_p if is_large else sign_flip)
+    gaps, count = second - first, len(np.unique(clusters))
+    is_large = count > MANY and not np.isin(gaps, (-1, 0, 1)).all()
+    p = normal_p(gaps, clusters) if is_large else sign_flip(gaps, clusters, stream("permutation", "logs", key))
+    numbers = paired_difference(second, first, clusters, stream("contrast", "logs", key))._asdict()
     return {
         "condition": CONDITION, "kind": "task" if name in tasks else "whole", "name": name, "tasks": tuple(tasks),
         "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(), **numbers,
-        "gaps": second - first, "units": clusters, "grade_before": "", "grade_after": "", "is_large": is_large,
+        "clusters": count, "p": p, "gaps": gaps, "units": clusters, "grade_before": "", "grade_after": "",
+        "is_large": is_large,
     }  # fmt: skip
 
 

@@ -33,19 +33,19 @@ class LogRow:
     """
 
     item: str
-    task: str
-    epoch: int
-    question: str
-    images: tuple[str, ...]
-    group: str
-    target: tuple[str, ...]
-    options: tuple[tuple[str, str], ...]
-    reply: str | None
-    stop: str
-    failure: str
-    score: float
-    is_numbered: bool
-    number: int
+    task: str = ""
+    epoch: int = 0
+    question: str = ""
+    images: tuple[str, ...] = ()
+    group: str = ""
+    target: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+    reply: str | None = None
+    stop: str = ""
+    failure: str = ""
+    score: float = math.nan
+    is_numbered: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -113,9 +113,10 @@ def join(first_log: Log, second_log: Log) -> Join:
         keys, ways = _joined_keys(*sides)
         comparable, described = contradictions(keys, *sides)
         if _is_refused(comparable, described):
+            examples = "; ".join(described[:3])
             raise SnellenError(
-                f"{first_log.name:.60} and {second_log.name:.60}: {len(described)} of {comparable} joined rows contradict "
-                f"each other ({'; '.join(described[:3])}); give logs of the same items, ?id=COLUMN, or ?target=none"
+                f"{first_log.name:.60} and {second_log.name:.60}: {len(described)} of {comparable} joined rows "
+                f"contradict each other ({examples}); give logs of the same items, ?id=COLUMN, or ?target=none"
             )
         counts, checked, contradicting = counts + ways, checked + comparable, contradicting + len(described)
         only = [count + len(side) - len(keys) for count, side in zip(only, sides, strict=True)]
