@@ -29,7 +29,7 @@ if typing.TYPE_CHECKING:
     from snellen.exam.examine import run as run
     from snellen.exam.judge import judge as judge
     from snellen.exam.sight import sight as sight
-    from snellen.interop.log_comparison import compare as compare
+    from snellen.interop.log_files import compare as compare
     from snellen.subjects.encoders.from_function import encoder as encoder
 
     __version__: str
@@ -52,7 +52,7 @@ _lazy_name = lazy_names(
         "SnellenError": "snellen.core.errors",
         "aexamine": "snellen.exam.examine",
         "build": "snellen.exam.build",
-        "compare": "snellen.interop.log_comparison",
+        "compare": "snellen.interop.log_files",
         "encoder": "snellen.subjects.encoders.from_function",
         "checkpoint_exam": "snellen.exam.checkpoints",
         "exam_callback": "snellen.exam.checkpoints",

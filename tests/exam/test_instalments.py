@@ -39,7 +39,7 @@ from snellen.exam.instalments import (
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.interop.huggingface import from_datasets, to_datasets
-from snellen.interop.log_comparison import compare
+from snellen.interop.log_files import compare
 from snellen.runs.asking.preview import estimates
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import Arm, Plan

@@ -116,8 +116,8 @@ def test_scores_are_found(layout: str, tmp_path: Path) -> None:
 def test_a_folder_has_a_task_per_file_and_names_what_it_skips(tmp_path: Path) -> None:
     for name in ("first", "second"):
         for task in ("a", "b"):
-            table(tmp_path / name / f"{name}_{task}.csv", [{"index": n, "hit": n % 2} for n in range(12)])
-        (tmp_path / name / "results.json").write_text('[{"acc_all": 3}]')
+            table(tmp_path / name / f"{task}.csv", [{"index": n, "hit": n % 2} for n in range(12)])
+        (tmp_path / name / "results.json").write_text('{"accuracy": 0.5}')
     result = compared(tmp_path / "first", tmp_path / "second")
     assert result.table["name"].tolist() == ["a", "b", "all items"]
     assert "Not read" in " ".join(result.notes)
@@ -135,7 +135,7 @@ def test_columns_ranges_and_epochs(tmp_path: Path) -> None:
     assert result.table[["before", "after"]].iloc[0].tolist() == [0.5, 0.25]
     assert result.subjects == (f"{path}:judge_a?range=0..5", f"{path}:judge_b?range=0..5")
     assert any("from epoch to epoch, 50.0% of the scores flip" in note for note in result.notes)
-    assert_refused(lambda: compared(f"{path}:judge_a", f"{path}:judge_b"), "outside of 0 to 1")
+    assert_refused(lambda: compared(f"{path}:judge_a", f"{path}:judge_b"), "no score from 0 to 1")
     assert_refused(lambda: compared(f"{path}:judge_c", f"{path}:judge_b"), "no column")
     assert_refused(lambda: compared(f"{path}:judge_a?rnage=0..5", f"{path}:judge_b"), "range")
 

@@ -11,6 +11,7 @@ import typer
 from snellen.analysis.comparison.changes import changes, plain_changes
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
+from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.table import Comparison, plain
 from snellen.analysis.comparison.unpaired import unpaired_changes
 from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
@@ -23,8 +24,16 @@ from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
-from snellen.interop.log_comparison import are_logs
-from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, render_changes, shortages
+from snellen.interop.log_files import are_logs, read_logs
+from snellen.reports.changes_page import (
+    NO_DROP,
+    change_lines,
+    detection,
+    names_of,
+    render_changes,
+    render_logs,
+    shortages,
+)
 from snellen.reports.words import probability
 
 if TYPE_CHECKING:
@@ -46,9 +55,7 @@ def diff(
     if margin is not None and not (fail_on and 0 < margin <= 100):
         raise SnellenError(f"--margin {margin:g}: give points above 0 and up to 100, with --fail-on drop")
     if are_logs([former, current, *more]):
-        from snellen.cli.logs import diff_logs
-
-        return diff_logs([former, current, *more], fail_on, margin, read, out, as_json)
+        return _diff_logs([former, current, *more], fail_on, margin, read, out, as_json)
     if more or read:
         raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
@@ -59,7 +66,7 @@ def diff(
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:
-        print_comparison(compared, out, fail_on is not None)
+        _print(compared, out, fail_on is not None)
     if fail_on and compared.names(DROPPED):
         raise typer.Exit(DROPPED_CODE)
     if fail_on and (compared.unpaired_items.total or compared.undetectable):
@@ -96,7 +103,7 @@ def print_drops(
         raise typer.Exit(INCOMPLETE_CODE)
 
 
-def plain_table(*heads: str) -> Table:
+def _table(*heads: str) -> Table:
     """A table of names, and of numbers under these heads, which rich cuts if it must."""
     from rich import box
     from rich.table import Table
@@ -111,7 +118,7 @@ def plain_table(*heads: str) -> Table:
 def _print_drops(decided: Drops, points: float) -> None:
     from rich.markup import escape
 
-    table = plain_table("before", "after", "change", "n")
+    table = _table("before", "after", "change", "n")
     table.add_column("")
     for row in decided.rows:
         metric = main_metric(decided.before, row.task)
@@ -150,7 +157,7 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
     if as_json:
         print_json({"rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in rows]})
     else:
-        table = plain_table("before", "after", "change", "95 %\ninterval", "p", "detects")
+        table = _table("before", "after", "change", "95 %\ninterval", "p", "detects")
         for row in rows:
             metric = main_metric(first_run, row.task)
             scores = number(row.before, metric, row.n_before), number(row.after, metric, row.n_after)
@@ -178,11 +185,10 @@ def signed(change: float, metric: Metric) -> str:
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
-def print_comparison(compared: Comparison, out: Path, is_guard: bool) -> None:
-    """Print the table of a comparison, its verdicts and where the page is."""
+def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
     from rich.markup import escape
 
-    table = plain_table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
+    table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
     colours = {DROPPED: "red", ROSE: "green", MOVED: "yellow"}
     lines = change_lines(compared)
     for line in lines:
@@ -220,3 +226,50 @@ def print_comparison(compared: Comparison, out: Path, is_guard: bool) -> None:
     for sentence in shortages(compared) if is_guard else ():
         screen.print(f"[red]{escape(sentence)}[/]", highlight=False)
     screen.print(f"Page: {out}", soft_wrap=True)
+
+
+def _diff_logs(
+    addresses: list[str], fail_on: str | None, margin: float | None, read: bool, out: Path, as_json: bool
+) -> None:
+    logs = read_logs(addresses)
+    if len(logs) > 2:
+        if fail_on:
+            raise SnellenError("--fail-on drop compares two logs")
+        ranks = log_ranks(logs, read=read)
+        return print_json(ranks.plain()) if as_json else _print_ranks(ranks)
+    compared = log_changes(logs[0], logs[1], margin=margin and margin / 100, read=read)
+    write_text(out, render_logs(compared))
+    lost, undecided = compared.beyond(margin / 100) if margin else (compared.names(DROPPED), [])
+    if as_json:
+        gate = {"lost": lost, "undecided": undecided} if margin else {}
+        print_json({**plain_log_changes(compared), **gate, "page": str(out)})
+    else:
+        _print(compared, out, fail_on is not None)
+        for word, names in (("Lost", lost), ("May have lost", undecided)) if margin else ():
+            if names:
+                console(80).print(f"{word} more than {margin:g} points: {', '.join(names)}", markup=False)
+    if fail_on and lost:
+        raise typer.Exit(DROPPED_CODE)
+    if fail_on and (undecided or compared.unpaired_items.total):
+        raise typer.Exit(INCOMPLETE_CODE)
+    return None
+
+
+def _print_ranks(ranks: LogRanks) -> None:
+    """Print ranks by task, and the pairs of the last one, which is that of all items."""
+    from rich.markup import escape
+
+    screen, table = console(80), _table("score", "rank", "interval", "n")
+    for row in lines_of(ranks.ranks):
+        rank = f"{row.rank:g}", escape(f"[{row.low:g}, {row.high:g}]")
+        table.add_row(escape(f"{row.task}: {row.log}"), f"{100 * row.score:.1f} %", *rank, str(row.n))
+    screen.print(table)
+    pairs = _table("difference", "interval", "p")
+    for row in lines_of(ranks.table[ranks.table["task"] == ranks.table["task"].iloc[-1]]):
+        ends = escape(f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]")
+        name = escape(f"{row.first} - {row.second}") + ("\n[green]clear[/]" if row.clear else "")
+        pairs.add_row(name, f"{100 * row.difference:+.1f}", ends, probability(row.p_holm))
+    screen.print(pairs)
+    screen.print("Intervals are at 95 % for all pairs together; p is corrected by Holm. Ranks: 1 is the best.")
+    for note in ranks.notes:
+        screen.print(note, markup=False)

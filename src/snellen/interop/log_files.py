@@ -1,4 +1,4 @@
-"""Logs of other tools as rows with scores: `FILE`, `FILE:COLUMN` of scores, a folder, and settings after `?`.
+"""`snellen.compare`, and logs of other tools: `FILE`, `FILE:COLUMN` of scores, a folder, and settings after `?`.
 
 Files are read as `recorded:` reads them, but a reply is not needed and a score is. Where tools put it: lmms-eval, in a
 metric per column (`save_results_samples`); VLMEvalKit, `hit` or `score` (vlmeval/dataset/utils); EvalScope,
@@ -11,17 +11,22 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qsl
+from typing import Any, overload
 
+from snellen.analysis.comparison.changes import changes
+from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow
+from snellen.analysis.comparison.table import Comparison
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
+from snellen.exam.compare import run_of_subject
+from snellen.exam.examination import Examination
 from snellen.interop.inspect_import import is_log, logged_answer, logged_question
 from snellen.interop.inspect_logs import read_log
 from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
+from snellen.remote import RUN
 from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer
 
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
@@ -30,13 +35,13 @@ _OPTIONS = ("options", "choices", "doc.options", "doc.choices", "all_choices")
 _LETTERS = "ABCDEFGHIJ"
 _WORDS = {
     **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
-    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0),
+    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0), **dict.fromkeys(("", "none"), math.nan),
 }  # fmt: skip
 """What tools write for a score, Inspect's letters among them."""
 _SCORES = (*COLUMNS["score"], "judge")
 
 
-def log_path(address: str) -> tuple[Path, dict[str, str]] | None:
+def _path_and_settings(address: str) -> tuple[Path, dict[str, str]] | None:
     """The file or folder of an address and its settings; None if there is neither."""
     name, _, query = address.partition("?")
     path, column = Path(name), ""
@@ -44,7 +49,7 @@ def log_path(address: str) -> tuple[Path, dict[str, str]] | None:
         path, column = Path(name.rpartition(":")[0] or name), name.rpartition(":")[2]
     if not path.exists():
         return None
-    settings = dict(parse_qsl(query, keep_blank_values=True))
+    settings = {key: text for key, _, text in (pair.partition("=") for pair in query.split("&")) if key}
     return path, {**settings, "score": column} if column else settings
 
 
@@ -53,30 +58,25 @@ def read_log_files(address: str) -> Log:
 
     Raises SnellenError for unknown settings, files without ids or scores, and several models without `?name=`.
     """
-    if (place := log_path(address)) is None:
-        raise SnellenError(f"{address}: no such file or folder; write FILE, FILE:COLUMN or a folder")
-    path, settings = place
+    path, settings = _path_and_settings(address) or (Path(address), {})
     refuse_unknown(settings, SETTINGS, f"{address} has no setting")
-    paths = sorted(_files(path)) if path.is_dir() else [path]
     rows, notes = dict[str, list[LogRow]](), list[str]()
-    for each in paths:
+    for each in sorted(_files(path)) if path.is_dir() else [path]:
         try:
-            found = dict(_inspect_rows(each, settings) if is_log(each) else _table_rows(each, settings, path.is_dir()))
+            found = _inspect_rows(each, settings) if is_log(each) else _table_rows(each, settings, path.is_dir())
         except SnellenError as error:
             if each == path:
                 raise
             notes.append(f"Not read: {short_reason(str(error), 200)}")
-            continue
-        for model, rows_of_model in found.items():
-            rows.setdefault(model, []).extend(rows_of_model)
-    if "name" in settings:
-        refuse_unknown([settings["name"]], rows, f"{address}: no model")
-        rows = {settings["name"]: rows[settings["name"]]}
-    if len(rows) != 1:
-        what = f"several models ({short_reason(', '.join(rows), 200)}); write ?name=MODEL" if rows else "no rows"
+        else:
+            for name, rows_of_model in found.items():
+                rows.setdefault(name, []).extend(rows_of_model)
+    names = [settings["name"]] if "name" in settings else list(rows)
+    refuse_unknown(names, rows, f"{address}: no model")
+    if len(names) != 1:
+        what = f"several models ({short_reason(', '.join(names), 200)}); write ?name=MODEL" if names else "no rows"
         raise SnellenError(f"{address}: {'. '.join([what, *notes[:3]])}")
-    ((model, of_model),) = rows.items()
-    return Log(model, of_model, tuple(notes))
+    return Log(names[0], rows[names[0]], tuple(notes))
 
 
 def read_logs(addresses: Sequence[str]) -> list[Log]:
@@ -100,23 +100,25 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
     """A score as a share of its range, NaN for none. Raises ValueError for anything else."""
     text = str(cell).strip().casefold()
     worst, _, best = settings.get("range", "0..1").partition("..")
+    if text in _WORDS:
+        return _WORDS[text]
     try:
-        score = _WORDS.get(text, math.nan) if text in _WORDS or text in ("", "none") else float(text)
-        share = (score - float(worst)) / (float(best) - float(worst)) if text not in _WORDS else score
-    except (ValueError, ZeroDivisionError) as error:
-        raise ValueError(
-            f"{short_reason(text, 40)!r} is no score from {worst} to {best}; name another column with FILE:COLUMN, and "
-            "a range with ?range=WORST..BEST"
-        ) from error
+        share = (float(text) - float(worst)) / (float(best) - float(worst))
+    except (ValueError, ZeroDivisionError):
+        share = math.inf
     if not (math.isnan(share) or -1e-9 <= share <= 1 + 1e-9):
-        raise ValueError(f"the score {text:.40} is outside of {worst} to {best}; give ?range=WORST..BEST")
+        raise ValueError(
+            f"{short_reason(text, 40)!r} is no score from {worst} to {best}; name another column with FILE:COLUMN, or "
+            "another range with ?range=WORST..BEST"
+        )
     return share
 
 
 def _log_row(answer_row: AnswerRow, score: float, group: str, task: str, options: Sequence[tuple[str, str]]) -> LogRow:
     reply, condition = answer_row.answer.reply, answer_row.condition
+    name = f"{task} [{condition}]" if condition not in ("", "vanilla") else task
     return LogRow(
-        answer_row.item, f"{task} [{condition}]".strip() if condition not in ("", "vanilla") else task,
+        answer_row.item, name and short_reason(name, 100),
         answer_row.repeat, answer_row.question, answer_row.images, group, answer_row.target, tuple(options),
         reply.text if reply else None, reply.stop if reply else "", answer_row.answer.reason, score,
         answer_row.numbering != "", answer_row.number,
@@ -127,16 +129,17 @@ class _LogReader(AnswerReader):
     """Reads rows with scores by model into `logs`; the settings `group`, `task` and `range` are its own."""
 
     def __init__(self, settings: Mapping[str, str], path: Path, in_folder: bool) -> None:
-        super().__init__(settings)
+        super().__init__({"name": path.resolve().parent.name, **settings} if in_folder else settings)
         self.logs: dict[str, list[LogRow]] = {}
-        self._score, self._has_reply, self._task = "", False, _task_of(path, in_folder)
+        self._score, self._has_reply, self._in_folder = "", False, in_folder
+        self._task = _task_of(path, in_folder)
 
     def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
         self._has_reply = bool(columns["column"])
         own = [self.settings[role] for role in ("group", "task") if role in self.settings]
         refuse_unknown([name for name in own if not has_cell(row, name)], row, f"{location}: no column")
-        if not (self._has_reply or self._score_column(row)):
-            raise SnellenError(f"{location}: no scores or replies; name a column with FILE:COLUMN")
+        if not self._score_column(row) and (self._in_folder or not self._has_reply):
+            raise SnellenError(f"{location}: no scores; name their column with FILE:COLUMN")
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         yield next(super()._answers(row, columns, path)) if self._has_reply else RecordedAnswer(None)
@@ -214,4 +217,59 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> Mapping[str, Seque
         except ValueError as error:
             raise SnellenError(f"{path}: sample {number}: {error}") from error
         rows.append(_log_row(row, score, "" if group is None else str(group), task, options))
-    return {log.header.eval.model: rows}
+    return {short_reason(log.header.eval.model, 200): rows}
+
+
+def are_logs(addresses: list[str]) -> bool:
+    """True if all are files or folders of logs, False if none is. Raises SnellenError for logs and runs together."""
+    places = [_path_and_settings(address) for address in addresses]
+    kinds = {place is not None and not (place[0] / RUN).is_file() for place in places}
+    if len(kinds) > 1:
+        raise SnellenError(f"{', '.join(addresses)}: compare runs with runs, and logs of other tools with logs")
+    return kinds == {True}
+
+
+@overload
+def compare(
+    first_run: str | Path | Examination,
+    second_run: str | Path | Examination,
+    /,
+    *,
+    margin: float | None = None,
+    read: bool = False,
+) -> Comparison: ...
+@overload
+def compare(first_run: str | Path, second_run: str | Path, /, *more: str | Path, read: bool = False) -> LogRanks: ...
+def compare(
+    first_run: str | Path | Examination,
+    second_run: str | Path | Examination,
+    /,
+    *more: str | Path,
+    margin: float | None = None,
+    read: bool = False,
+) -> Comparison | LogRanks:
+    """Compare two subjects on the same items: what got better or worse, by task and by ability.
+
+    Args:
+        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a
+            log of another tool, which is a file, `FILE:COLUMN` of scores, or a folder.
+        second_run: The other subject, given in the same way.
+        more: Further logs; then the result has all pairs and ranks.
+        margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
+            images, and none for other sets.
+        read: Score the replies of logs with Snellen's parser, where the options and targets are in a log.
+
+    Returns:
+        The comparison; `table` has one row per task and ability, `flips` the items whose answers changed.
+
+    Raises:
+        SnellenError: For different items, or several subjects without a name.
+
+    """
+    addresses = [str(side.root if isinstance(side, Examination) else side) for side in (first_run, second_run, *more)]
+    if not are_logs(addresses):
+        if more:
+            raise SnellenError(f"{addresses[2]}: only logs of other tools can be compared three at a time")
+        return changes(*map(run_of_subject, addresses), margin=margin)
+    logs = read_logs(addresses)
+    return log_ranks(logs, read=read) if more else log_changes(logs[0], logs[1], margin=margin, read=read)

@@ -176,7 +176,7 @@ def _logged(name: str, row: LogRow, value: float) -> Prediction:
     return Prediction(name, mark, score, "", foreign(row.failure or row.reply or "", 600))
 
 
-def render_page(changes: Comparison, flips: Iterator[TaskFlips]) -> str:
+def render_page(changes: Comparison, cards: Iterator[TaskFlips]) -> str:
     """The page of a comparison as text, with the cards of flips by task."""
     template, style = _template()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
@@ -188,7 +188,7 @@ def render_page(changes: Comparison, flips: Iterator[TaskFlips]) -> str:
         broke=names_of(changes, "dropped"),
         rose=names_of(changes, "rose"),
         moved=names_of(changes, "moved"),
-        flips=list(flips),
+        flips=list(cards),
         shown=min(len(changes.flips), MAX_FLIPS),
         worse=int((~changes.flips["is_better"].astype(bool)).sum()),
         style=style,

@@ -96,48 +96,37 @@ class Join:
 
 
 def join(first_log: Log, second_log: Log) -> Join:
-    """The items of both logs.
+    """The items of both logs, with tasks named as in the log that has more of them, or as in both.
 
-    Tasks are joined by name, or everything if a log has one task or no name is common. Raises SnellenError for rows
-    that contradict each other, and if no items are joined.
+    Raises SnellenError for rows that contradict each other, and if no items are joined.
     """
-    tasks, others = (dict.fromkeys(row.task for row in log.rows) for log in (first_log, second_log))
-    by_task = len(tasks) > 1 and len(others) > 1 and not tasks.keys().isdisjoint(others)
-    names = tasks if len(tasks) > 1 or tasks == others else others if len(others) > 1 else {}
-    pairs, counts, only, checked, contradicting = list[ItemPair](), Counter[str](), [0, 0], 0, 0
-    for name in dict.fromkeys([*tasks, *others]) if by_task else ("",):
-        sides = [
-            _by_item([row for row in log.rows if not by_task or row.task == name], log)
-            for log in (first_log, second_log)
-        ]
-        keys, ways = _joined_keys(*sides)
-        comparable, described = contradictions(keys, *sides)
-        if _is_refused(comparable, described):
-            examples = "; ".join(described[:3])
-            raise SnellenError(
-                f"{first_log.name:.60} and {second_log.name:.60}: {len(described)} of {comparable} joined rows "
-                f"contradict each other ({examples}); give logs of the same items, ?id=COLUMN, or ?target=none"
-            )
-        counts, checked, contradicting = counts + ways, checked + comparable, contradicting + len(described)
-        only = [count + len(side) - len(keys) for count, side in zip(only, sides, strict=True)]
-        for left, right in keys.items():
-            epochs = sides[0][left], sides[1][right]
-            task = next((rows[0].task for rows in epochs if rows[0].task in names), "")
-            pairs.append(ItemPair(f"{name}/{left}" if by_task else left, task, *epochs))
-    if not pairs:
+    sides = [_by_item(log) for log in (first_log, second_log)]
+    tasks, others = ({row.task for row in log.rows} for log in (first_log, second_log))
+    names = tasks if len(tasks) > 1 or tasks == others else others if len(others) > 1 else set()
+    keys, counts = _joined_keys(*sides)
+    comparable, described = contradictions(keys, *sides)
+    if not keys or _is_refused(comparable, described):
+        reason = f"no ids or questions in common ({len(first_log.rows)} and {len(second_log.rows)} rows)"
+        if keys:
+            reason = f"{len(described)} of {comparable} joined rows contradict each other ({'; '.join(described[:3])})"
         raise SnellenError(
-            f"{first_log.name:.60} and {second_log.name:.60}: no ids or questions in common ({len(first_log.rows)} and "
-            f"{len(second_log.rows)} rows); name columns with FILE?id=COLUMN or FILE?question=COLUMN"
+            f"{first_log.name:.60} and {second_log.name:.60}: {reason}; give logs of the same items, "
+            "FILE?id=COLUMN, ?question=COLUMN, or ?target=none"
         )
-    return Join(pairs, counts, only[0], only[1], checked, contradicting)
+    pairs = list[ItemPair]()
+    for key, other_key in keys.items():
+        epochs = sides[0][key], sides[1][other_key]
+        pairs.append(ItemPair(key, next((rows[0].task for rows in epochs if rows[0].task in names), ""), *epochs))
+    only = [len(side) - len(keys) for side in sides]
+    return Join(pairs, counts, only[0], only[1], comparable, len(described))
 
 
-def _by_item(log_rows: Sequence[LogRow], log: Log) -> LogItems:
+def _by_item(log: Log) -> LogItems:
     """The rows by id, with the task if tasks have the same ids. Raises SnellenError for two rows of one epoch."""
-    names = {(row.item, row.task) for row in log_rows}
+    names = {(row.item, row.task) for row in log.rows}
     is_unique = len({item for item, _ in names}) == len(names)
     items, epochs = dict[str, Epochs](), set[tuple[str, int]]()
-    for row in log_rows:
+    for row in log.rows:
         key = (row.item if is_unique else f"{row.task}/{row.item}") if row.item else f"row {row.number} {row.task}"
         if (key, row.epoch) in epochs:
             raise SnellenError(
@@ -156,8 +145,7 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
     numbers = [_numbers(side) for side in sides]
     if all(numbers) and by_id:
         are_shifted = len(numbers[0]) == len(numbers[1]) and numbers[0] != numbers[1]
-        are_runs = all(side[-1] - side[0] == len(side) - 1 for side in numbers)
-        if (are_shifted and are_runs) or _is_refused(*contradictions(by_id, *sides)):
+        if are_shifted or _is_refused(*contradictions(by_id, *sides)):
             by_id = {}
     keys = by_id | _by_question(*sides, by_id)
     are_ids = not any(numbers) and all(rows[0].item for side in sides for rows in side.values())
