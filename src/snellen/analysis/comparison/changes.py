@@ -53,7 +53,7 @@ FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Changes(Comparison):
     """Changes from the one subject of `before` to the one of `after`.
 

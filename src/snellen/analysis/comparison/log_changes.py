@@ -43,7 +43,7 @@ CAUSES = (
 """Why the score of an item flipped; the first that applies."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LogChanges(Comparison):
     """Changes from one log to another; `flips` has a column `cause`, one of `CAUSES`.
 

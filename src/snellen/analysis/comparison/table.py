@@ -52,7 +52,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         counts = (f"{len(self.names(verdict))} {verdict}" for verdict in (DROPPED, ROSE))
-        return f"<Changes from {' to '.join(self.subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
+        return f"<{type(self).__name__} from {' to '.join(self.subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
         """The main columns of the table, for notebooks."""
