@@ -351,7 +351,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, more or [], fail_on, margin, read, out, as_json)
+    do(former, current, fail_on, margin, out, as_json, more or [], read)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,8 +47,8 @@ INCOMPLETE_CODE = 1
 
 
 def diff(
-    former: str, current: str, more: list[str], fail_on: str | None, margin: float | None, read: bool, out: Path,
-    as_json: bool,
+    former: str, current: str, fail_on: str | None, margin: float | None, out: Path, as_json: bool,
+    more: Sequence[str] = (), read: bool = False,
 ) -> None:  # fmt: skip
     """Compare two runs, or logs of other tools; write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
