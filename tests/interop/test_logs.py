@@ -124,6 +124,14 @@ def test_a_folder_has_a_task_per_file_and_names_what_it_skips(tmp_path: Path) ->
     assert "results.json" in " ".join(result.notes)
 
 
+def test_one_of_several_scores_is_named(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", [{"id": n, "exact_match": 1, "hit": 0} for n in range(3)])
+    log_of_both = read_log_files(str(path))
+    assert [row.score for row in log_of_both.rows] == [1, 1, 1]
+    assert log_of_both.notes == ("a.csv: scores are 'exact_match'; also there: hit.",)
+    assert not read_log_files(f"{path}:hit").notes
+
+
 def test_columns_ranges_and_epochs(tmp_path: Path) -> None:
     rows = [
         {"id": n, "epoch": epoch, "judge_a": 5 * (n % 2), "judge_b": 5 * (n % 2) if epoch else 0}

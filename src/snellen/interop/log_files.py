@@ -63,14 +63,21 @@ def read_log_files(address: str) -> Log:
     rows, notes = dict[str, list[LogRow]](), list[str]()
     for each in sorted(_files(path)) if path.is_dir() else [path]:
         try:
-            found = _inspect_rows(each, settings) if is_log(each) else _table_rows(each, settings, path.is_dir())
+            if is_log(each):
+                found, columns = _inspect_rows(each, settings)
+            else:
+                reader = _LogReader(settings, each, path.is_dir())
+                reader.read(each)
+                found, columns = reader.logs, reader.columns
         except SnellenError as error:
             if each == path:
                 raise
             notes.append(f"Not read: {short_reason(str(error), 200)}")
-        else:
-            for name, rows_of_model in found.items():
-                rows.setdefault(name, []).extend(rows_of_model)
+            continue
+        for name, rows_of_model in found.items():
+            rows.setdefault(name, []).extend(rows_of_model)
+        if len(columns) > 1 and "score" not in settings:
+            notes.append(f"{each.name}: scores are {columns[0]!r:.60}; also there: {', '.join(columns[1:]):.100}.")
     names = [settings["name"]] if "name" in settings else list(rows)
     refuse_unknown(names, rows, f"{address}: no model")
     if len(names) != 1:
@@ -131,22 +138,22 @@ class _LogReader(AnswerReader):
     def __init__(self, settings: Mapping[str, str], path: Path, in_folder: bool) -> None:
         super().__init__({"name": path.resolve().parent.name, **settings} if in_folder else settings)
         self.logs: dict[str, list[LogRow]] = {}
-        self._score, self._has_reply, self._in_folder = "", False, in_folder
-        self._task = _task_of(path, in_folder)
+        self.columns: Sequence[str] = ()
+        self._has_reply, self._in_folder, self._task = False, in_folder, _task_of(path, in_folder)
 
     def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
         self._has_reply = bool(columns["column"])
         own = [self.settings[role] for role in ("group", "task") if role in self.settings]
         refuse_unknown([name for name in own if not has_cell(row, name)], row, f"{location}: no column")
-        if not self._score_column(row) and (self._in_folder or not self._has_reply):
+        if not self._score_columns(row) and (self._in_folder or not self._has_reply):
             raise SnellenError(f"{location}: no scores; name their column with FILE:COLUMN")
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         yield next(super()._answers(row, columns, path)) if self._has_reply else RecordedAnswer(None)
 
     def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
-        self._score = self._score or self._score_column(row)
-        score = _scaled(cell_of(row, [self._score]), self.settings)
+        self.columns = self.columns or self._score_columns(row)
+        score = _scaled(cell_of(row, self.columns[:1]), self.settings)
         group, task = (
             self._text(row, [self.settings[role]] if role in self.settings else names)
             for role, names in (("group", _GROUPS), ("task", _TASKS))
@@ -154,10 +161,10 @@ class _LogReader(AnswerReader):
         row_of_log = _log_row(answer_row, score, group, task or self._task, _options_of(row))
         self.logs.setdefault(name, []).append(row_of_log)
 
-    def _score_column(self, row: Row) -> str:
-        """The column of scores: the one named, by name, that of lmms-eval or EvalScope; empty if the row has none."""
+    def _score_columns(self, row: Row) -> Sequence[str]:
+        """The columns that may have scores, of which the first counts."""
         if "score" in self.settings:
-            return self.settings["score"]
+            return [self.settings["score"]]
         values = cell_of(row, ["sample_score.score.value"])
         main = cell_of(row, ["sample_score.score.main_score_name"])
         names = [str(main)] if main else list(values) if isinstance(values, dict) else []
@@ -167,13 +174,7 @@ class _LogReader(AnswerReader):
         if not found and not {"resps", "filtered_resps"}.isdisjoint(row):
             numbers = [name for name, cell in row.items() if name != "doc_id" and isinstance(cell, int | float)]
             found = [*numbers, *nested]
-        return found[0] if found else ""
-
-
-def _table_rows(path: Path, settings: Mapping[str, str], in_folder: bool) -> Mapping[str, Sequence[LogRow]]:
-    reader = _LogReader(settings, path, in_folder)
-    reader.read(path)
-    return reader.logs
+        return found
 
 
 def _task_of(path: Path, in_folder: bool) -> str:
@@ -195,14 +196,15 @@ def _options_of(row: Row) -> Sequence[tuple[str, str]]:
     return tuple(zip(_LETTERS, map(str, texts), strict=False))
 
 
-def _inspect_rows(path: Path, settings: Mapping[str, str]) -> Mapping[str, Sequence[LogRow]]:
-    log, rows = read_log(path), list[LogRow]()
+def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str, Sequence[LogRow]], Sequence[str]]:
+    """The rows of a log of Inspect by model, and the names of its scorers, of which the first counts."""
+    log, rows, scorers = read_log(path), list[LogRow](), dict[str, None]()
     for number, sample in enumerate(log.samples(), 1):
         words, images = logged_question(sample, log)
         record, identity = sample.record, sample.identity
         values = {name: score.value for name, score in (record.scores or {}).items()}
-        name = settings.get("score") or next(iter(values), "")
-        cell = cell_of(values, [name])
+        scorers |= dict.fromkeys(values)
+        cell = cell_of(values, [settings.get("score") or next(iter(scorers), "")])
         target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
         text, condition = "\n".join(filter(None, words)), identity.condition if identity else ""
         row = AnswerRow(
@@ -217,7 +219,7 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> Mapping[str, Seque
         except ValueError as error:
             raise SnellenError(f"{path}: sample {number}: {error}") from error
         rows.append(_log_row(row, score, "" if group is None else str(group), task, options))
-    return {short_reason(log.header.eval.model, 200): rows}
+    return {short_reason(log.header.eval.model, 200): rows}, list(scorers)
 
 
 def are_logs(addresses: list[str]) -> bool:

@@ -52,7 +52,8 @@ class Comparison:
 
     def __repr__(self) -> str:
         counts = (f"{len(self.names(verdict))} {verdict}" for verdict in (DROPPED, ROSE))
-        return f"<{type(self).__name__} from {' to '.join(self.subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
+        name, both = type(self).__name__, " to ".join(self.subjects)
+        return f"<{name} from {both}: {self.pairs} answers paired; {', '.join(counts)}>"
 
     def _repr_html_(self) -> str:
         """The main columns of the table, for notebooks."""
