@@ -13,9 +13,8 @@ from snellen.analysis.comparison.changes import changes, plain_changes
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks, plain_log_changes
-from snellen.analysis.comparison.table import Comparison, plain
 from snellen.analysis.comparison.unpaired import unpaired_changes
-from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
+from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW, Comparison, plain
 from snellen.analysis.tables.cells import DASH, number
 from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
 from snellen.analysis.tables.section import Run

@@ -16,7 +16,7 @@ from typing import Any, overload
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow
-from snellen.analysis.comparison.table import Comparison
+from snellen.analysis.comparison.verdicts import Comparison
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason

@@ -19,8 +19,7 @@ import pandas as pd
 from snellen.analysis.comparison.changes import Changes
 from snellen.analysis.comparison.log_changes import LogChanges
 from snellen.analysis.comparison.logs import LogRow
-from snellen.analysis.comparison.table import Comparison, row_name
-from snellen.analysis.comparison.verdicts import Verdict
+from snellen.analysis.comparison.verdicts import Comparison, Verdict, row_name
 from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response

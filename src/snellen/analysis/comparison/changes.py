@@ -21,8 +21,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, item_means
-from snellen.analysis.comparison.table import Comparison, Unpaired, plain_comparison
-from snellen.analysis.comparison.verdicts import COLUMNS, flips, with_verdicts
+from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, with_verdicts
 from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import (
     ReportArm,

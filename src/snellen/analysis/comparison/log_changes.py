@@ -17,8 +17,16 @@ import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrasts
 from snellen.analysis.comparison.logs import ItemPair, Join, Log, LogRow, join, targets_agree
-from snellen.analysis.comparison.table import Comparison, Unpaired, plain_comparison, plain_rows
-from snellen.analysis.comparison.verdicts import COLUMNS, FLIP, flips, with_verdicts
+from snellen.analysis.comparison.verdicts import (
+    COLUMNS,
+    FLIP,
+    Comparison,
+    Unpaired,
+    flips,
+    plain_comparison,
+    plain_rows,
+    with_verdicts,
+)
 from snellen.analysis.tables.rankings import ScoreMatrix, ranked
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.errors import SnellenError
