@@ -59,6 +59,7 @@ def test_four_tools_give_one_verdict(tmp_path: Path) -> None:
         pd.testing.assert_frame_equal(mixed.table[VERDICT], tables["VLMEvalKit"])
         assert mixed.joined.comparable == 120
         assert not mixed.joined.contradictions
+        assert len(mixed.notes) == 2  # the join and the causes
         assert compared(paths[form][0], paths[other][0]).flips.empty
 
 

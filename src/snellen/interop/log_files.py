@@ -169,7 +169,7 @@ class _LogReader(AnswerReader):
         main = cell_of(row, ["sample_score.score.main_score_name"])
         names = [str(main)] if main else list(values) if isinstance(values, dict) else []
         nested = [f"{name}.score" for name, cell in row.items() if isinstance(cell, dict) and "score" in cell]
-        candidates = [*_SCORES, *(f"sample_score.score.value.{name}" for name in names[:1])]
+        candidates = dict.fromkeys([*_SCORES, *(f"sample_score.score.value.{name}" for name in names[:1])])
         found = [name for name in candidates if isinstance(cell_of(row, [name]), str | int | float)]
         if not found and not {"resps", "filtered_resps"}.isdisjoint(row):
             numbers = [name for name, cell in row.items() if name != "doc_id" and isinstance(cell, int | float)]
