@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.helpers.logs import json_lines, table
+from tests.helpers.logs import FORMS, answers, json_lines, table
 
 Command = Callable[..., tuple[int, str, str]]
 HOSTILE = "</script><img src=x onerror=alert(1)>\u202e"
@@ -51,6 +51,14 @@ def test_the_page_shows_both_replies_and_why(snellen: Command, tmp_path: Path) -
     assert (compared["joined"], compared["causes"], compared["dropped"]) == (
         {"id": 400}, {"another reply": 100}, ["all items"],
     )  # fmt: skip
+
+
+def test_logs_of_inspect_as_json_are_no_results_of_sight(snellen: Command, tmp_path: Path) -> None:
+    replies, page = list("ABCD" * 5), tmp_path / "diff.html"
+    paths = [FORMS["Inspect"](tmp_path, name, answers(replies, [1.0] * 20)) for name in ("m1", "m2")]
+    code, out, _ = snellen("diff", *paths, "--out", page)
+    assert code == 0
+    assert "20 answers paired" in out
 
 
 def test_more_than_two_logs_are_ranked(snellen: Command, tmp_path: Path) -> None:

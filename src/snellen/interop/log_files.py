@@ -225,10 +225,11 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str,
 def are_logs(addresses: list[str]) -> bool:
     """True if all are files or folders of logs, False if none is. Raises SnellenError for logs and runs together."""
     places = [_path_and_settings(address) for address in addresses]
-    kinds = {place is not None and not (place[0] / RUN).is_file() for place in places}
-    if len(kinds) > 1:
-        raise SnellenError(f"{', '.join(addresses)}: compare runs with runs, and logs of other tools with logs")
-    return kinds == {True}
+    are_files = [place is not None and not (place[0] / RUN).is_file() for place in places]
+    if any(are_files) and not all(are_files):
+        address = addresses[are_files.index(False)]
+        raise SnellenError(f"{address}: a run, or no such file; compare runs with runs, and logs with logs")
+    return all(are_files)
 
 
 @overload
