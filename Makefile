@@ -13,7 +13,7 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help env checkup test check lint lowest slow bench docs licences audit format clean
+.PHONY: help env checkup test check lint lowest slow bench docs dist licences audit format clean
 
 help:  ## print this list
 	@grep -E '^[a-z]+: .*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1@/' | column -t -s @ || true
@@ -46,7 +46,7 @@ lint: env  ## ruff, mypy and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@# Workers that cannot be reached on a busy machine are no fault of the types: then one process checks them.
-	$(BIN)/mypy --strict --num-workers $(JOBS) src tests || $(BIN)/mypy --strict src tests
+	$(BIN)/mypy --strict --num-workers $(JOBS) src packages/sight/src tests || $(BIN)/mypy --strict src packages/sight/src tests
 	$(BIN)/lint-imports
 
 lowest: env  ## run what scores, asks and reports with the oldest packages that pyproject.toml allows, in .venv-lowest
@@ -69,6 +69,9 @@ docs: env  ## build the documentation as a site, build/site; a link that leads n
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . build/site
 	@echo 'build/site/index.html'
 
+dist: env  ## build wheels and sdists into dist/, and try each in an empty environment
+	$(BIN)/python scripts/dist.py
+
 licences: env  ## print the licence of everything that is installed, and fail where one is not allowed
 	@$(BIN)/python scripts/licences.py
 
@@ -81,4 +84,4 @@ format: env  ## let ruff mend layout and import order
 
 clean:  ## remove the environment, builds, renders and caches
 	rm -rf $(VENV) .venv-lowest .snellen checkup build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find src tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find src packages tests bench examples scripts -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -23,23 +23,30 @@ def modules(folder: str) -> list[Path]:
     return sorted((ROOT / folder).rglob("*.py"))
 
 
+def sources() -> list[Path]:
+    """The Python files of the packages."""
+    return [*modules("src"), *modules("packages")]
+
+
 def lines_of(path: Path) -> int:
     """The number of lines of a file."""
     return path.read_text("utf-8").count("\n")
 
 
 def lines_by_folder() -> dict[str, int]:
-    """Lines of Python in the folders of the package, its single modules as ".", and in all of src and tests."""
+    """Lines of Python in the folders of the package, its single modules as ".", in all of src and packages, and in
+    tests."""
     counts = Counter[str]()
     for path in modules("src/snellen"):
         first, *rest = path.relative_to(ROOT / "src/snellen").parts
         counts[first if rest else "."] += lines_of(path)
-    return {**dict(sorted(counts.items())), "src": counts.total(), "tests": sum(map(lines_of, modules("tests")))}
+    source = counts.total() + sum(map(lines_of, modules("packages")))
+    return {**dict(sorted(counts.items())), "src": source, "tests": sum(map(lines_of, modules("tests")))}
 
 
 def long_functions() -> list[str]:
     """Functions of the package with more lines than `LONG_FUNCTION`, their docstring included."""
-    functions = ((path, node) for path in modules("src") for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    functions = ((path, node) for path in sources() for node in ast.walk(ast.parse(path.read_text("utf-8"))))
     return [
         f"{path.relative_to(ROOT)}:{node.name}"
         for path, node in functions
@@ -50,7 +57,7 @@ def long_functions() -> list[str]:
 
 def long_modules() -> list[str]:
     """Modules of the package with more lines than `LONG_MODULE`."""
-    return [str(path.relative_to(ROOT)) for path in modules("src") if lines_of(path) > LONG_MODULE]
+    return [str(path.relative_to(ROOT)) for path in sources() if lines_of(path) > LONG_MODULE]
 
 
 def commands_and_options() -> tuple[int, int]:

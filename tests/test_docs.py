@@ -22,6 +22,8 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted((ROOT / "design").glob("*.md")),
+    *sorted((ROOT / "skills").glob("*/SKILL.md")),
+    ROOT / "llms.txt",
 ]
 FIELDS = {
     "itemset.json": {field.alias or name for name, field in ItemSetCard.model_fields.items()},

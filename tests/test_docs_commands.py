@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import typer
+import yaml
 
 from snellen.cli.app import app
 
@@ -21,6 +22,10 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "measurements").glob("*.md")),
     *sorted(ROOT.glob("src/snellen/suites/*/README.md")),
+    *sorted(ROOT.glob("skills/*/SKILL.md")),
+    *sorted(ROOT.glob("*.yml")),
+    *sorted(ROOT.glob("examples/*.y*ml")),
+    *sorted(ROOT.glob(".github/workflows/*.yml")),
 ]
 TUTORIALS = (
     "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "logs", "thresholds",
@@ -36,10 +41,26 @@ def blocks(page: Path, languages: tuple[str, ...] = ("sh",)) -> list[tuple[str, 
 
 
 def commands(page: Path) -> list[list[str]]:
-    """Every call of `snellen` in a page's shell blocks, in words."""
-    lines = "".join(text for _, text in blocks(page)).replace("\\\n", " ").splitlines()
-    calls = [re.split(r"[;|]", line)[0] for line in lines if line.startswith("snellen ")]
+    """Every call of `snellen` in a page's shell blocks, or in the steps of a workflow or a hook, in words."""
+    if page.suffix == ".md":
+        lines = "".join(text for _, text in blocks(page)).replace("\\\n", " ").splitlines()
+    else:
+        lines = [line for text in scripts(yaml.safe_load(page.read_text("utf-8"))) for line in text.splitlines()]
+    calls = [re.split(r"[;|]", line)[0] for line in map(str.strip, lines) if line.startswith("snellen ")]
     return [shlex.split(re.sub(r"[][]|\.\.\.|…", " ", call), comments=True)[1:] for call in calls]
+
+
+def scripts(part: Any) -> list[str]:
+    """The values of `run`, `entry` and `args` in YAML: what a step or a hook runs."""
+    if not isinstance(part, dict | list):
+        return []
+    pairs = list(part.items()) if isinstance(part, dict) else [("", each) for each in part]
+    texts = {"run", "entry", "args"}
+    return [
+        text
+        for name, value in pairs
+        for text in ([*([value] if isinstance(value, str) else value)] if name in texts else scripts(value))
+    ]
 
 
 def unknown_words(words: list[str]) -> list[str]:
@@ -76,7 +97,7 @@ def test_a_tutorial_runs_as_written(name: str, tmp_path: Path) -> None:
     environment = os.environ | {
         "PATH": f"{shim.parent}:{os.environ['PATH']}",
         "SNELLEN_HOME": str(tmp_path / "home"),
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'packages/sight/src'}",
     }
     for language, text in blocks(ROOT / "docs" / f"{name}.md", ("sh", "python")):
         if not text.startswith(NOT_RUN):

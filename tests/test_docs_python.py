@@ -87,7 +87,10 @@ def folder(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run_block(text: str, folder: Path) -> None:
-    environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "SNELLEN_HOME": str(folder / "home")}
+    environment = os.environ | {
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'packages/sight/src'}:{ROOT}",
+        "SNELLEN_HOME": str(folder / "home"),
+    }
     done = subprocess.run([sys.executable, "-c", text], cwd=folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, f"{text}\n{done.stderr[-2000:]}"
 

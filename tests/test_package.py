@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -67,3 +68,12 @@ def test_the_locked_packages_are_those_of_the_constraints() -> None:
             locked[canonicalize_name(name)] = version
     assert locked.items() <= versions.items()
     assert set(versions) - set(locked) == UNLOCKED
+
+
+def test_the_version_is_stated_once_for_each_reader() -> None:
+    """In pyproject.toml; the citation file and the changelog follow, and every folder of packages/ has the same."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
+    others = [tomllib.loads(path.read_text())["project"]["version"] for path in ROOT.glob("packages/*/pyproject.toml")]
+    assert set(others) <= {version}

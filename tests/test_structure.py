@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 5605, "cli": 3100, "compute": 865, "core": 4970, "curation": 1700, "datasets": 6740,
-    "exam": 3715, "interop": 2850, "presentation": 355, "reports": 4175, "runs": 3315, "scoring": 4225, "stimuli": 3635,
-    "subjects": 11860, "suites": 28295, "towers": 960, "web": 4960, "src": 91550, "tests": 70240,
-    "commands": 39, "options": 237, "long functions": 0, "long modules": 0, "words of docs": 85000,
+    ".": 325, "analysis": 5605, "cli": 3115, "compute": 865, "core": 4970, "curation": 1700, "datasets": 6740,
+    "exam": 4330, "interop": 2860, "presentation": 355, "reports": 4175, "runs": 3385, "scoring": 4225, "stimuli": 3635,
+    "subjects": 11860, "suites": 28295, "towers": 960, "web": 4960, "src": 92_300, "tests": 70_350,
+    "commands": 39, "options": 238, "long functions": 0, "long modules": 0, "words of docs": 85000,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 

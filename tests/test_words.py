@@ -82,10 +82,11 @@ class Name:
 
 @cache
 def syntax(root: Path) -> tuple[tuple[Path, tuple[ast.AST, ...]], ...]:
-    """The nodes of every module under a folder; parsed once for all tests."""
+    """The nodes of every module under a folder (of `src`, those of packages too); parsed once for all tests."""
     gc.disable()  # what it ends may parse, too, and Python 3.11 counts both together
     try:
-        return tuple((path, tuple(ast.walk(ast.parse(path.read_text("utf-8"))))) for path in sorted(root.rglob("*.py")))
+        paths = [*root.rglob("*.py"), *((ROOT / "packages").rglob("*.py") if root.name == "src" else ())]
+        return tuple((path, tuple(ast.walk(ast.parse(path.read_text("utf-8"))))) for path in sorted(paths))
     finally:
         gc.enable()
 
@@ -256,7 +257,7 @@ STREAM_NAMES = re.compile(r"\b(stream|seed_of)\(|picture-\{")
 
 def test_phrases_of_the_old_dialect_are_gone() -> None:
     tracked = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-    for folder in ("src", "tests", "docs", "design"):
+    for folder in ("src", "packages", "tests", "docs", "design"):
         tracked += [p for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".md", ".j2", ".yaml", ".js", ".css"}]
     phrases = [(re.compile(phrase, re.IGNORECASE), better) for phrase, better in PHRASES.items()]
     odd = [

@@ -122,3 +122,9 @@ def test_of_a_reply_that_was_cut_off_only_a_complete_declaration_is_read(
 
 def test_the_unit_of_a_spec_is_part_of_it() -> None:
     assert replace(spec_in("pixels"), unit="") != spec_in("pixels")
+
+
+def test_a_point_in_every_unit_is_read_as_written() -> None:
+    for unit in BOX_UNITS:
+        spec = in_unit(replace(FRACTION, kind="point"), unit)
+        assert read_answer(spec.write((160, 240)), spec) == pytest.approx((160, 240), abs=1e-3)

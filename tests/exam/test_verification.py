@@ -11,7 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from snellen.cli.app import app
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
@@ -21,7 +23,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
-from snellen.exam.verification import check_replies
+from snellen.exam.verification import check_replies, read_apart
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
@@ -115,6 +117,25 @@ def test_a_reading_by_another_parser_is_counted_and_no_forgery(
                 continue
             assert verify(str(root), 0, None, None, None) == 1
             assert "2 replies are read otherwise, perhaps another version" in capsys.readouterr().out
+
+
+def test_report_and_diff_count_what_another_parser_read_otherwise(
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    for root in (old, new):
+        run(items, ["fake:chance"], root, show_progress=False, limit=2)
+    assert list(read_apart([old, new])) == []
+    card = read_run_card(old)
+    (old / "run.json").write_text(card.model_copy(update={"versions": {"parser": "older"}}).model_dump_json())
+    assert [line.rpartition("; ")[2] for line in read_apart([old, new])] == ["this one reads 0 replies otherwise"]
+    assert list(read_apart([old])) == [], "a run alone is compared with none"
+    monkeypatch.setattr("snellen.runs.scores.score._read", lambda response, protocol: None)
+    for command in ("report", "diff"):
+        out = str(tmp_path / command)
+        printed = CliRunner().invoke(app, [command, str(old), str(new), "--out", out]).output
+        assert "old: read by another version" in printed
+        assert "this one reads 2 replies otherwise" in printed
 
 
 @pytest.mark.slow

@@ -51,7 +51,10 @@ def test_the_script_accepts_an_honest_run_and_refuses_a_changed_one(tmp_path: Pa
     shim.parent.mkdir()
     shim.write_text(f'#!/bin/sh\nexec {sys.executable} -m snellen "$@"\n')
     shim.chmod(0o755)
-    environment = os.environ | {"PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
+    environment = os.environ | {
+        "PATH": f"{shim.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT / 'packages/sight/src'}",
+    }
 
     def verify() -> subprocess.CompletedProcess[str]:  # a text
         command = ["bash", "-e", "-c", _script()]  # as GitHub runs it

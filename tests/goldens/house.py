@@ -52,10 +52,11 @@ class _Text(HTMLParser):
 
 
 def page_text(path: Path) -> str:
-    """The text of a report's page, without hashes (some depend on names) and versions of libraries."""
+    """The text of a report's page, without hashes (some depend on names) and versions."""
     parser = _Text()
     parser.feed(path.read_text("utf-8"))
-    lines = (re.sub(r"\b[0-9a-f]{12,}\b", "HASH", line) for line in parser.lines)
+    text = re.sub(r"\bversion = \{[\w.]+\}", "version = {VERSION}", "\n".join(parser.lines))
+    lines = re.sub(r"\b[0-9a-f]{12,}\b", "HASH", text).split("\n")
     return "".join(f"{line}\n" for line in lines if not line.startswith("python 3."))
 
 

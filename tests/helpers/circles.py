@@ -19,7 +19,7 @@ import numpy as np
 
 from snellen.core.seeds import stream
 from snellen.scoring.equality import Equality, equality, equality_grid
-from snellen.scoring.psychometric import Answers, FunctionGrid, next_conditions, posterior
+from snellen_sight.psychometric import Answers, FunctionGrid, next_conditions, posterior
 
 FILE = "touching_circles.csv.gz"
 QUESTIONS, CANVASES = ("overlapping", "touching"), (384, 769, 1155)

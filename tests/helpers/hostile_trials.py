@@ -29,7 +29,17 @@ from tests.helpers.sets import small_set
 from tests.helpers.trials import Tally
 
 KEYS = tuple((name, f"key {name}") for name in ("A", "B", "C", "red", "Left above", "粉红色"))
-KINDS: Sequence[AnswerKind] = ("choice", "true_false", "integer", "number", "box", "colour", "text", "description")
+KINDS: Sequence[AnswerKind] = (
+    "choice",
+    "true_false",
+    "integer",
+    "number",
+    "box",
+    "point",
+    "colour",
+    "text",
+    "description",
+)
 SPECS = tuple(ReplySpec(kind, KEYS if kind == "choice" else ()) for kind in KINDS)
 BATCH = 500
 """Replies per run."""
@@ -47,6 +57,8 @@ def is_possible(answer: Any, spec: ReplySpec) -> bool:
         return isinstance(answer, int | float) and abs(answer) < float("inf")
     if spec.kind == "box":
         return len(answer) == 4 and answer[0] <= answer[2] and answer[1] <= answer[3]
+    if spec.kind == "point":
+        return len(answer) == 2 and all(abs(part) < float("inf") for part in answer)
     if spec.kind == "colour":
         return len(answer) == 3 and all(0 <= part <= 255 for part in answer)
     return isinstance(answer, str) and bool(answer.encode())

@@ -208,10 +208,10 @@ def _run_tests(tree: Path, files: Sequence[Path]) -> int:
         os.dup2(silence, stream)
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
     os.chdir(tree)
-    os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree}"
+    os.environ["PYTHONPATH"] = f"{tree / 'src'}{os.pathsep}{tree / 'packages/sight/src'}{os.pathsep}{tree}"
     sys.dont_write_bytecode = True
-    sys.path[:0] = [str(tree / "src"), str(tree)]
-    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "snellen")]:
+    sys.path[:0] = [str(tree / "src"), str(tree / "packages/sight/src"), str(tree)]
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("tests", "snellen", "snellen_sight")]:
         del sys.modules[name]
     import pytest
 

@@ -29,11 +29,11 @@ from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.score import primary_score
 from snellen.suites.thresholds import SUITE
-from snellen.suites.thresholds.drawing import canvas, coverage, encoded, landolt, paint, window
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.measure import DIRECTIONS
 from snellen.suites.thresholds.scoring import threshold
+from snellen_sight.directions import DIRECTIONS
+from snellen_sight.figures import canvas, coverage, encoded, landolt, paint, window
 
 Pixels: TypeAlias = NDArray[np.float32]
 Change: TypeAlias = Callable[[Image.Image], Image.Image]

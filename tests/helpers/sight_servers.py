@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +24,15 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import SightCard
 from snellen.core.subject import Base, SubjectCard
-from snellen.exam.sight import drawing, sight
-from snellen.exam.sight.checks import EDGES, LETTERS, QUARTERS
-from snellen.scoring.psychometric import weibull
+from snellen.exam.sight import sight
 from snellen.stimuli.video.reading import frames_at, uniform_times
-from snellen.suites.thresholds.measures.measure import DIRECTIONS
+from snellen_sight import drawing
+from snellen_sight.checks.compression import QUARTERS
+from snellen_sight.checks.order import LETTERS
+from snellen_sight.checks.orientation import EDGES
+from snellen_sight.checks.sequence import TEXT as SEQUENCE_TEXT
+from snellen_sight.directions import DIRECTIONS
+from snellen_sight.psychometric import weibull
 
 Images = list[Image.Image]
 VISIBLE = 3.0
@@ -69,6 +74,24 @@ def _square(image: Image.Image) -> Image.Image:
     return ImageOps.fit(image, (min(image.size), min(image.size)))
 
 
+def _turned_again(image: Image.Image) -> Image.Image:
+    flag = int(image.getexif().get(drawing.ORIENTATION, 1))
+    upright = ImageOps.exif_transpose(image)
+    turn = {3: Image.Transpose.ROTATE_180, 6: Image.Transpose.ROTATE_270, 8: Image.Transpose.ROTATE_90}.get(flag)
+    return upright if turn is None else upright.transpose(turn)
+
+
+def _nearest(image: Image.Image, long_edge: int) -> Image.Image:
+    scale = min(1.0, long_edge / max(image.size))
+    return image.resize((round(image.width * scale), round(image.height * scale)), Image.Resampling.NEAREST)
+
+
+def _middle(image: Image.Image, share: float) -> Image.Image:
+    width, height = round(image.width * share), round(image.height * share)
+    left, top = (image.width - width) // 2, (image.height - height) // 2
+    return image.crop((left, top, left + width, top + height))
+
+
 def _squashed(image: Image.Image) -> Image.Image:
     side = max(image.size)
     return image.resize((side, side), Image.Resampling.BICUBIC)
@@ -85,6 +108,14 @@ class Server:
     order: Callable[[Images], Images] = lambda images: images
     frames: int = 0
     tile: int = 0
+    stale: str = ""
+    """Which other image a call gets: `before` (of the call before), `cached` (of the first call with these words),
+    `first` (of the first call), `mixed` (of a call at the same time), `turn` (of an earlier turn)."""
+    frame: Callable[[float, float, tuple[int, int]], tuple[float, float]] = lambda x, y, size: (
+        1000 * x / size[0],
+        1000 * y / size[1],
+    )
+    """How the model states a point of the image that it sees, of this size."""
 
 
 FAULTS = {
@@ -106,6 +137,35 @@ FAULTS = {
     "no image": Server("image", order=lambda images: []),
     "four frames of a video": Server("video", frames=4),
 }
+NEW_FAULTS = {
+    "image of the call before": Server("image", stale="before"),
+    "image of the first call": Server("image", stale="first"),
+    "replies cached by words": Server("sequence", stale="cached"),
+    "calls at once mixed up": Server("sequence", stale="mixed"),
+    "image of an earlier turn": Server("sequence", stale="turn"),
+    "last two images exchanged": Server("several images", order=lambda images: [*images[:-2], *images[:-3:-1]]),
+    "third and later images dropped": Server("several images", order=lambda images: images[:2]),
+    "fourth image dropped": Server("several images", order=lambda images: images[:3] + images[4:]),
+    "first image repeated": Server("several images", order=lambda images: [images[0], *images[:-1]]),
+    "fifth image shows the fourth": Server(
+        "several images", order=lambda images: [*images[:4], *images[3:4], *images[5:]]
+    ),
+    "even images first": Server("several images", order=lambda images: images[1::2] + images[::2]),
+    "random order": Server("several images", order=lambda images: random.sample(images, len(images))),
+    "mirrored": Server("orientation", ImageOps.mirror),
+    "upside down": Server("orientation", ImageOps.flip),
+    "turned by 180 degrees": Server("orientation", lambda image: image.rotate(180)),
+    "orientation applied twice": Server("orientation", open=lambda image: flat(_turned_again(image))),
+    "channels rotated": Server("colours", lambda image: Image.merge("RGB", image.split()[1:] + image.split()[:1])),
+    "nearest neighbour to 672 px": Server("resolution", lambda image: _nearest(image, 672)),
+    "crop of 87.5 %": Server("crop", lambda image: _middle(image, 0.875)),
+    "JPEG at quality 10": Server("compression", _jpeg(10)),
+    "16 colours": Server("colours", lambda image: image.quantize(16).convert("RGB")),
+    "halved contrast": Server("colours", lambda image: image.point(lambda level: 64 + level // 2)),
+    "gamma twice": Server("colours", lambda image: image.point(lambda level: round(255 * (level / 255) ** 2.2))),
+    "blur of 3 px": Server("resolution", lambda image: image.filter(ImageFilter.GaussianBlur(3))),
+}
+"""Faults that an outside check tried, with the check that is closest to each."""
 CLEAN = Server()
 PROVIDERS = {
     "a long edge of 1,568 px (Claude)": Server("resolution", _fit(1568)),
@@ -125,18 +185,33 @@ class Observer(Base):
     counts_tokens: bool = True
     slope: float = 3.0
     calls: list[str] = field(default_factory=list)
+    kept: dict[str, Images] = field(default_factory=dict)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Look at what the server passes on, and answer by what the pixels show."""
         rng = np.random.default_rng([self.seed, len(self.calls)])
         self.calls.append(prompt.digest())
         text = str(prompt.parts[-1])
-        images = list(self._images([part for part in prompt.parts if isinstance(part, Media)], media))
+        images = self._served(
+            prompt, list(self._images([p for p in prompt.parts if isinstance(p, Media)], media)), media
+        )
         tokens = sum(-(-image.width // 28) * -(-image.height // 28) for image in images) if self.counts_tokens else 0
         arriving = images if "video" in text and self.server.check != "image" else self.server.order(images)
         answers, words = self._answers(text, arriving, rng)
         replaced = [str(rng.choice(words)) if rng.random() < self.lapse else answer for answer in answers]
         return Reply(", ".join(replaced), tokens_in=tokens and tokens + 50)
+
+    def _served(self, prompt: Prompt, images: Images, media: MediaFolder) -> Images:
+        """The images that the model gets in place of those of this call, if the server keeps others."""
+        text, stale = str(prompt.parts[-1]), self.server.stale
+        self.kept.setdefault("first", images)
+        self.kept.setdefault(text, images)
+        before, self.kept["before"] = self.kept.get("before", images), images
+        if stale == "turn" and prompt.history:
+            return list(self._images([part for part in prompt.history[0].parts if isinstance(part, Media)], media))
+        if stale == "mixed" and text == SEQUENCE_TEXT and len(self.calls) > 10:
+            return before
+        return {"before": before, "first": self.kept["first"], "cached": self.kept[text]}.get(stale, images)
 
     def _images(self, sent: Sequence[Media], media: MediaFolder) -> Iterator[Image.Image]:
         for part in sent:
@@ -153,6 +228,8 @@ class Observer(Base):
                 letters = [letter for n, letter in enumerate(letters) if n == 0 or letter != letters[n - 1]]
             return letters or list(rng.choice(LETTERS, 3)), LETTERS
         image = images[0] if images else None
+        if "red disc" in text:
+            return [_point(image, self.server.frame) if image else "(1, 1)"], ("(500, 500)", "(1, 999)")
         if "twelve rings" in text:
             return self._rings(image, rng), DIRECTIONS
         words, answer = (
@@ -231,6 +308,15 @@ def _named(image: Image.Image, x: float, y: float) -> str:
     return min(drawing.RGB, key=lambda name: float(((np.array(drawing.RGB[name]) - pixel) ** 2).sum()))
 
 
+def _point(image: Image.Image, frame: Callable[[float, float, tuple[int, int]], tuple[float, float]]) -> str:
+    red, green, _ = np.asarray(image, np.int64).transpose(2, 0, 1)
+    rows, columns = np.nonzero(red - green > 120)
+    if not len(rows):
+        return "(0, 0)"
+    x, y = frame(float(columns.mean()), float(rows.mean()), image.size)
+    return f"({x:.0f}, {y:.0f})"
+
+
 def _edge(image: Image.Image, text: str) -> str:
     name = next(edge for edge in EDGES if f"the {edge} edge" in text)
     places = {"top": (0.5, 0.05), "bottom": (0.5, 0.95), "left": (0.05, 0.5), "right": (0.95, 0.5)}
@@ -305,12 +391,12 @@ def main() -> None:
     """Print the table of faults and observers, and the false alarms of clean servers."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clean", type=int, default=200)
-    parser.add_argument("--faults", nargs="*", default=list(FAULTS))
+    parser.add_argument("--faults", nargs="*", default=[*FAULTS, *NEW_FAULTS])
     arguments = parser.parse_args()
     observers = [(gap, lapse) for gap in (2.0, 8.0) for lapse in (0.0, 0.05, 0.1)]
     print("| fault | " + " | ".join(f"{gap:g} px, {lapse:.0%}" for gap, lapse in observers) + " |")
     print("|---" * (1 + len(observers)) + "|")
-    for name, server in [(name, FAULTS[name]) for name in arguments.faults]:
+    for name, server in [(name, {**FAULTS, **NEW_FAULTS}[name]) for name in arguments.faults]:
         outcomes = [outcome(server, checked(observer(server, gap, lapse, 1))) for gap, lapse in observers]
         print(f"| {name} | {' | '.join(outcomes)} |", flush=True)
     alarms = Counter(

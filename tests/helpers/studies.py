@@ -34,8 +34,8 @@ IMAGE_PATH = f"media/{hashlib.sha256(IMAGE).hexdigest()[:2]}/{hashlib.sha256(IMA
 TIME = "2026-11-22T10:00:00Z"
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 ANSWERS: dict[AnswerKind, Entry] = {
-    "choice": "B", "true_false": "T", "integer": "3", "number": "2.5", "box": [1, 2, 30, 40], "colour": [0, 128, 255],
-    "text": "grün", "description": "a red ball\non a table",
+    "choice": "B", "true_false": "T", "integer": "3", "number": "2.5", "box": [1, 2, 30, 40], "point": [3, 4.5],
+    "colour": [0, 128, 255], "text": "grün", "description": "a red ball\non a table",
 }  # fmt: skip
 """A valid answer of each kind."""
 CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
@@ -47,7 +47,7 @@ def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:
         item_id=f"item-{kind}",
         kind=kind,
         choices=tuple(Choice(name=name) for name in CHOICES.get(kind, "")),
-        image=0 if kind == "box" else None,
+        image=0 if kind in ("box", "point") else None,
         reason=True,
     )
     return Page(

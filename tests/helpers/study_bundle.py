@@ -58,6 +58,7 @@ PAGES = (
     page("description", question("description"), text="Describe the image."),
     page("colour", question("colour"), text="Set the colour of the square."),
     page("box", question("box", image=0), text="Draw a box around the disc."),
+    page("point", question("point", image=0), text="Click on the middle of the disc."),
     page(
         "several",
         question("integer", "count", text="How many discs are there?"),

@@ -80,7 +80,9 @@ def server_process(
 
     `errors` gets its stderr; `open_files` is the number that it may have.
     """
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "packages/sight/src"), str(ROOT)])
+    }
     command = [sys.executable, "-c", CODE, str(root), json.dumps({"port": 0, **site}), json.dumps({**limits})]
     if open_files:
         command = ["bash", "-c", f'ulimit -n {open_files}; exec "$@"', "server", *command]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from snellen.core.seeds import stream
-from snellen.scoring.psychometric import (
+from snellen_sight.psychometric import (
     Answers,
     Fit,
     FunctionGrid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +47,7 @@ class Hostile(Base):
 
 SHARE, NATURAL = Metric("near", lambda item, reply: 0.5), Metric("accuracy", lambda item, reply: 0.5, share=False)
 """Percent formatting depends on the metric's own declaration, not on its name."""
+COLOURS = replace(NATURAL, name="far", higher_is_better=False, unit="ΔE", title="colour difference")
 NAMES = ("py:<img src=x>:$\\frac{", "py:[bold]m|k_%&#", "chat:a/" + "long-" * 40)
 
 
@@ -118,6 +119,8 @@ def test_foreign_text(text: str, expected: str) -> None:
         (100.0, NATURAL, 8, "100"),
         (0.0, NATURAL, 8, "0"),
         (-0.25, NATURAL, 8, "-0.25"),
+        (8.284, COLOURS, 8, "8.28 ΔE"),
+        (30.0, replace(COLOURS, unit="°"), 8, "30.0°"),
     ],
 )
 def test_amounts(value: float, metric: Metric, n: int, expected: str) -> None:
@@ -131,6 +134,8 @@ def test_small_words() -> None:
     assert difference(-0.01, SHARE) == "1 point"
     assert difference(0.1, SHARE) == "10 points"
     assert difference(-0.5, NATURAL) == "0.50"
+    assert difference(-0.5, COLOURS) == "0.50 ΔE"
+    assert span(5.33, 20.7, COLOURS, 8) == "[5.33, 20.7]"
     assert span(0.1, 0.25, NATURAL, 8) == "[0.10, 0.25]"
     assert slug("A b/C") == "a-b-c"
     assert brief("chat:a/b", 20) == "chat:a/b"

@@ -82,10 +82,10 @@ def test_simulated_observers_have_a_matrix_of_their_own(loaded: Run) -> None:
 
 def test_the_matrix_is_saved_as_a_table(report: Report, loaded: Run) -> None:
     table, content = pd.read_csv(report.root / "tables" / "matrix.csv"), matrix(_front(loaded))
-    assert list(table.columns[:3]) == ["question", "task", "suite"]
-    assert list(table.columns[3:]) == [line.subject for line in content.lines]
+    assert list(table.columns[:4]) == ["question", "task", "suite", "measure"]
+    assert list(table.columns[4:]) == [line.subject for line in content.lines]
     assert list(table["task"][:-1]) == [row[0].ability for row in content.rows]
-    assert tuple(table.iloc[-1, 3:]) == content.ranks
+    assert tuple(table.iloc[-1, 4:]) == content.ranks
     for text, row in zip(table["chat:openai/gpt-4o"][:-1], content.rows, strict=True):
         assert text == f"{row[0].number} {row[0].interval} {row[0].short}".replace("  ", " ")
 

@@ -18,8 +18,9 @@ from rich.console import Console
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
+from snellen.exam.run import run
 from snellen.reports import Report, load_run, print_table, write_report
-from snellen.reports.grid import built_by
+from snellen.reports.grid import built_by, main_grid
 from snellen.reports.loading import gather
 from snellen.reports.people import with_studies
 from snellen.subjects.fakes.make import make_fake
@@ -165,7 +166,7 @@ def test_eight_colour_blind_people_are_at_chance_in_colour_only(
     assert colour["high"] - colour["low"] < alone["high"] - alone["low"]
     (rest,) = results(report, subject="human:X", level="not colour", **columns)
     assert rest["value"] == 1.0
-    (perception,) = [row for row in table(report, "combo-people-studies") if row["task"] == "pattern-perception"]
+    (perception,) = [row for row in table(report, "combo-people-studies") if "(pattern-perception)" in row["task"]]
     assert perception["people"] == 8
     assert list(table(report, "combo-pattern-perception-question")[0])[:2] == ["question", "human:X"]
 
@@ -178,3 +179,14 @@ def test_a_run_of_people_can_be_printed_before_its_report_exists(sets_folder: Pa
     rows = Examination(root, suite, items, load_run(root).responses).all_results()
     assert set(rows["subject"]) == {"human:X", "human:X/p01", "human:X/p02"}
     assert print_table(rows).subjects == ("human:X",)
+
+
+def test_the_number_of_calls_is_shown_beside_that_of_items_that_share_them(sets_folder: Path, tmp_path: Path) -> None:
+    items = small_set("combo", sets_folder)
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
+    loaded = load_run(done.root)
+    of_task = [response for response in loaded.responses if response.task == "pattern-perception"]
+    sheets = {call for response in of_task for call in response.calls}
+    numbers = {column.title: column.n for column in main_grid(loaded).columns}
+    assert numbers["pattern-perception"].endswith(f" in {len(sheets)} call{'s' if len(sheets) > 1 else ''}")
+    assert numbers["category-building"].isdigit()

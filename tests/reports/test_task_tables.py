@@ -145,3 +145,5 @@ def test_measures_of_which_lower_is_better_are_marked(sets_folder: Path, tmp_pat
     assert "how many? (counting) ↓" in heads
     assert "what is it? (object)" in heads
     assert table.note.startswith("↓: lower is better")
+    (counting,) = [cells for head, cells in table.columns if "(counting)" in head]
+    assert counting[0].startswith("0 of truth [")

@@ -26,7 +26,8 @@ from snellen.core.storage.run_tables import read_responses
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.score import score, write_scores
-from snellen.subjects.chat import ChatSubject, bodies, make_chat
+from snellen.subjects.chat import ChatSubject, make_chat
+from snellen_sight import bodies
 from tests.helpers.journey import NAMED, RGB, arm, item, patch, suite_of
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 

@@ -204,7 +204,7 @@ def test_any_reply_is_read_without_error(text: str, name: str) -> None:
         ("box", "[10, 20, 30, 40]", "as asked"),
         ("box", "[30, 40, 10, 20]", "corners exchanged"),
         ("box", "[10%, 20%, 30%, 40%]", "percent"),
-        ("box", "x: 1, y: 2, width: 3, height: 4", "corner and size"),
+        ("box", "x: 1, y: 2, width: 3", "corner and size"),
         ("box", "There is none.", "none"),
         ("norm_box", "[0.1, 0.2, 0.3, 0.4]", "as asked"),
         ("norm_box", "[10, 20, 30, 40]", "pixels or percent or thousandths"),
@@ -265,7 +265,9 @@ UNITS = [
     "the most likely image is\n", "if it is so, ", "The count is 3. ", "B is closer than A. ", "there are no ",
     "No, it is not ", "rgba(1,2,3,", "1%,", "0x", "#fa0 ", "2 + 3 = ", "A (", "\n1. a", "The statement is ",
     "neither a b ", "✅ B\n", 'the statement "a" ', "There are no a ", "1 + ", "A和", "6.5 m ", "antwort a ",
-    "confidence: 9 (",
+    "confidence: 9 (", "Human: hi\n", "<tool_call>", "x = f(", "up and to the ", "no, wait, ", "\n\n", "]", "half a ",
+    "x1 1 ", "◁think▷", "</s>", "10% ", "-> ", "print(", "```python\n", "it lacks a ", "x from 1 to 2 y ",
+    "center (1,2) size ",
 ]  # fmt: skip
 
 FEW = {"B ", "1,", "[[1,2],", "{", "The answer is B. ", "\n"}

@@ -14,7 +14,7 @@ from scipy.stats import norm
 
 from snellen.core.seeds import stream
 from snellen.scoring.equality import Equality, equality, equality_grid
-from snellen.scoring.psychometric import Answers
+from snellen_sight.psychometric import Answers
 from tests.helpers.circles import distances, judgements, measured, replay_rates
 
 REAL_REPLIES = os.environ.get("REAL_REPLIES", "")

@@ -274,6 +274,40 @@ def test_positions_of_a_task_or_of_the_set(
         assert {r.item_id: r.text for r in responses} == dict(zip(expected, RIGHT, strict=False))
 
 
+ORDER, OTHER = ("red", "green", "blue"), ("blue", "red", "green")
+"""The options of the items, and the same in another order: A is red, and A is blue."""
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"options": list(OTHER)},
+        {"options": json.dumps(OTHER)},
+        {"choices": str(list(OTHER))},
+        {"options": dict(zip("ABC", OTHER, strict=True))},
+        {"options": [f"({letter}) {text}" for letter, text in zip("ABC", OTHER, strict=True)]},
+        dict(zip("ABC", OTHER, strict=True)),
+        {"question": "?\n" + "\n".join(f"{letter}. {text}" for letter, text in zip("ABC", OTHER, strict=True))},
+    ],
+    ids=["list", "JSON", "Python", "object", "lettered", "columns", "question"],
+)
+def test_letters_of_options_in_another_order_are_refused(
+    items: ItemSet, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    by_letter = write_lines(tmp_path / "letters.jsonl", answers("B C A B", **options))
+    refused = "4 of 4 rows contradict their item (row 1: options '"
+    assert_refused(lambda: score(items, str(by_letter), tmp_path / "refused"), refused)
+    by_text = write_lines(tmp_path / "texts.jsonl", answers("red green blue red", **options))
+    table = score(items, str(by_text), tmp_path / "texts").all_results()
+    assert value(table, metric="accuracy", protocol="strict") == 1.0, "the text of an option needs no letter"
+
+
+def test_options_in_the_same_order_and_unknown_ones_refuse_nothing(items: ItemSet, tmp_path: Path) -> None:
+    for name, setting, options in (("same", "", ORDER), ("others", "", ("x", "y")), ("none", "?options=none", OTHER)):
+        file = write_lines(tmp_path / f"{name}.jsonl", answers("B C A B", options=list(options)))
+        assert len(score(items, f"{file}{setting}", tmp_path / name).responses) == 4
+
+
 def test_parts_of_a_file_are_joined_as_one_and_scores_of_others_are_compared(
     items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

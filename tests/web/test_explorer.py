@@ -294,6 +294,8 @@ def test_boxes_are_shares_of_the_image_in_which_they_were_asked(report: Report) 
     boxed = replace(item, answer_kind="box", answer=[32.0, 60.0, 160.0, 240.0])
     assert (item.query[0].width, item.query[0].height) == (320, 240)
     assert explorer_content._box(boxed, boxed.answer) == [0.1, 0.25, 0.5, 1.0]
+    pointed = replace(item, answer_kind="point", answer=[32.0, 60.0])
+    assert explorer_content._box(pointed, pointed.answer) == [0.1, 0.25]
     assert explorer_content._box(boxed, None) is None, "a reply that cannot be read"
     assert explorer_content._box(item, item.answer) is None
 

@@ -219,7 +219,7 @@ def test_a_torn_last_line_is_left_out_and_counted(
     path.write_text(torn + as_text(other), "utf-8")  # half a row and a whole one on one line
     first = next(iter(read_folder([path])))
     assert [row for row in first.rows if isinstance(row, BadLine)] == [
-        BadLine(11, "The line was changed: its checksum is that of other content.")
+        BadLine(12, "The line was changed: its checksum is that of other content.")
     ]
 
 

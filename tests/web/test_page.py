@@ -72,6 +72,9 @@ def walk(opened: Tab, *, touch: bool) -> None:
     wait_for(opened, "box")
     drag(opened, (340, 100, 520, 280), touch=touch)
     press("#next")
+    wait_for(opened, "point")
+    drag(opened, (430, 190, 430, 190), touch=touch)
+    press("#next")
     wait_for(opened, "several")
     opened.fill('[data-item-id="count"] [data-field=answer]', "1")
     press('[data-item-id="keep"] [data-name="drop"]')
@@ -90,6 +93,7 @@ BOX = (340, 100, 520, 280)
 def check_kinds(rows: list[RecordRow]) -> None:
     answers = answers_of(rows)
     assert answers.pop("box") == pytest.approx(BOX, abs=1)
+    assert answers.pop("point") == pytest.approx((430, 190), abs=1)
     assert answers == EXPECTED
     assert [row.sequence for row in rows] == list(range(len(KINDS) + 2))
     assert [record.page_id for record in pages_of(rows)] == list(KINDS)
@@ -297,6 +301,31 @@ def test_labels_are_next_to_their_media_in_the_order_of_parts(browser: Browser, 
         order = "all => all.map((part) => part.tagName === 'IMG' ? 'image' : part.textContent.trim())"
         texts = opened.locator(".parts p.part, .parts img").evaluate_all(order)
         assert texts[:6] == ["cat:", "image", long.text.strip(), "image", "bird:", "image"]
+
+
+@pytest.mark.slow
+def test_practice_shows_the_right_point_and_keys_move_it(browser: Browser, tmp_path: Path) -> None:
+    practice = practice_of("point", [300.0, 200.0]).model_copy(update={"tolerance": 10.0})
+    index = write_bundle(tmp_path, plan("point", changes=(practice,)))
+    with tab(browser) as opened:
+        begin(opened, index.as_uri())
+        wait_for(opened, "point")
+        opened.click("#next")
+        assert "click on the image" in opened.locator(".complaint").inner_text()
+        drag(opened, (320, 200, 320, 200))
+        opened.click("#next")
+        opened.wait_for_selector("[data-right=false]")
+        opened.click("#continue")
+        wait_for(opened, "point")
+        drag(opened, (295, 200, 295, 200))
+        opened.keyboard.press("Control+ArrowRight")
+        opened.click("#next")
+        opened.wait_for_selector("[data-right=true]")
+        assert opened.locator(".cross.right").count() == 1
+        opened.click("#continue")
+        wait_for_end(opened)
+        rows = stored(opened)
+    assert {row.page_id: row.attempts for row in pages_of(rows)} == {"point": 2}
 
 
 @pytest.mark.slow

@@ -120,6 +120,7 @@ def test_sets_of_images_are_on_the_choices() -> None:
         (ReplySpec("text"), "EXIT 12", "EXIT 12"),
         (ReplySpec("colour"), [12, 200, 7], [12.0, 200.0, 7.0]),
         (ReplySpec("box"), (4.0, 5.0, 20.0, 25.0), [4.0, 5.0, 20.0, 25.0]),
+        (ReplySpec("point"), (4.0, 5.5), [4.0, 5.5]),
     ],
 )
 def test_recorded_answers_are_read_back(spec: ReplySpec, answer: Any, recorded: Any) -> None:
@@ -140,6 +141,9 @@ def test_a_box_is_drawn_in_shown_pixels_and_written_in_the_frame_of_the_reply() 
     view = view_of(spec, query=(image,))
     assert as_recorded(view, (20, 10, 60, 30)) == [10, 5, 30, 15]
     assert json.loads(written(view, [10.0, 5.0, 30.0, 15.0])) == [0.2, 0.2, 0.6, 0.6]
+    pointed = replace(view, reply=replace(spec, kind="point"))
+    assert as_recorded(pointed, (20, 10)) == [10, 5]
+    assert json.loads(written(pointed, [10.0, 5.0])) == [0.2, 0.2]
 
 
 COORDINATES = st.tuples(*[st.floats(0, 100, allow_nan=False) for _ in range(4)])
@@ -160,7 +164,8 @@ def test_boxes_come_back_through_any_scale_shift_and_frame(box: Box, scale: floa
     ("spec", "answer"),
     [
         (ReplySpec("choice", (("A", "k1"),)), "C"), (ReplySpec("box"), [1.0, 2.0, 3.0]),
-        (ReplySpec("box"), "1, 2, 3, 4"), (ReplySpec("text"), [1.0]), (ReplySpec("colour"), "red"),
+        (ReplySpec("box"), "1, 2, 3, 4"), (ReplySpec("point"), [1.0, 2.0, 3.0]), (ReplySpec("point"), "1, 2"),
+        (ReplySpec("text"), [1.0]), (ReplySpec("colour"), "red"),
     ],
 )  # fmt: skip
 def test_answers_that_no_page_offers_are_refused(spec: ReplySpec, answer: Any) -> None:

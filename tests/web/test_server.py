@@ -195,7 +195,8 @@ def test_everything_is_stored_across_a_restart(tmp_path: Path) -> None:
 BAD_ANSWERS: list[tuple[str, Any]] = [
     ("choice", "D"), ("choice", 1), ("choice", None), ("true_false", "A"), ("true_false", ["T"]),
     ("integer", "three"), ("integer", [3]), ("integer", "nan"), ("number", "inf"), ("number", "1" * 2000),
-    ("box", [1, 2, 3]), ("box", "1,2,3,4"), ("colour", [0, 0, 256]), ("colour", [0, -1, 0]),
+    ("box", [1, 2, 3]), ("box", "1,2,3,4"), ("point", [1]), ("point", [1, 2, 3, 4]),
+    ("colour", [0, 0, 256]), ("colour", [0, -1, 0]),
     ("colour", [0, 0, 0, 0]), ("text", 5), ("text", "x" * 20_001), ("description", ["a"]),
 ]  # fmt: skip
 GOOD_ANSWERS: dict[str, Any] = {"choice": "A", "integer": -4, "number": "1e3", "text": ""}

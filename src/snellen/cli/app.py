@@ -201,15 +201,23 @@ def run(
     subject: Subjects,
     options: RunOptions,
     decide: FormerDecide = "",
+    requests: Annotated[
+        Path | None,
+        typer.Option("--batch", help="Write the calls into this file for OpenAI's or vLLM's batches; ask nothing."),
+    ] = None,
     executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
     from snellen.cli.asking import run as do
+    from snellen.cli.asking import write_requests
     from snellen.compute import executing
     from snellen.remote import is_url
 
     options = replace(options, until_decided=is_until_decided(decide) or options.until_decided)
+    if requests is not None:
+        write_requests(itemset, subject, options, requests)
+        raise typer.Exit
     with executing(executor, [Path(options.out)] if options.out and not is_url(options.out) else ()):
         do(itemset, subject, options, as_json)
 
@@ -258,6 +266,7 @@ def report(
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
     from snellen.exam.rescoring import recover
+    from snellen.exam.verification import read_apart
     from snellen.remote import address_of, fetched
     from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
@@ -278,7 +287,7 @@ def report(
     if as_json:
         print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})
     else:
-        print(address_of(paths.page))
+        print("\n".join([*read_apart(roots), address_of(paths.page)]))
 
 
 @app.command()
@@ -362,7 +371,7 @@ def sight(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Check what of an image reaches a subject, in at most 60 calls: size, colours, order, crops, compression."""
+    """Check what of an image reaches a subject, in at most 90 calls: size, colours, order, crops, compression."""
     from snellen.cli.sight import sight as do
 
     do(subject, out, seed, as_json)

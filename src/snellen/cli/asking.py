@@ -45,6 +45,21 @@ def name_services(subjects: Sequence[str]) -> bool:
     return True
 
 
+def write_requests(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, path: Path) -> None:
+    """Write the calls of a run into a batch file instead of asking."""
+    name_services(subjects)
+    from snellen.exam.session import AskingOptions, sessions
+    from snellen.runs.asking.batch_file import write_batch
+
+    if len(itemsets) != 1 or len(subjects) != 1:
+        raise SnellenError("--batch: a file holds the calls of one subject about one item set")
+    (session,) = sessions(itemsets, subjects, AskingOptions(**vars(options)), [None])
+    (subject,) = session.examined
+    count = write_batch(path, session.items, subject, session.points, options.limit, options.seed)
+    print(f"{count} calls, {path.stat().st_size / 1e6:,.1f} MB: {path}")
+    print(f"Score the results: snellen run {quote(str(session.items.root))} --subject recorded:RESULTS.jsonl")
+
+
 def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, as_json: bool) -> None:
     """Ask about one item set after another, print the results, and exit by the outcome."""
     is_named = name_services(subjects)
@@ -68,7 +83,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
         runs = [_as_json(summary_of_run) | {"digest": digests.get(summary_of_run.root)} for summary_of_run in summaries]
         print_json({"runs": runs, **(stopped_fields(stop) if stop else {})})
     else:
-        _print_results(summaries)
+        _print_results(summaries, is_partial=options.until_decided)
         for root, digest in digests.items():
             print(f"Digest of {address_of(root)}: {digest}")
     if stop is not None:
@@ -146,7 +161,7 @@ def announce(estimates: Sequence[Estimate]) -> None:
         )
 
 
-def _print_results(summaries: Sequence[RunSummary]) -> None:
+def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None:
     for summary in summaries:
         if not summary.responses:
             print(f"{address_of(summary.root)}: nothing was asked", file=sys.stderr)
@@ -165,6 +180,8 @@ def _print_results(summaries: Sequence[RunSummary]) -> None:
         print("Next: the same command again, which repeats the failed calls")
     if scored:
         console().print(f"Next: snellen report {' '.join(scored)} --out report", soft_wrap=True, markup=False)
+    if scored and is_partial:
+        print(f"Another subject on the same items: snellen diff {scored[0]} SUBJECT --decide 10")
 
 
 def _print_sight(root: Path) -> None:

@@ -24,6 +24,7 @@ from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
+from snellen.exam.verification import read_apart
 from snellen.interop.log_files import are_logs, read_logs
 from snellen.reports.changes_page import (
     NO_DROP,
@@ -66,6 +67,7 @@ def diff(
     if as_json:
         print_json({**plain_changes(compared), "page": str(out)})
     else:
+        print("".join(f"{line}\n" for line in read_apart(root for run in runs for root in run.roots)), end="")
         _print(compared, out, fail_on is not None)
     if fail_on and compared.names(DROPPED):
         raise typer.Exit(DROPPED_CODE)

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 
 from snellen.core.item import Media
 from snellen.core.prompt import Prompt
-from snellen.core.storage.media import MediaFolder, data_url
+from snellen.core.storage.media import MediaFolder
+from snellen_sight.messages import data_url
 
 Address = Callable[[Media], str]
 """The address of an image or video in the page."""

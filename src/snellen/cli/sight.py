@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from pathlib import Path
-from textwrap import wrap
 
 from snellen.cli.asking import name_services
 from snellen.cli.output import print_json
 from snellen.core.plain_text import printable
-from snellen.core.storage.sight import SightCard, SightLine, read_sight
-
-_MARKS = {"fine": "fine", "not so": "NOT SO", "cannot tell": "cannot tell"}
+from snellen.core.storage.sight import SightCard, read_sight
+from snellen_sight.command import print_line, show_count
+from snellen_sight.results import SightLine
 
 
 def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
@@ -22,21 +22,12 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> None:
 
     subject = the_subject(spec)
     folder = out or default_folder(subject)
-    card = do(subject, folder, seed=seed, after_call=None if as_json else count_calls)
+    card = do(subject, folder, seed=seed, after_call=None if as_json else show_count)
     if as_json:
         print_json({**card.model_dump(exclude={"calls"}), "calls": len(card.calls), "file": str(folder / card.file)})
         return
     print_card(card)
     print(f"Result: {folder / card.file}")
-
-
-def count_calls(count: int) -> None:
-    """Show the number of calls so far on a terminal."""
-    from snellen.exam.sight.asking import MOST_CALLS
-
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\rsnellen: {count} of at most {MOST_CALLS} calls")
-        sys.stderr.flush()
 
 
 def print_card(card: SightCard) -> None:
@@ -48,12 +39,6 @@ def print_card(card: SightCard) -> None:
         print_line(line)
 
 
-def print_line(line: SightLine) -> None:
-    """Print the verdict and the text of a check."""
-    for number, text in enumerate(wrap(printable(line.text), 66)):
-        print(f"{_MARKS[line.verdict] if not number else '':<13}{text}")
-
-
 def print_changes(former: Path, current: Path, as_json: bool) -> None:
     """Print the checks in which two results of `snellen sight` differ."""
     before, after = read_sight(former), read_sight(current)
@@ -61,9 +46,7 @@ def print_changes(former: Path, current: Path, as_json: bool) -> None:
     checks = dict.fromkeys([*lines[0], *lines[1]])
     differing = [check for check in checks if not _agrees(*(side.get(check) for side in lines))]
     if as_json:
-        print_json(
-            {check: [side[check].model_dump() if check in side else None for side in lines] for check in differing}
-        )
+        print_json({check: [asdict(side[check]) if check in side else None for side in lines] for check in differing})
         return
     print(f"before: {printable(before.subject)}, {before.date[:10]}")
     print(f"after:  {printable(after.subject)}, {after.date[:10]}")

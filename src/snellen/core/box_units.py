@@ -1,4 +1,4 @@
-"""Units in which models give boxes, and the maps between them.
+"""Units in which models give boxes and points, and the maps between them.
 
 Suites ask for fractions of the image. Models that were trained to locate things reply in a unit of their own, whatever
 the prompt asks; `subjects.chat.families` states it for each family.
@@ -47,7 +47,7 @@ BOX_UNITS = {
 
 
 def asks_for_fractions(spec: ReplySpec) -> bool:
-    """True if boxes are asked for in fractions of the image's width and height, 0 to 1."""
+    """True if boxes and points are asked for in fractions of the image's width and height, 0 to 1."""
     return spec.frame is not None and max(map(abs, (spec.frame.a, spec.frame.b, spec.frame.d, spec.frame.e))) <= 1 / 32
 
 
@@ -64,8 +64,11 @@ def sent_size(size: tuple[float, float], max_px: int | None) -> tuple[int, int]:
 
 
 def in_unit(spec: ReplySpec, name: str, max_px: int | None = None) -> ReplySpec:
-    """The spec of a box in fractions with its numbers in another unit; `max_px` limits the image as it was sent."""
-    if spec.kind != "box" or name == FRACTIONS or not asks_for_fractions(spec):
+    """The spec of a box or point in fractions with its numbers in another unit.
+
+    `max_px` limits the image as it was sent.
+    """
+    if spec.kind not in ("box", "point") or name == FRACTIONS or not asks_for_fractions(spec):
         return spec
     assert spec.frame is not None
     numbers = BOX_UNITS[name].from_fractions(sent_size(image_size(spec), max_px))

@@ -13,11 +13,13 @@ from typing import Any, Literal, TypeAlias
 
 Box: TypeAlias = tuple[float, float, float, float]
 """[x1, y1, x2, y2] in pixels, x to the right, y downwards."""
+Point: TypeAlias = tuple[float, float]
+"""[x, y] in pixels, x to the right, y downwards."""
 
 AnswerKind: TypeAlias = Literal[
-    "choice", "choices", "true_false", "integer", "number", "box", "colour", "text", "description"
+    "choice", "choices", "true_false", "integer", "number", "box", "point", "colour", "text", "description"
 ]
-"""`choices`: all options that are right, as a sorted tuple of their keys."""
+"""`choices`: all options that are right, as a sorted tuple of their keys. `point`: (x, y) in pixels of the image."""
 Split: TypeAlias = Literal["train", "calibration", "test"]
 MediaKind: TypeAlias = Literal["image", "video"]
 
@@ -135,8 +137,9 @@ class ReplySpec:
     """The form in which a reply is asked for, used to read it back into the item's own terms.
 
     `keys` pairs shown names with option keys; an option may have several names, of which the first is written. `frame`
-    maps pixels of the stored image to the numbers of the reply. `unit` is the unit of a box (`core.box_units`); empty
-    for fractions of the image. Every response keeps its spec, so that scoring does not depend on presentation code.
+    maps pixels of the stored image to the numbers of the reply. `unit` is that of a box or point (`core.box_units`);
+    empty for fractions of the image. Every response keeps its spec, so that scoring does not depend on presentation
+    code.
     """
 
     kind: AnswerKind
@@ -165,6 +168,9 @@ class ReplySpec:
         if self.kind == "box":
             box = tuple(answer) if self.frame is None else self.frame.box(answer)
             return json.dumps([round(float(x), 6) for x in box])
+        if self.kind == "point":
+            point = answer if self.frame is None else self.frame.point(*answer)
+            return f"[{', '.join(f'{float(number):.6f}'.rstrip('0').rstrip('.') for number in point)}]"
         if self.kind == "colour":
             return json.dumps([round(x) for x in answer])
         return str(answer[0] if isinstance(answer, tuple) else answer)  # the first of several texts that are accepted
@@ -211,6 +217,7 @@ class Item:
     `stimulus_id` is shared by questions about the same images, `group_id` by items scored together, `cluster_id` by
     items that are not independent (object, scene, concept, clip). `factors` split results into subgroups. `requires`
     names a factor only if no other factor also decides the answer. `latent` is what ideal observers know of the images.
+    An answer that is a point has the target's radius, within which it is a hit, as the measure `radius_px`.
     """
 
     item_id: str

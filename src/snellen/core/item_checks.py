@@ -31,6 +31,8 @@ def _faults(item: Item) -> Iterator[str | None]:
     yield _text_fault(item)
     yield _option_fault(item)
     yield answer_fault(item)
+    if item.answer_kind == "point" and item.answer is not None and not item.measures.get("radius_px", 0) > 0:
+        yield "a point has no measure 'radius_px', the radius of its target"
     yield _support_fault(item)
     for name, measure in item.measures.items():
         if not _is_number(measure):
@@ -96,7 +98,7 @@ def answer_fault(item: Item) -> str | None:
     """The reason why the answer cannot be right, or None. `check_items` decides whether an item needs an answer."""
     if item.answer is None:
         return None
-    if item.options and item.answer_kind not in ("box", "colour", "description"):
+    if item.options and item.answer_kind not in ("box", "point", "colour", "description"):
         keys = {option.key for option in item.options}
         if item.answer_kind == "choices":
             is_sorted_set = isinstance(item.answer, tuple) and list(item.answer) == sorted({*item.answer} & keys)
@@ -131,6 +133,7 @@ _ANSWERS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "integer": (lambda a: isinstance(a, int) and not isinstance(a, bool) and abs(a) < 10**15, "a whole number"),
     "number": (_is_number, "a finite number"),
     "box": (lambda a: _numbers(a, 4) and a[0] < a[2] and a[1] < a[3], "a box [x1, y1, x2, y2] with x1 < x2, y1 < y2"),
+    "point": (lambda a: _numbers(a, 2), "a point [x, y]"),
     "colour": (lambda a: _numbers(a, 3) and all(0 <= x <= 255 for x in a), "a colour of three numbers from 0 to 255"),
     "text": (lambda a: all(isinstance(x, str) and x.strip() for x in _as_tuple(a)), "a text"),
     "description": (lambda answer: isinstance(answer, str), "a text"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from snellen.core.hashing import canonical, sha256
 from snellen.core.item import Media, Part, View
+from snellen_sight.completions import MAX_NAME, MAX_TOKENS
 
 
 @dataclass(frozen=True)
@@ -57,8 +58,8 @@ class Prompt:
         return earlier + [_plain(part) for part in self.parts]
 
 
-MAX_TEXT, MAX_TOKENS, MAX_NUMBERS, MAX_NAME = 4_000_000, 10**9, 1_000_000, 200
-"""Limits of a reply: characters of a text, tokens, numbers, characters of a name (`stop`, `model`)."""
+MAX_TEXT, MAX_NUMBERS = 4_000_000, 1_000_000
+"""Limits of a reply: characters of a text, and numbers."""
 
 
 @dataclass(frozen=True, slots=True)

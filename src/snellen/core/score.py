@@ -45,14 +45,13 @@ class Metric:
 
     `worst` is the score of an unreadable reply under `strict`. `chance` is the expected score of a guesser that knows
     the form of the answer and nothing of the images. `summary` aggregates units. `share`: the score is a fraction from
-    0 to 1, shown in percent; otherwise it is shown in its own unit with `decimals`. `binary`: an item scores 0 or 1.
+    0 to 1, shown in percent; otherwise it is shown with `decimals` and `unit`. `binary`: an item scores 0 or 1.
     `bounds` are the least and the greatest possible score, None if unbounded; both choose the method of intervals.
     `is_defined`: the item has a score at all (an error relative to a true value of 0 has none). `title` is the name in
     reports and on the terminal, if it is not `name` with spaces for underscores. `remark` shows the metric beneath the
     main one in the main table of a report, with `{value}` and `{n}` (scored units) filled in; empty: only in results.
-    `estimate` takes the place of `summary`: it gets items and their scores. Its value has another unit than the scores
-    of items (`unit`), no chance and no grade, and arms are not compared by their scores of items, which differ in
-    difficulty.
+    `estimate` takes the place of `summary`: it gets items and their scores. Its value, in `unit`, has no chance and no
+    grade, and arms are not compared by their scores of items, which differ in difficulty.
     """
 
     name: str
@@ -95,6 +94,11 @@ class Metric:
     def label(self) -> str:
         """The name in column heads; empty for binary metrics (percent right)."""
         return "" if self.binary else self.words
+
+    @property
+    def measure(self) -> str:
+        """The name with the direction, if less is better."""
+        return self.words if self.higher_is_better else f"{self.words}, lower is better"
 
 
 @dataclass(frozen=True)

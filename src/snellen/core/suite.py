@@ -194,7 +194,11 @@ def read_suite_card(package: str) -> SuiteCard:
 
 
 class Recipe(typing.Protocol):
-    """One way to make the items of a suite. A recipe with `settings` declares them as an attribute of that name."""
+    """One way to make the items of a suite. A recipe with `settings` declares them as an attribute of that name.
+
+    One with `opening`, a task and a number, promises that a set of so many test items of this task alone has the same
+    test items as the whole set has first.
+    """
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Everything that determines the items, as plain JSON data; kept on the card."""

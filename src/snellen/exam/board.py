@@ -88,10 +88,10 @@ class Board:
             return
         state, key = self.states[suite], (card.name, row.task)
         if row.grade.is_decided and not state.scores.get(key):
-            from snellen.reports.words import first_text, marked_amount
+            from snellen.reports.words import amount, first_text
 
             metric = state.suite.tasks[row.task].protocols["strict"].metrics[0]
-            value, name = marked_amount(row.value, metric, row.n), state.suite.card.tasks[row.task].name
+            value, name = amount(row.value, metric, row.n), state.suite.card.tasks[row.task].name
             self._decision = f"decided: {card.name}, “{name}”: {value}, {first_text(row.grade)}"
             if card.is_remote:
                 self._costs[root] = cost_by_subject(root)

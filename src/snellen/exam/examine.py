@@ -134,6 +134,7 @@ def _examine(
         (session,) = sessions([itemset], subjects, options, [folder])
         check([session])
         if from_code and folder is None:
+            session = replace(session, is_code=True).opened()
             session = replace(session, itemset=session.items, folder=unused_folder(session.root))
         return session.examine(), from_code
 

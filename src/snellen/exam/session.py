@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -19,6 +20,7 @@ from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard, read_card
+from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
 from snellen.core.storage.sight import copy_sight
 from snellen.core.storage.versions import versions
@@ -28,6 +30,7 @@ from snellen.curation.results import read_tables
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import instalments_ahead
 from snellen.exam.items import find_items
+from snellen.exam.opening import ask_opening
 from snellen.exam.rescoring import rescore
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.on_cluster import ask_workers
@@ -79,7 +82,8 @@ class Session:
     """Subjects asked about one item set: by name, folder or URL until it is needed, or as it was opened.
 
     Of the `subjects`, only fakes that need the items are still names. `names` are those in the name of the default
-    folder. `folder` is the folder of the run, None for the default.
+    folder. `folder` is the folder of the run, None for the default. `is_code`: a subject is code, which may have
+    changed since an earlier run. `opening` is a run whose replies this one takes over (`exam.opening`).
     """
 
     itemset: ItemSet | str | Path
@@ -87,6 +91,8 @@ class Session:
     options: AskingOptions
     folder: Path | None = None
     names: tuple[str, ...] = ()
+    is_code: bool = False
+    opening: Path | None = None
 
     @cached_property
     def items(self) -> ItemSet:
@@ -94,7 +100,7 @@ class Session:
         if isinstance(self.itemset, ItemSet):
             return self.itemset
         return find_items(
-            self.itemset, limit=self.options.limit, test_only=self._is_without_training,
+            self.itemset, limit=self.options.limit, test_only=self.is_without_training,
             show_progress=self.options.show_progress,
         )  # fmt: skip
 
@@ -109,12 +115,12 @@ class Session:
             return None
 
     @cached_property
-    def _is_without_training(self) -> bool:
+    def is_without_training(self) -> bool:
         """True if no subject learns from training examples, and no condition may show some."""
         return tuple(self.options.conditions) == ("vanilla",) and all(map(_learns_nothing, self.subjects))
 
     def _folder_of(self, itemset: str | Path) -> Path:
-        return itemset_folder(itemset, self.options.limit, test_only=self._is_without_training)
+        return itemset_folder(itemset, self.options.limit, test_only=self.is_without_training)
 
     @cached_property
     def suite(self) -> Suite:
@@ -158,7 +164,13 @@ class Session:
         Raises SnellenError before anything is asked if a call exceeds the provider's limits, or prices for a budget are
         unknown, and BudgetSpent and Interrupted after scoring the replies so far.
         """
-        return self._finished() or self._ask()
+        return self._finished() or self.opened()._ask()
+
+    def opened(self) -> Session:
+        """The session after its set was drawn, while its first items were asked where that can be done."""
+        if self.opening is not None or isinstance(self.itemset, ItemSet):
+            return self
+        return replace(self, opening=ask_opening(self))
 
     def _finished(self) -> Examination | None:
         if self.stamp() is None or damaged_scores(self.root):
@@ -212,7 +224,8 @@ class Session:
             preflight.check(self.examined)
         fingerprints = [subject.card.fingerprint() for subject in self.examined]
         copy_sight(root, fingerprints)
-        return replace(plan, preflight=preflight.take(fingerprints))
+        early = tuple(read_exchanges(self.opening)) if self.opening else ()
+        return replace(plan, preflight=(*early, *preflight.take(fingerprints)))
 
     def _ask(self) -> Examination:
         plan, root, options = self._prepared_plan(), self.root, self.options
@@ -245,6 +258,8 @@ class Session:
         compared, differing = compared_scores(plan.arms, root, suite)
         for name, count in differing.items():
             _print_line(f"{name}: the file's own score differs in {count} of {compared[name]} rows")
+        if self.opening is not None:
+            shutil.rmtree(self.opening, ignore_errors=True)
         examination = Examination(root, suite, plan.items, responses)
         if not examination.failed and not examination.unasked():
             # Digesting a set takes time, and only one in instalments may have grown.

@@ -10,7 +10,7 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -28,16 +28,20 @@ from snellen.core.storage.itemset import ItemSet, counts_of, items_files
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.run_tables import read_responses
-from snellen.core.storage.runfolder import RunCard
+from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
 from snellen.core.suite import Suite
 from snellen.exam.sealing import built_again, refuse_other_seal
+from snellen.remote import address_of
 from snellen.runs.asking.replay import replay
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import own_scores
+from snellen.runs.scores.unread import with_judged_reading
+from snellen.runs.sets.gate import open_asked_items
+from snellen.suites import SUITES, suite_of
 
 READ = frozenset(("prediction", "outcome", "form", "value"))
 """Columns of scores that depend on how a reply is read."""
@@ -176,6 +180,18 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
 def is_same_parser(card: RunCard) -> bool:
     """True if a run's replies were read by this version of the parser; False if that is not recorded."""
     return card.versions.get(PARSER) == versions()[PARSER]
+
+
+def read_apart(roots: Iterable[Path]) -> Iterator[str]:
+    """For runs that different versions of the parser read: in words, the replies that this version reads otherwise."""
+    cards = {root: read_run_card(root) for root in roots}
+    is_apart = len({card.versions.get(PARSER) for card in cards.values()}) > 1
+    for root, card in cards.items() if is_apart else ():
+        if not is_same_parser(card):
+            items = open_asked_items(root, card, SUITES.get(card.suite))
+            changed = check_scores(root, card, items, with_judged_reading(suite_of(items)))[1]
+            count = f"this one reads {len(changed)} replies otherwise"
+            yield f"{address_of(root)}: read by another version of the parser than other runs here; {count}"
 
 
 def count_items(root: Path, card: RunCard, items: ItemSet) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from snellen.core.storage import files
 from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice, write_images
 from snellen.interop.questions import ModelQuestion, Selection
+from snellen.interop.scoring_fields import NO_POINTS
 
 MAX_IMAGES = 100
 """Number of columns `image_1` to `image_100` that are read."""
@@ -20,6 +21,8 @@ MAX_IMAGES = 100
 
 def too_many_images(question: ModelQuestion) -> str | None:
     """The reason why a question does not fit, or None."""
+    if question.item.answer_kind == "point":
+        return NO_POINTS
     return None if len(question.images) <= MAX_IMAGES else f"shows more than {MAX_IMAGES} images"
 
 

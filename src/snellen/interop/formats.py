@@ -31,7 +31,7 @@ class ExportFormat:
 
     `fault` gives the reason for an unsupported question, `write` fills a folder, `usage` explains how to load it.
     `header` writes the start of its README; `{name}` in `usage` is the name of the export. `has_parser` is True
-    if the export contains our parser, so that its scores equal ours.
+    if its tasks are scored by our parser, so that their scores equal ours.
     """
 
     name: str

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from snellen.core.storage import files
-from snellen.core.storage.media import data_url
 from snellen.interop.formats import CHOICES, ExportFormat, export_name, fields
 from snellen.interop.questions import ModelQuestion, Selection
+from snellen_sight.messages import data_url
 
 _GROUP_ROWS, _DICTIONARY_BYTES = 100, 256 << 20
 _TEXTS = ("item_id", "suite", "task", "group_id", "cluster_id", "answer_kind", "key", "metric", "factors", "prompt")

@@ -1,4 +1,4 @@
-"""Questions as Inspect AI tasks that run without Snellen, and the metadata of all our Inspect samples.
+"""Questions as a folder of Inspect AI tasks, and the metadata of all our Inspect samples.
 
 Tasks: https://inspect.aisi.org.uk/tasks.html
 """
@@ -12,11 +12,21 @@ from typing import Any
 
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, plain_name, task_names, write_images
-from snellen.interop.packing import write_standalone
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 from snellen.interop.tables import prompt_parts
 
+HEAD = '''"""Inspect AI tasks for the questions in this folder: `pip install snellen`."""
+
+from pathlib import Path
+
+from inspect_ai import Task, task
+
+from snellen.interop.scorers.inspect_questions import questions_task
+
+FOLDER = Path(__file__).resolve().parent
+'''
+"""Start of `tasks.py`."""
 SNELLEN = "snellen"
 """Metadata field of a sample by which `recorded:LOG` identifies the question."""
 
@@ -38,7 +48,7 @@ def sample_metadata(
 
 
 def write_inspect_folder(selection: Selection, out: Path) -> None:
-    """Write `tasks.py` with one Inspect task per task, `questions/TASK.jsonl`, `images/` and the scoring modules."""
+    """Write `tasks.py` with one Inspect task per task, `questions/TASK.jsonl`, and `images/`."""
     unit_of, tasks = units(selection.questions), task_names(selection)
     for task, name in tasks.items():
         rows = [
@@ -58,19 +68,19 @@ def write_inspect_folder(selection: Selection, out: Path) -> None:
     suite = plain_name(selection.suite.name)
     functions = "".join(
         f'\n\n@task\ndef {suite}_{name}() -> Task:\n    """The questions of {name}."""\n'
-        f'    return questions_task("{name}")\n'
+        f'    return questions_task(FOLDER, "{name}")\n'
         for name in tasks.values()
     )
-    write_standalone("snellen.interop.standalone.inspect_questions", out, "tasks.py", functions)
+    files.write_text(out / "tasks.py", HEAD + functions)
 
 
 INSPECT = ExportFormat(
     "inspect",
-    "tasks of Inspect AI that run without Snellen, scored by our parser",
+    "tasks of Inspect AI, scored by our parser",
     write_inspect_folder,
     "```sh\ninspect eval tasks.py --model MODEL                    # every task\n"
     "inspect eval tasks.py@SUITE_TASK --model MODEL\n```\n\n"
-    "Replies are read by the parser of Snellen, which is in this folder; nothing else is needed. `unit_mean` is our "
+    "`tasks.py` imports the parser of Snellen: `pip install snellen` beside Inspect. `unit_mean` is our "
     "score, with groups combined. `snellen run SET --subject recorded:LOG --out RUN` makes a run of the logs.",
     fault=not_scored_alone,
     has_parser=True,

@@ -19,8 +19,8 @@ from snellen.core.storage.home import home
 from snellen.exam.items import find_items
 from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
+from snellen.interop.scorers.inspect_questions import strict_scorer
 from snellen.interop.scoring_fields import units
-from snellen.interop.standalone.inspect_questions import strict_scorer
 from snellen.suites import SUITES, suite_of
 
 

@@ -14,19 +14,30 @@ from typing import Any
 from snellen.core.storage import files
 from snellen.interop.formats import ExportFormat, export_name, fields, task_names
 from snellen.interop.hub_questions import images, write_rows
-from snellen.interop.packing import write_standalone
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import not_scored_alone, scoring_fields, units
 
 MAX_TOKENS = 1024
 """Limit of a reply, which lmms-eval requires. Truncated replies are parsed as far as they go."""
+HOOKS = '''"""What lmms-eval calls for the questions in this folder: `pip install snellen`."""
+
+from snellen.interop.scorers.lmms_eval_hooks import (
+    doc_to_messages,
+    doc_to_text,
+    doc_to_visual,
+    mean_over_units,
+    process_results,
+    rate,
+)
+'''
+"""The module `utils.py`, in which lmms-eval looks for the functions that the YAML files name."""
 _TEXTS = (
     *("item_id", "task", "group_id", "cluster_id", "key", "metric", "prompt", "parts", "scoring", "unit", "unit_size"),
 )
 
 
 def write_task_folder(selection: Selection, out: Path) -> None:
-    """Write `NAME_TASK.yaml` and `TASK.parquet` per task, `NAME.yaml` for all, `utils.py` and what it imports."""
+    """Write `NAME_TASK.yaml` and `TASK.parquet` per task, `NAME.yaml` for all, and `utils.py`."""
     name = export_name(selection)
     unit_of = units(selection.questions)
     tasks = task_names(selection)
@@ -38,7 +49,7 @@ def write_task_folder(selection: Selection, out: Path) -> None:
         files.write_text(out / f"{name}_{plain_task}.yaml", _task_yaml(name, plain_task, questions[0]))
     group = [f"group: {name}", "task:", *(f"  - {name}_{plain_task}" for plain_task in tasks.values())]
     files.write_text(out / f"{name}.yaml", "\n".join(group) + "\n")
-    write_standalone("snellen.interop.standalone.lmms_eval_utils", out, "utils.py")
+    files.write_text(out / "utils.py", HOOKS)
 
 
 def _row(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> dict[str, Any]:
@@ -96,7 +107,7 @@ LMMS_EVAL = ExportFormat(
     "```sh\nlmms-eval eval --model MODEL --tasks {name} --include_path PATH_OF_THIS_FOLDER --output_path OUT "
     "--log_samples\n```\n\n"
     "Each task can also be run alone (`{name}_TASK`). Chat models get texts and images in order; simple models get all "
-    "images first. `utils.py` reads replies by the parser of Snellen, which is in this folder; nothing else is needed. "
+    "images first. `utils.py` imports the parser of Snellen: `pip install snellen` beside lmms-eval. "
     "`no_answer` and `failed` are shares of questions; a failed call has no score.",
     fault=not_scored_alone,
     has_parser=True,

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any, overload
 
 from snellen.analysis.comparison.changes import changes
@@ -31,8 +32,6 @@ from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer
 
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
-_OPTIONS = ("options", "choices", "doc.options", "doc.choices", "all_choices")
-_LETTERS = "ABCDEFGHIJ"
 _WORDS = {
     **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
     **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0), **dict.fromkeys(("", "none"), math.nan),
@@ -121,12 +120,13 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
     return share
 
 
-def _log_row(answer_row: AnswerRow, score: float, group: str, task: str, options: Sequence[tuple[str, str]]) -> LogRow:
+def _log_row(answer_row: AnswerRow, score: float, group: str, task: str) -> LogRow:
     reply, condition = answer_row.answer.reply, answer_row.condition
+    options = tuple(zip(ascii_uppercase, answer_row.options, strict=False))
     name = f"{task} [{condition}]" if condition not in ("", "vanilla") else task
     return LogRow(
         answer_row.item, name and short_reason(name, 100),
-        answer_row.repeat, answer_row.question, answer_row.images, group, answer_row.target, tuple(options),
+        answer_row.repeat, answer_row.question, answer_row.images, group, answer_row.target, options,
         reply.text if reply else None, reply.stop if reply else "", answer_row.answer.reason, score,
         answer_row.numbering != "", answer_row.number,
     )  # fmt: skip
@@ -158,7 +158,7 @@ class _LogReader(AnswerReader):
             self._text(row, [self.settings[role]] if role in self.settings else names)
             for role, names in (("group", _GROUPS), ("task", _TASKS))
         )
-        row_of_log = _log_row(answer_row, score, group, task or self._task, _options_of(row))
+        row_of_log = _log_row(answer_row, score, group, task or self._task)
         self.logs.setdefault(name, []).append(row_of_log)
 
     def _score_columns(self, row: Row) -> Sequence[str]:
@@ -185,17 +185,6 @@ def _task_of(path: Path, in_folder: bool) -> str:
     return stem.removeprefix(f"{folder}_") if in_folder or stem.startswith(f"{folder}_") else ""
 
 
-def _options_of(row: Row) -> Sequence[tuple[str, str]]:
-    """The options of a row, with their letters: a list, or columns A, B, … as VLMEvalKit has them."""
-    listed = cell_of(row, _OPTIONS)
-    texts = listed if isinstance(listed, list) else []
-    for letter in _LETTERS if not texts else "":
-        if str(row.get(letter, "")) in ("", "nan", "None"):
-            break
-        texts = [*texts, row[letter]]
-    return tuple(zip(_LETTERS, map(str, texts), strict=False))
-
-
 def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str, Sequence[LogRow]], Sequence[str]]:
     """The rows of a log of Inspect by model, and the names of its scorers, of which the first counts."""
     log, rows, scorers = read_log(path), list[LogRow](), dict[str, None]()
@@ -209,16 +198,15 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str,
         text, condition = "\n".join(filter(None, words)), identity.condition if identity else ""
         row = AnswerRow(
             sample.id, text, tuple(filter(None, images)), condition, sample.epoch - 1, logged_answer(sample, log),
-            str(path), number, target, "" if identity else NUMBER,
+            str(path), number, target, tuple(record.choices or ()), "" if identity else NUMBER,
         )  # fmt: skip
         group = cell_of(record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
         task = identity.task if identity else log.header.eval.task
-        options = tuple(zip(_LETTERS, record.choices or (), strict=False))
         try:
             score = _scaled(cell, settings)
         except ValueError as error:
             raise SnellenError(f"{path}: sample {number}: {error}") from error
-        rows.append(_log_row(row, score, "" if group is None else str(group), task, options))
+        rows.append(_log_row(row, score, "" if group is None else str(group), task))
     return {short_reason(log.header.eval.model, 200): rows}, list(scorers)
 
 

@@ -3,8 +3,10 @@
 Columns are known by the names that tools give them. lmms-eval writes `doc_id`, `resps`, `filtered_resps` and `input`
 per sample (`save_results_samples` in lmms_eval/loggers/evaluation_tracker.py), VLMEvalKit `index`, `question` and
 `prediction` (docs/en/Development.md), EvalScope `index`, `model` and `model_output` in predictions, `sample_score` in
-reviews (evalscope/api/evaluator/cache.py). None was tried on files of these tools: unverified. `doc_id` and the `index`
-of EvalScope are positions from 0, and a `doc` is not written any more by lmms-eval.
+reviews (evalscope/api/evaluator/cache.py), OpenAI's and vLLM's batches `custom_id` and `response.body`
+(https://developers.openai.com/api/docs/guides/batch, read in November 2026). None was tried on files of these tools:
+unverified. `doc_id` and the `index` of EvalScope are positions from 0, and a `doc` is not written any more by
+lmms-eval.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 from snellen.core.condition import refuse_unknown
@@ -29,25 +33,29 @@ from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
 from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
 from snellen.interop.recorded_files import Row
-from snellen.subjects.chat.completions import split_thought
-from snellen.subjects.chat.retry import reported_failure
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.recorded import NUMBER, POSITION, AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
+from snellen.suites.questions.lists import as_list, options_in
+from snellen_sight.completions import split_thought
+from snellen_sight.retry import reported_failure
 
 PREFIX = "recorded:"
 _NAMES = {
     "id": "custom_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index "
     "doc_id",
-    "column": "reply response prediction model_output.choices.0.message.content sample_score.score.prediction resps "
-    "filtered_resps model_response output completion generated_text",
-    "model": "model model_name",
+    "column": "reply response.body.choices.0.message.content response prediction "
+    "model_output.choices.0.message.content sample_score.score.prediction resps filtered_resps model_response output "
+    "completion generated_text",
+    "model": "model model_name response.body.model",
     "question": "question doc.question query problem input",
     "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image",
     "condition": "",
     "repeat": "repeat epoch",
-    "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning",
+    "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
+    "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
     "error": "error.message error model_output.error response.body.error.message",
+    "options": "options choices doc.options doc.choices",
     "target": "target ground_truth gt_answer gt doc.answer",
     "score": "exact_match score hit correct is_correct acc accuracy sample_score.score.value.acc",
 }
@@ -61,7 +69,7 @@ _STOPS = {
     **dict.fromkeys(("content_filter", "safety", "refusal"), "filter"),
     **dict.fromkeys(("", "stop", "end", "end_turn", "eos", "stop_sequence", "eos_token"), "end"),
 }
-COMPARED = ("question", "image", "target", "score")
+COMPARED = ("question", "image", "options", "target", "score")
 """Roles that may be `none`."""
 FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.", "Failed to obtain answer: <class ")
 """How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
@@ -160,10 +168,11 @@ class AnswerReader:
                 images = self._share(tuple(_images(cell_of(row, columns["image"]))))
                 condition = self.conditions.get(condition, condition)
                 target = self._share(tuple(_texts(cell_of(row, columns["target"]))))
+                options = self._share(tuple(_options(row, columns["options"], question)))
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    place = location, number, target, *columns["numbering"]
+                    place = location, number, target, options, *columns["numbering"]
                     self._keep(model, AnswerRow(item, question, images, condition, repeat, answer, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
@@ -284,6 +293,17 @@ def _texts(cell: Any) -> Iterator[str]:
     for part in cell if isinstance(cell, list) else [cell]:
         if isinstance(part, str | int | float) and str(part).strip() not in ("", *NO_TEXTS):
             yield str(part).strip()
+
+
+def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
+    """The texts of the options in order: a list, an object by letter, the columns A, B, C …, or as the question has."""
+    cell = cell_of(row, columns)
+    if isinstance(cell, dict):
+        cell = list(cell.values())
+    elif columns and not isinstance(cell, list):
+        in_columns = list(takewhile(lambda text: text not in ("", None), map(row.get, ascii_uppercase)))
+        cell = as_list(str(cell)) or in_columns or [text for _, text in options_in(question)]
+    return _texts(cell)
 
 
 def _score(cell: Any) -> float:

@@ -1,4 +1,4 @@
-"""Fields of an exported question with which its replies are scored as here, without Snellen."""
+"""Fields of an exported question with which its replies are scored as here, without its item set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from snellen.interop.questions import ModelQuestion
-from snellen.interop.standalone.scoring import METRICS, score
+from snellen.interop.scorers.scoring import METRICS, score
 from snellen.presentation.methods import OneByOne, Sheet
 
 _PROBES = {"box": "[1, 2, 30, 40]", "colour": "[0, 128, 255]", "text": "**so**", "true_false": "F", "choice": "B"}
@@ -20,7 +20,7 @@ _TOLERANCE = 1e-9
 
 
 def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
-    """Fields of `standalone.scoring.score`, as plain data."""
+    """Fields of `scorers.scoring.score`, as plain data."""
     item, reply, metric = question.item, question.view.reply, question.protocol.metrics[0]
     is_listed = item.answer_kind in ("choice", "true_false") or (reply.keys and reply.kind not in ("integer", "number"))
     option_scores = {key: metric.score(item, key) for key in reply.offered} if is_listed else {}
@@ -39,9 +39,14 @@ def scoring_fields(question: ModelQuestion) -> dict[str, Any]:
     }
 
 
+NO_POINTS = "answered by a point, which other tools do not score"
+
+
 def not_scored_alone(question: ModelQuestion) -> str | None:
     """The reason why the exported scoring module cannot score a question as its protocol does, or None."""
-    reason = "scored by rules that no export contains"
+    if question.item.answer_kind == "point":
+        return NO_POINTS
+    reason = "scored by rules that no export knows"
     metric = question.protocol.metrics[0]
     is_mean = metric.summary == "mean" and metric.estimate is None
     if not isinstance(question.method, OneByOne | Sheet) or not is_mean:

@@ -69,6 +69,7 @@ VLMEVALKIT = ExportFormat(
     "Copy the files into `$LMUData` (`~/LMUData`) and give their names without `.tsv`: "
     "`python run.py --data {name} --model MODEL`. The kit sends all images first, appends its own list of options to "
     "the prompt, and sends images to services as JPEG. It has no scores for `{name}_openended` and stops after the "
-    "answers. An option or key that pandas would read as an empty cell (`None`) has a space after it.",
+    "answers. An option or key that pandas would read as an empty cell (`None`) has a space after it. "
+    "`snellen run SET --subject 'recorded:MODEL_{name}.xlsx' --out RUN` scores the answers by our parser.",
     fault=no_image,
 )

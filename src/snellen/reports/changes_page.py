@@ -43,8 +43,6 @@ MAX_FLIPS = 100
 """Greatest number of items on the page; the table counts all."""
 NO_DROP = "no drop"
 """In place of a detectable drop if no drop could be found."""
-LOWER = " (lower is better)"
-"""End of the name of a row whose metric is an error."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
     if row.classes > 1 and row.classes < row.clusters:
         interval = span(row.class_low, row.class_high, metric, row.n)
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
-    direction = "" if metric.higher_is_better or row.kind == "estimate" else LOWER
+    direction = "" if metric.higher_is_better or row.kind == "estimate" else " (lower is better)"
     return ChangeLine(
         foreign(title, 120) + direction, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),

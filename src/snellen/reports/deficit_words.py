@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from snellen.analysis.comparison.deficits import Deficit, Findings, Preference
 from snellen.analysis.grading.grades import QUARTER
@@ -17,9 +17,9 @@ DECIDED = {"false": "where a statement is false: ", "true": "where a statement i
 """The items that a property decides, by kind, if the sentence does not say it."""
 
 
-def sentences(findings: Findings) -> tuple[str, ...]:
-    """A sentence for each deficit and for a preferred option, each with its numbers."""
-    texts = [f"{_deficit(deficit, findings.words)} ({_shares(deficit)})" for deficit in findings.deficits]
+def sentences(findings: Findings, undecided: Collection[str] = ()) -> tuple[str, ...]:
+    """A sentence for each deficit and a preferred option, with numbers; no failure where all tasks are `undecided`."""
+    texts = [f"{_deficit(deficit, findings.words, undecided)} ({_shares(deficit)})" for deficit in findings.deficits]
     if findings.deficits and findings.dimensions:
         names = [_required(name, findings.words) for name in findings.dimensions]
         if len(names) > MAX_NAMES + 1:
@@ -30,8 +30,8 @@ def sentences(findings: Findings) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _deficit(deficit: Deficit, words: Mapping[str, str]) -> str:
-    key, fails = deficit.properties[0], deficit.affected.high < QUARTER
+def _deficit(deficit: Deficit, words: Mapping[str, str], undecided: Collection[str]) -> str:
+    key, fails = deficit.properties[0], deficit.affected.high < QUARTER and bool(deficit.tasks.difference(undecided))
     if key.kind == "count":
         return f"{'does not count' if fails else 'is worse at counting'} beyond {_number(key.name)}"
     if key.kind in ("false", "true"):

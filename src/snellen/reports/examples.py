@@ -21,11 +21,12 @@ from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
-from snellen.core.storage.media import MediaFolder, data_url
+from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.run_tables import reply_texts
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 from snellen.stimuli.video.reading import frame_at_share
+from snellen_sight.messages import data_url
 
 THUMB_WIDTH = 240
 """Greatest width of a thumbnail in pixels."""

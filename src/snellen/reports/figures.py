@@ -108,7 +108,8 @@ def strip(run: Run) -> Figure:
         position, state = (tasks.index(row.task), arms.index(row.arm)), colour(row.grade)
         face = "white" if state == "same" else COLOURS[state]
         axes.add_patch(_square(position, face, SAME if state == "same" else face))
-        text = amount(row.value, metric_in(run.suite, row))
+        metric = metric_in(run.suite, row)
+        text = amount(row.value, metric, unit=metric.share)
         ink = INK if face == "white" else "white"
         axes.annotate(text, position, ha="center", va="center", color=ink, fontsize=8.5)
     axes.set_xlim(-0.5, len(tasks) - 0.5)

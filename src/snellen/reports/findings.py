@@ -105,7 +105,7 @@ def _check(run: Run, text: str, arm_rows: Sequence[ResultRow], holds: Callable[[
     """Check the scored rows of metrics that are shares, for which 1 is perfect."""
     pairs = [(row, metric) for row in arm_rows if row.n > 0 and (metric := metric_in(run.suite, row)).share]
     failed = tuple(
-        f"{row.task}: {amount(row.value, metric)} {span(row.low, row.high, metric)}"
+        f"{run.suite.card.task_title(row.task)}: {amount(row.value, metric)} {span(row.low, row.high, metric)}"
         for row, metric in pairs
         if not holds(row)
     )

@@ -35,7 +35,6 @@ from snellen.reports.words import (
     first_text,
     foreign,
     grade_text,
-    marked_amount,
     rate,
     span,
     unread_notes,
@@ -53,11 +52,12 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 class AbilityName(NamedTuple):
-    """The short name of a task, the address of its examples, and one of its images."""
+    """The short name of a task, the address of its examples, one of its images, and what its scores measure."""
 
     name: str = ""
     link: str = ""
     image: Thumbnail | None = None
+    measure: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,8 @@ class ExamPart:
         """What readers are told of a task."""
         known = self.run.suite.card.tasks.get(task)
         link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
-        return AbilityName(known.name if known else task, link, self.images.get(task))
+        metric = self.run.suite.tasks[task].protocols["strict"].metrics[0]
+        return AbilityName(known.name if known else task, link, self.images.get(task), metric.label and metric.measure)
 
     @property
     def people(self) -> str:
@@ -88,7 +89,8 @@ class ExamPart:
         asked, by_source = set(self.run.results["task"]), dict[str, list[str]]()
         for ceiling in printed_ceilings(self.run.suite, self.run.items):
             if ceiling.task in asked and not ceiling.factor:
-                by_source.setdefault(ceiling.source, []).append(f"{ceiling.task} {100 * ceiling.value:.0f} %")
+                score = f"“{self.ability(ceiling.task).name}” {100 * ceiling.value:.0f} %"
+                by_source.setdefault(ceiling.source, []).append(score)
         return "; ".join(f"{', '.join(scores)} ({source})" for source, scores in by_source.items())
 
 
@@ -160,7 +162,7 @@ class GradedAbility:
         guess = self.guess and f"guess {self.guess}"
         state = self.text or self.reason or self.words
         score = f"{self.number} {self.interval}".strip()
-        return ", ".join(filter(None, (score, guess, state, *self.missing, self.declined)))
+        return ", ".join(filter(None, (score, self.about.measure, guess, state, *self.missing, self.declined)))
 
     @property
     def colour(self) -> Colour:
@@ -306,11 +308,8 @@ def _graded_ability(row: ResultRow, part: ExamPart, declined: str) -> GradedAbil
     middle, *ends = (progress(score, blind, ceiling) for score in (row.value, row.low, row.high))
     low, high = ends if math.isnan(ends[0]) else sorted(ends)
     number, interval, missing = "", "", tuple[str, ...]()
-    if row.grade.state == states.THRESHOLD and row.grade.is_decided:
-        number = f"{value_words(row, metric)} {metric.unit}".rstrip()
-        interval = span(row.low, row.high, metric)
-    elif not math.isnan(row.value):
-        number, interval = marked_amount(row.value, metric, row.n), span(row.low, row.high, metric, row.n)
+    if not math.isnan(row.value):
+        number, interval = value_words(row, metric), span(row.low, row.high, metric, row.n)
         missing = (*unread_notes(row, metric), *[f"failed {rate(row.failure_rate)}"] * (row.failure_rate > 0))
     guess = "" if math.isnan(blind) else amount(blind, metric)
     about, text = part.ability(row.task), grade_words(row, metric, first_text)
@@ -351,7 +350,8 @@ def _line(
             f"{100 * square.row.failure_rate:.3g} % of “{square.about.name or square.ability}”" for square in failures
         )
         note = f"{note} Items without a score because their calls failed: {shares}.".lstrip()
-    texts = sentences(find_deficits(answers))
+    undecided = {f"{one.row.suite}/{one.row.task}" for one in grades if one.grade.reason == states.TOO_FEW}
+    texts = sentences(find_deficits(answers), undecided)
     results = [sight_of(root, arm.fingerprint) for run in runs.values() for root in run.roots for arm in arms]
     sight = max((result for result in results if result), key=lambda result: result.date, default=None)
     words, faults = (sight.words(), tuple(sight.faults())) if sight else ("", ())

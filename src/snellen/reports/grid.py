@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -86,7 +87,6 @@ class Column:
     chance: str = ""
     blind: str = ""
     ceiling: str = ""
-    lower_is_better: bool = False
     people: str = ""
     name: str = ""
 
@@ -229,9 +229,19 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
     others = rows_without(responded, studies_of(run.card.arms))  # for people, n counts the answers of each
     sizes = sorted(set((responded if others.empty else others)["n"]))
     n = "" if not sizes else f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]}–{sizes[-1]}"
+    calls = 0 if part["factor"].iloc[0] else _most_calls(run).get(part["task"].iloc[0], 0)
+    n += f" in {calls} call{'s' if calls > 1 else ''}" if sizes and 0 < calls < sizes[0] else ""
     chance, blind, ceiling = (_common(responded[column], metric) for column in ("chance", "blind", "ceiling"))
     people = next(filter(None, (ceiling_source(run, row) for row in rows_of(responded))), "") if ceiling else ""
-    return Column(title, metric.words, n, chance, blind, ceiling, not metric.higher_is_better, people)
+    return Column(title, metric.measure, n, chance, blind, ceiling, people)
+
+
+@once_a_run
+def _most_calls(run: Run) -> Mapping[str, int]:
+    """The largest number of calls in which an arm was asked a task: fewer than items if several share a sheet."""
+    calls = {(r.task, r.subject, r.condition, r.repeat, call) for r in run.responses for call in r.calls}
+    by_arm = Counter(call[:-1] for call in calls)
+    return {arm[0]: count for arm, count in sorted(by_arm.items(), key=lambda pair: pair[1])}
 
 
 def _common(values: pd.Series[float], metric: Metric) -> str:

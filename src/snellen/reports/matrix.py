@@ -55,11 +55,11 @@ class Matrix:
 
     def frame(self) -> pd.DataFrame:
         """The matrix as text: one row per question, and one of ranks."""
-        heads = ["question", "task", "suite", *(line.subject for line in self.lines)]
+        heads = ["question", "task", "suite", "measure", *(line.subject for line in self.lines)]
         texts = [[" ".join(f"{g.number} {g.interval} {g.short or g.words}".split()) for g in row] for row in self.rows]
-        places = [[row[0].about.name, row[0].ability, row[0].suite] for row in self.rows]
+        places = [[row[0].about.name, row[0].ability, row[0].suite, row[0].about.measure] for row in self.rows]
         cells = [[*place, *text] for place, text in zip(places, texts, strict=True)]
-        cells += [["average rank", "", "", *self.ranks]] if self.ranks else []
+        cells += [["average rank", "", "", "", *self.ranks]] if self.ranks else []
         return pd.DataFrame(cells, columns=heads)
 
 
@@ -114,7 +114,7 @@ def draw_matrix(table: Matrix) -> Figure:
     from matplotlib.figure import Figure
 
     width, height = 1.75 * len(table.lines), 0.42 * len(table.rows)
-    figure = Figure(figsize=(width + 3.2, height + 1.0), layout="constrained")
+    figure = Figure(figsize=(width + 3.5, height + 1.0), layout="constrained")
     axes = figure.subplots()
     axes.set_xlim(0, max(len(table.lines), 1))
     axes.set_ylim(max(len(table.rows), 1), 0)
@@ -124,7 +124,8 @@ def draw_matrix(table: Matrix) -> Figure:
     notes = [f"\n{line.kind}" if line.kind in ("baseline", "simulated") else "" for line in table.lines]
     axes.xaxis.tick_top()
     axes.set_xticks([n + 0.45 for n in range(len(heads))], map("".join, zip(heads, notes, strict=True)))
-    names = [two_lines(foreign(row[0].about.name or row[0].ability, 400), 34) for row in table.rows]
+    about = [(row[0].about.name or row[0].ability, row[0].about.measure) for row in table.rows]
+    names = [two_lines(foreign(f"{name} ({measure})" if measure else name, 400), 34) for name, measure in about]
     axes.set_yticks([n + 0.5 for n in range(len(names))], names)
     axes.hlines(range(len(names) + 1), 0, len(heads), colors=FAINT, linewidth=0.7)
     for y, row in enumerate(table.rows):

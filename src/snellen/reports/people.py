@@ -101,6 +101,7 @@ def people_against(run: Run, pairs: pd.DataFrame) -> pd.DataFrame:
         metric = metric_in(run.suite, pair)
         gap = f"{signed(sign * pair.difference, metric, pair.n)} {span(low, high, metric, pair.n)}".strip()
         verdict = "too few clusters" if pair.too_few_clusters else "clear" if pair.clear else "not clear"
-        lines.append([pair.task, *names, pair.n, pair.clusters, gap, probability(pair.p_holm), verdict])
+        place = run.suite.card.task_title(pair.task), *names, pair.n, pair.clusters
+        lines.append([*place, gap, probability(pair.p_holm), verdict])
     heads = ["task", "people", "against", "units", "clusters", "people minus the other", "corrected p", "verdict"]
     return pd.DataFrame(lines, columns=heads)

@@ -52,7 +52,7 @@ def print_table(
         metric = metric_in(suite_of(suite), next(rows_of(part)))
         best = metric.bounds and metric.bounds[metric.higher_is_better]
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]
-        chances, blind = (sorted({amount(score, metric) for score in column}) for column in scores)
+        chances, blind = (sorted({amount(score, metric, unit=metric.share) for score in column}) for column in scores)
         head = escape(suite_of(suite).card.task_title(task, suite if several else ""))
         head += "" if metric.higher_is_better else " ↓"
         head += f"\n[dim]chance {chances[0]}[/]" if len(chances) == 1 else ""
@@ -128,7 +128,11 @@ def _cell(row: ResultRow, metric: Metric, with_n_and_chance: tuple[bool, bool]) 
     text = f"{value_words(row, metric)} [dim]{around}[/]" if around else value_words(row, metric)
     with_n, with_chance = with_n_and_chance
     notes = [f"n {row.n}"] if with_n else []
-    notes += [f"chance {amount(row.chance, metric)}"] if with_chance and not math.isnan(row.chance) else []
+    notes += (
+        [f"chance {amount(row.chance, metric, unit=metric.share)}"]
+        if with_chance and not math.isnan(row.chance)
+        else []
+    )
     notes = [f"{state}: {row.grade.note}" if row.grade.reason == states.UNIT else state, *notes]
     notes += unread_notes(row, metric)
     notes += [f"failed {rate(row.failure_rate)}"] if row.failure_rate > 0 else []

@@ -39,12 +39,13 @@ _HIDDEN = re.compile(
 
 
 def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
-    """A score as text, shares in percent; with a decimal only if there are enough units `n`."""
+    """A score with its unit, or in percent: then with a decimal only if there are enough scored units `n`."""
     if math.isnan(value):
         return DASH
-    if not metric.share:
-        return "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
-    return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
+    if metric.share:
+        return f"{100 * value:.{int(n >= 200)}f}" + " %" * unit
+    number = "0" if value == 0 else f"{value:#.{3 if abs(value) >= 1 else 2}g}".rstrip(".")
+    return f"{number}{'' if metric.unit in ('', '°') else ' '}{metric.unit}" if unit else number
 
 
 def as_printed(value: float, metric: Metric, decimals: float = math.nan) -> str:
@@ -53,11 +54,6 @@ def as_printed(value: float, metric: Metric, decimals: float = math.nan) -> str:
         return DASH
     number, places = (100 * value, decimals - 2) if metric.share else (value, decimals)
     return (f"{number:.10g}" if math.isnan(places) else f"{number:.{max(0, int(places))}f}") + " %" * metric.share
-
-
-def marked_amount(value: float, metric: Metric, n: int = 0) -> str:
-    """The `amount` of a score, with an arrow if lower is better."""
-    return amount(value, metric, n) + ("" if metric.higher_is_better else " ↓")
 
 
 def grade_text(grade: Grade) -> str:
@@ -99,7 +95,7 @@ def span(low: float, high: float, metric: Metric, n: int = 0) -> str:
 
 def difference(value: float, metric: Metric, n: int = 0) -> str:
     """A difference of two scores without its sign, in points or in the metric's own unit."""
-    text = amount(abs(value), metric, n, False)
+    text = amount(abs(value), metric, n, not metric.share)
     return f"{text} {'point' if text == '1' else 'points'}" if metric.share else text
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen.scoring.psychometric import Answers, FunctionGrid, credible_ends, posterior
+from snellen_sight.psychometric import Answers, FunctionGrid, credible_ends, posterior
 
 LAPSES = (0.0, 0.03, 0.1, 0.2, 0.3)
 POINTS, SPREADS = 65, 19

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from snellen.core.colour import srgb_to_lab
-from snellen.core.item import Box
+from snellen.core.item import Box, Point
 
 
 def exact_match(answer: Any, prediction: Any) -> float:
@@ -68,6 +68,11 @@ def giou(answer: Box, prediction: Box) -> float:
     if hull <= 0:
         return overlap
     return overlap - (hull - _overlap(answer, prediction)[1]) / hull
+
+
+def distance_px(answer: Point, prediction: Point) -> float:
+    """The distance of two points in pixels: 0 to infinity, lower is better."""
+    return math.dist(answer, prediction)
 
 
 def mae_over_gt(answer: float, prediction: float) -> float:
@@ -141,15 +146,20 @@ def anls(answer: str, prediction: str) -> float:
     return 1.0 - levenshtein(same, other) / longest if longest else 1.0
 
 
+WIDEST = 20_000
+"""Characters of the longer text beyond which the bits stand for the shorter one."""
+
+
 def levenshtein(text: str, other: str) -> int:
     """The number of insertions, deletions and replacements from one text to the other: 0 to the longer length.
 
     A column of the table of distances is stored as two bit rows, of its rises and its falls by one, so that every
-    character of the shorter text costs a few integer operations (Myers 1999, in the form of Hyyrö 2003, figure 3).
+    character of the shorter text (beyond `WIDEST`, of the longer one) costs a few integer operations (Myers 1999, in
+    the form of Hyyrö 2003, figure 3).
     """
-    text, other = sorted((text, other), key=len)
-    if not text:
-        return len(other)
+    text, other = sorted((text, other), key=len, reverse=max(len(text), len(other)) > WIDEST)
+    if not text or not other:
+        return max(len(text), len(other))
     places: dict[str, int] = {}
     for place, char in enumerate(other):
         places[char] = places.get(char, 0) | 1 << place

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pandas as pd
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
 from snellen.scoring.answers import read_answer, read_cut_off
-from snellen.scoring.metrics import exact_match
+from snellen.scoring.metrics import distance_px, exact_match
 
 UNIT_COLUMNS = pd.Index(["cluster_id", "value", "chance"], dtype=object)
 
@@ -48,6 +49,21 @@ def correct(item: Item, prediction: object) -> float:
 
 ACCURACY = Metric("accuracy", correct, chance=guess, binary=True)
 """Share of right answers, 0 to 1, higher is better; chance is one over the number of options."""
+
+
+def hit(item: Item, prediction: Any) -> float:
+    """1.0 if a point is within the target's radius, else 0.0."""
+    return float(distance_px(item.answer, prediction) <= item.measures["radius_px"])
+
+
+def area_share(item: Item) -> float:
+    """The probability that a uniform draw among the points of the image hits the target."""
+    image = item.query[0]
+    return min(1.0, math.pi * item.measures["radius_px"] ** 2 / (image.width * image.height))
+
+
+HIT = Metric("hit", hit, chance=area_share, binary=True)
+"""Share of points within the target, 0 to 1, higher is better; chance is the target's share of the image's area."""
 
 
 def strict(*metrics: Metric, units: Callable[[pd.DataFrame], pd.DataFrame] = by_item) -> Protocol:

@@ -45,8 +45,8 @@ class AnswerRow:
     """An answer as it is in a file, before its item is known.
 
     `images` are file names and SHA-256, `condition` is as written on the command line, `repeat` counts from 0. `path`
-    and `number` are the file and the row for messages. `target` holds the right answers according to the file,
-    `numbering` is POSITION, NUMBER, or empty for an id.
+    and `number` are the file and the row for messages. `target` holds the right answers and `options` the options
+    according to the file, `numbering` is POSITION, NUMBER, or empty for an id.
     """
 
     item: str
@@ -58,6 +58,7 @@ class AnswerRow:
     path: str
     number: int
     target: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     numbering: str = ""
 
     @property
@@ -253,7 +254,7 @@ MAX_SHARE, MIN_ROWS = 0.02, 2
 """The share of comparable rows that may contradict their items, and the number of rows from which a join is refused."""
 MIN_COMMON = 0.5
 """The share of common words, of those of the shorter text, below which two wordings are of two questions."""
-CONTRADICTION = "contradict their item in the question, the image or the target"
+CONTRADICTION = "contradict their item in the question, the image, the options or the target"
 TRUTH = {"true": "true", "t": "true", "yes": "true", "false": "false", "f": "false", "no": "false"}
 """Words for true and false."""
 _LABEL = re.compile(r"\(?(\w{1,2})[.):](?:\s|$)")
@@ -267,6 +268,7 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
         verdicts = {
             ("question", row.question, item.question): question_agrees(row.question, item.question, index.by_question),
             ("image", "another item", "its own"): _image_agrees(row.images, item, index),
+            ("options", ", ".join(row.options), ", ".join(o.text for o in item.options)): _options_agree(row, item),
             ("target", ", ".join(row.target), str(item.answer)): _target_agrees(row, item),
         }
         comparable += any(verdict is not None for verdict in verdicts.values())
@@ -284,7 +286,7 @@ def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemInde
     if len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable:
         raise SnellenError(
             f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
-            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?target=none"
+            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?options=none, ?target=none …"
         )
     return len(described)
 
@@ -305,6 +307,16 @@ def _image_agrees(images: Sequence[str], item: Item, index: ItemIndex) -> bool |
     """False for images of other items only; None for unknown images, which may be the same in other files."""
     known = index.images.intersection(images)
     return not known.isdisjoint(index.images_of[item.item_id]) if known else None
+
+
+def _options_agree(row: AnswerRow, item: Item) -> bool | None:
+    """False if an option has another place, so another letter; None if none is known, or the reply is one's text."""
+    theirs = [_LABEL.sub("", _plain(text)).strip() for text in row.options]
+    ours = [_plain(option.text or option.key) for option in item.options]
+    if row.condition not in ("", "vanilla") or (row.answer.reply and _plain(row.answer.reply.text) in ours):
+        return None
+    places = [theirs.index(text) == place for place, text in enumerate(ours) if text in theirs]
+    return all(places) if places else None
 
 
 def _target_agrees(row: AnswerRow, item: Item) -> bool | None:

@@ -159,7 +159,7 @@ def answer_fits(entry: Entry, question: Question) -> bool:
         return False
     if question.kind == "colour":
         return len(entry) == 3 and all(0 <= level <= 255 for level in entry)
-    return len(entry) == 4
+    return len(entry) == (2 if question.kind == "point" else 4)
 
 
 def _is_number(entry: Entry) -> bool:

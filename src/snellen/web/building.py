@@ -213,7 +213,7 @@ def _add_check(block: str, point: int, number: int, page_ids: Sequence[str], col
     return collected.add(page, PageSource(block=block, answers={page.page_id: name}))
 
 
-SECONDS = {"choice": 9, "true_false": 9, "integer": 15, "number": 15, "box": 12, "colour": 20, "text": 12}
+SECONDS = {"choice": 9, "true_false": 9, "integer": 15, "number": 15, "box": 12, "point": 6, "colour": 20, "text": 12}
 """Seconds that a question takes by its kind of answer, for the estimate; 40 for a description. A guess of ours."""
 SECONDS_AN_IMAGE = 1.5
 """Seconds to look at each further image of a page."""

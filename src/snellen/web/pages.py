@@ -152,9 +152,15 @@ def as_page(
         questions=questions,
         feedback=feedback,
         accepted=accepted,
-        tolerance=trial.task.protocols["strict"].threshold if practice else None,
+        tolerance=_tolerance(trial, items) if practice else None,
         seconds=seconds,
     )
+
+
+def _tolerance(trial: PageTrial, items: Mapping[str, Item]) -> float | None:
+    """How far from the key an answer counts as right: for points the smallest radius of a target, in pixels."""
+    radii = [items[view.item_id].measures["radius_px"] for view in trial.prompt.views if view.reply.kind == "point"]
+    return min(radii) if radii else trial.task.protocols["strict"].threshold
 
 
 def without_sets(parts: Sequence[Part], view: View) -> list[Part]:
@@ -172,12 +178,12 @@ def without_list(parts: Sequence[Part], view: View) -> list[Part]:
 
 def _question(view: View, parts: Sequence[Part], with_sets: bool, several: bool, reason: bool) -> Question:
     image = None
-    if view.reply.kind == "box":
+    if view.reply.kind in ("box", "point"):
         media = [part for part in parts if isinstance(part, Media)]
         if not view.query or view.query[0] not in media:
             raise SnellenError(
-                f"{view.task}: item {view.item_id!r} needs a box in an image that is laid out with others; choose a "
-                "condition that shows it separately"
+                f"{view.task}: item {view.item_id!r} needs a {view.reply.kind} in an image laid out with others; "
+                "choose a condition that shows it separately"
             )
         image = media.index(view.query[0])
     choices = []
@@ -207,6 +213,8 @@ def as_recorded(view: View, answer: Any) -> Entry:
         return view.reply.name(str(answer))
     if view.reply.kind == "box":
         return [round(float(edge), 3) for edge in view.query[0].from_stored.box(answer)]
+    if view.reply.kind == "point":
+        return [round(float(place), 3) for place in view.query[0].from_stored.point(*answer)]
     if view.reply.kind == "colour":
         return [float(round(channel)) for channel in answer]
     is_text = view.reply.kind == "text" and isinstance(answer, tuple)  # of several right texts the first
@@ -233,10 +241,13 @@ def written(view: View, entry: Entry) -> str:
         if view.reply.kind == "box" and isinstance(entry, list):
             x1, y1, x2, y2 = entry
             return view.reply.write(view.query[0].from_stored.inverse().box((x1, y1, x2, y2)))
+        if view.reply.kind == "point" and isinstance(entry, list):
+            x, y = entry
+            return view.reply.write(view.query[0].from_stored.inverse().point(x, y))
         if view.reply.kind == "colour":
             return view.reply.write(entry)
     except (KeyError, TypeError, ValueError) as error:
         raise SnellenError(f"{view.item_id}: {entry!r} is not an answer offered by its page") from error
-    if isinstance(entry, list) or view.reply.kind == "box":
+    if isinstance(entry, list) or view.reply.kind in ("box", "point"):
         raise SnellenError(f"{view.item_id}: {entry!r} is not an answer offered by its page")
     return str(entry)

@@ -61,8 +61,8 @@ class Choice(Frozen):
 class Question(Frozen):
     """One question of a page. `text` distinguishes several questions of one page.
 
-    `image` is the number (from 0) of the medium among the page's parts on which a box is drawn. With `reason` a line of
-    text may be added.
+    `image` is the number (from 0) of the medium among the page's parts on which a box is drawn or a point set. With
+    `reason` a line of text may be added.
     """
 
     item_id: str
@@ -80,8 +80,9 @@ class Page(Frozen):
     """The content of one screen, with the questions that are answered with one button.
 
     An `example` is shown with its right answer; `practice` is repeated until no answer is wrong, three times at most.
-    `feedback` (of these two) has the right answers by item, `accepted` further texts. A text or colour is right within
-    the `tolerance` (least ANLS, greatest CIEDE2000; None: equal texts). `seconds` is the time limit, None for none.
+    `feedback` (of these two) has the right answers by item, `accepted` further texts. A text, colour or point is right
+    within the `tolerance` (least ANLS, greatest CIEDE2000, greatest distance in pixels; None: equal texts). `seconds`
+    is the time limit, None for none.
     """
 
     page_id: str

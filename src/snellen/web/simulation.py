@@ -133,14 +133,16 @@ def enter(tab: Tab, field: Locator, question: Question, page: Page, entry: Entry
         for name, channel in zip(("red", "green", "blue"), entry, strict=True):
             field.locator(f'[data-field="{name}-number"]').fill(str(round(channel)))
     elif question.kind == "box" and isinstance(entry, list):
-        _draw(tab, page, entry)
+        _draw(tab, page, "box", entry)
+    elif question.kind == "point" and isinstance(entry, list):
+        _draw(tab, page, "point", [*entry, *entry])
     else:
         field.locator('[data-field="answer"]').fill(str(entry))
 
 
-def _draw(tab: Tab, page: Page, box: list[float]) -> None:
-    """Drag from corner to corner; `box` is in pixels of the stored image."""
-    surface = tab.locator(f'[data-page-id="{page.page_id}"] [data-field="box"]')
+def _draw(tab: Tab, page: Page, name: str, box: list[float]) -> None:
+    """Drag from corner to corner, or click where both are one; `box` is in pixels of the stored image."""
+    surface = tab.locator(f'[data-page-id="{page.page_id}"] [data-field="{name}"]')
     surface.scroll_into_view_if_needed()
     image = surface.locator("img")
     frame = image.bounding_box()

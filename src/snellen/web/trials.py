@@ -115,8 +115,8 @@ def _rows(
 
 
 def _answered_with(entry: Entry, response: Response) -> Response:
-    """The response to an item of several pages, with the answer of one; failed for a box, whose image is not known."""
-    if response.reply_spec.kind == "box":
+    """The response to an item of several pages, with one's answer; failed for a box or a point, of unknown image."""
+    if response.reply_spec.kind in ("box", "point"):
         return replace(response, status="failed")
     view = View(response.item_id, "", response.task, "", (), response.reply_spec)
     return replace(response, text=written(view, entry))

@@ -105,6 +105,8 @@ def test_the_count_from_which_a_subject_fails_is_named() -> None:
     assert words(findings).startswith(
         "does not count beyond four (from five on: 0 % of 24 right, blind 5 %; elsewhere 100 % of 12)"
     )
+    assert words(find_deficits([replace(answer, task="s/u") for answer in answers])) == words(findings)
+    assert sentences(findings, {"s/t", "s/u"})[0].startswith("is worse at counting beyond four"), "its task is open"
     without_five = [answer for answer in answers if answer.item.answer not in (5, 6)]
     assert words(find_deficits(without_five)).startswith("does not count beyond four (from seven on: 0 %")
 
@@ -232,7 +234,7 @@ def test_sentences_use_the_words_of_the_card() -> None:
     low, high = (Share(0.2, 0.0, -0.1, 0.1, 22, 0.2), Share(0.5, 0.4, 0.3, 0.5, 30, 0.2))
 
     def sentence(*properties: Property, affected: Share = low) -> str:
-        findings = Findings((Deficit(properties, affected, replace(high, n=44)),), words=card)
+        findings = Findings((Deficit(properties, affected, replace(high, n=44), frozenset("t")),), words=card)
         return words(findings).partition(" (")[0]
 
     assert sentence(COLOUR) == "cannot tell the colour of an object"
@@ -244,7 +246,7 @@ def test_sentences_use_the_words_of_the_card() -> None:
     assert sentence(industry) == "fails where the image industry is Dry goods 1-5"
     card["image_industry="] = "the trade"
     assert sentence(industry) == "fails where the trade is Dry goods 1-5"
-    many = Findings((Deficit((COLOUR,), low, high),), dimensions=tuple("abcdef"), words=card)
+    many = Findings((Deficit((COLOUR,), low, high, frozenset("t")),), dimensions=tuple("abcdef"), words=card)
     assert words(many).endswith("; does most of what depends on the a, the b, the c and 3 other properties")
     assert sentence(Property("image", "3")) == "ignores the third image"
     assert sentence(Property("image", "3"), affected=high) == "makes little use of the third image"

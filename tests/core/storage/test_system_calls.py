@@ -24,7 +24,7 @@ for name in ("sched_getaffinity", "uname", "O_NOFOLLOW", "O_NONBLOCK", "nice"):
 import snellen
 
 for module in pkgutil.walk_packages(snellen.__path__, "snellen."):
-    if not module.name.startswith("snellen.interop.standalone") and not module.name.endswith("__main__"):
+    if not module.name.endswith("__main__"):
         try:
             importlib.import_module(module.name)
         except ModuleNotFoundError as error:

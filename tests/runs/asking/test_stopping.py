@@ -181,7 +181,7 @@ def test_an_arm_that_mostly_fails_ends_unless_told_to_continue(tmp_path: Path) -
 
 
 def test_a_lasting_failure_of_a_chat_subject_is_distinguished() -> None:
-    from snellen.subjects.chat.retry import trouble
+    from snellen_sight.retry import trouble
 
     class Status(Exception):
         def __init__(self, status: int) -> None:

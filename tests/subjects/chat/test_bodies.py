@@ -19,7 +19,8 @@ pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
 from snellen.core.errors import CallFailed
 from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.chat import ChatSubject, bodies, make_chat
+from snellen.subjects.chat import ChatSubject, make_chat
+from snellen_sight import bodies
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 
 _names = itertools.count()

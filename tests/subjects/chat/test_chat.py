@@ -25,8 +25,8 @@ from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.subjects.chat import ChatSubject, make_chat
-from snellen.subjects.chat.completions import split_thought
-from snellen.subjects.chat.retry import LONGEST_WAIT, retry_after, wait_seconds
+from snellen_sight.completions import split_thought
+from snellen_sight.retry import LONGEST_WAIT, retry_after, wait_seconds
 from tests.helpers.stub_server import (
     BROKEN_JSON,
     NO_CHOICES,

@@ -30,7 +30,7 @@ from snellen.runs.asking.preflight import Preflight
 from snellen.subjects.chat import ChatSubject, make_chat
 from snellen.subjects.chat.limits import MB, ImageSize, Limits, image_tokens, limit_fault, limits_of
 from snellen.subjects.chat.messages import SENT_LOG, sent_form
-from snellen.subjects.chat.retry import plain_text, trouble
+from snellen_sight.retry import plain_text, trouble
 from tests.helpers.stub_server import Status, StubServer
 
 RNG = np.random.default_rng(0)

@@ -30,7 +30,10 @@ def _trained(folder: Path, processes: int, scope: str, *names: str, last: int = 
     launch = ["-m", "torch.distributed.run", f"--nproc-per-node={processes}", f"--master-port={port}"]
     words = [sys.executable, *(launch if processes > 1 else []), str(SCRIPT), str(folder), scope, str(last), *names]
     root = SCRIPT.parents[3]
-    environment = os.environ | {"PYTHONPATH": f"{root / 'src'}:{root}", "OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": f"{root / 'src'}:{root / 'packages/sight/src'}:{root}",
+        "OMP_NUM_THREADS": "1",
+    }
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
     return {} if last else dict(torch.load(folder / "result.pt"))

@@ -17,6 +17,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
+from snellen.presentation.box_units import UnitFrame
 from snellen.scoring.answers import read_answer
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.items import VERSION
@@ -29,7 +30,6 @@ from snellen.suites.ava_bench.transforms import (
     Labelled,
     Marked,
     Padded,
-    UnitFrame,
     boxes_of,
     line_px,
 )
@@ -148,7 +148,7 @@ def test_boxes_are_drawn_only_if_the_item_has_them() -> None:
         "colour": ("red",), "ocr": ("red",), "emotion": ("red",),
     }  # fmt: skip
     assert boxes_of(("red", "blue"), {}) == {}
-    with pytest.raises(SnellenError, match="ava-bench asks about one"):
+    with pytest.raises(SnellenError, match="a box or point is asked for in one"):
         UnitFrame()(view_of(), MediaFolder(Path()), RNG)
 
 

@@ -21,11 +21,11 @@ from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Arm, Plan
-from snellen.scoring.psychometric import weibull
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE
+from snellen_sight.psychometric import weibull
 
 
 def bank(folder: Path, tasks: Sequence[str] = ("acuity",), **options: Any) -> ItemSet:

@@ -43,7 +43,7 @@ def test_multiples_worked_by_hand() -> None:
     assert crowded.text == "x10.0 [9.00, 11.0]"
     assert vernier.text == "less than x0.15"
     assert set(ideal_units()) == set(MEASURES) - {
-        "number", "touching", "same-length",
+        "number", "touching", "same-length", "pointing",
     }  # fmt: skip
 
 

@@ -113,13 +113,14 @@ def test_wrong_answers_are_counted_by_place(listed: dict[str, ReportSection]) ->
 
 def test_tables_show_bounds_and_states_and_no_accuracy(run: Run) -> None:
     grid = main_grid(run)
-    assert [column.metric for column in grid.columns] == ["threshold, px", "threshold, %", "threshold, %"]
-    assert all(column.lower_is_better and not column.chance and not column.blind for column in grid.columns)
+    units = ["px", "%", "%"]
+    assert [column.metric for column in grid.columns] == [f"threshold, {unit}, lower is better" for unit in units]
+    assert all(not column.chance and not column.blind for column in grid.columns)
     by_arm = {line.arm: line.cells for line in grid.lines}
     perfect, dull = by_arm["py:perfect"][0], by_arm["py:dull"][2]
     assert perfect is not None
     assert dull is not None
-    assert (perfect.text, perfect.grade, perfect.span) == ("< 0.50", "below the smallest level", "")
+    assert (perfect.text, perfect.grade, perfect.span) == ("< 0.50 px", "below the smallest level", "")
     assert dull.text == "–"
     assert dull.grade == "question not understood"
 

@@ -53,11 +53,13 @@ def label(item: Item, key: str) -> str:
 
 
 def portable(item: Item) -> Answer:
-    """The truth in terms that apply to other items: boxes as shares of the image, options by their label."""
+    """The truth in terms that apply to other items: boxes and points as shares of the image, options by their label."""
     if item.answer_kind == "box":
         width, height = item.query[0].width, item.query[0].height
         x1, y1, x2, y2 = item.answer
         return (x1 / width, y1 / height, x2 / width, y2 / height)
+    if item.answer_kind == "point":
+        return item.answer[0] / item.query[0].width, item.answer[1] / item.query[0].height
     if choices(item):
         return label(item, str(item.answer))
     if item.answer_kind == "text" and isinstance(item.answer, tuple):  # the first of the texts that are accepted
@@ -70,6 +72,8 @@ def applied(answer: Answer, item: Item) -> Answer:
     if item.answer_kind == "box":
         width, height = item.query[0].width, item.query[0].height
         return tuple(share * side for share, side in zip(answer, (width, height, width, height), strict=True))
+    if item.answer_kind == "point":
+        return answer[0] * item.query[0].width, answer[1] * item.query[0].height
     if choices(item):
         return next((key for key in choices(item) if label(item, key) == answer), None)
     if item.answer_kind == "choices" and not {option.key for option in item.options}.issuperset(answer):

@@ -33,7 +33,7 @@ MAX_ANSWERS = 24
 """Different answers up to which free answers are classes."""
 MAX_TRAIN = 1000
 """Training items per fit: more hardly change it and take long."""
-VECTORS = ("box", "colour", "number")
+VECTORS = ("box", "point", "colour", "number")
 
 
 def learner(train: Sequence[Item], metric: Metric) -> Attacker:
@@ -161,4 +161,4 @@ def _fit_vectors(train: Sequence[Item]) -> Attacker:
 def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:
     if item.answer_kind == "colour":
         return tuple(round(min(max(number, 0.0), 255.0)) for number in numbers)
-    return applied(numbers, item) if item.answer_kind == "box" else numbers[0]
+    return applied(numbers, item) if item.answer_kind in ("box", "point") else numbers[0]

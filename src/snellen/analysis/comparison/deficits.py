@@ -103,11 +103,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Deficit:
-    """Properties that decide the same items, with the shares of right answers on these and elsewhere."""
+    """Properties that decide the same items of `tasks`, with the shares of right answers on these and elsewhere."""
 
     properties: tuple[Property, ...]
     affected: Share
     elsewhere: Share
+    tasks: frozenset[str]
     next_count: int = 0
 
 
@@ -305,16 +306,14 @@ def _strongest(trials: Trials, levels: Mapping[Property, float], active: Mask) -
     if best is None or (sides := trials.sides(best, active)) is None:
         return None
     shares = trials.shares(best, *sides, 1 - ERROR)
-    return Deficit(_alike(trials, levels, active, best), *shares, _next_count(trials, best))
+    tasks = frozenset(trials.answers[number].task for number in np.flatnonzero(sides[0]).tolist())
+    return Deficit(_alike(trials, levels, active, best), *shares, tasks, _next_count(trials, best))
 
 
 def least_difference(affected: Share, elsewhere: Share) -> float:
     """The lower end of the subject's advantage elsewhere (Newcombe 1998, method 10); NaN without intervals."""
-    return (
-        elsewhere.progress
-        - affected.progress
-        - math.hypot(elsewhere.progress - elsewhere.low, affected.high - affected.progress)
-    )
+    error = math.hypot(elsewhere.progress - elsewhere.low, affected.high - affected.progress)
+    return elsewhere.progress - affected.progress - error
 
 
 def _squares(trials: Trials, key: Property, active: Mask) -> float:

@@ -146,7 +146,7 @@ def _answers(
     train_vectors, test_vectors = (np.stack([vectors[item.item_id] for item in items]) for items in (train, test))
     seed = int(stream("cheap sight", train[0].task, len(train)).integers(2**31))
     classes = sorted(set(truths), key=str)
-    if kind in ("box", "colour", "number") or (kind == "integer" and len(classes) > len(train) / 2):
+    if kind in ("box", "point", "colour", "number") or (kind == "integer" and len(classes) > len(train) / 2):
         regressor = ExtraTreesRegressor(TREES, random_state=seed).fit(train_vectors, np.array(truths, np.float64))
         numbers = np.reshape(regressor.predict(test_vectors), (len(test), -1))
         return [_as_answer(tuple(map(float, row)), item) for row, item in zip(numbers, test, strict=True)]
@@ -165,6 +165,6 @@ def _answers(
 def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:
     if item.answer_kind == "colour":
         return tuple(round(number) for number in numbers)
-    if item.answer_kind == "box":
+    if item.answer_kind in ("box", "point"):
         return applied(numbers, item)
     return round(numbers[0]) if item.answer_kind == "integer" else numbers[0]

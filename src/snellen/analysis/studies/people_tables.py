@@ -263,8 +263,8 @@ def person_table(run: Run) -> pd.DataFrame:
 
 
 def _heads(run: Run, tasks: Sequence[str]) -> list[str]:
-    metrics = [main_metric(run, task) for task in tasks]
-    return [task if m.share else f"{task} {m.words}" for task, m in zip(tasks, metrics, strict=True)]
+    titles = [(run.suite.card.task_title(task), main_metric(run, task)) for task in tasks]
+    return [title if metric.share else f"{title} {metric.words}" for title, metric in titles]
 
 
 def _remark(run: Run, arm: ReportArm, answered: int) -> str:

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.media import data_url
+from snellen_sight.messages import data_url
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import io
 import json
@@ -41,11 +40,6 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 """Formats that item sets may hold, by Pillow's names: only raster formats, no programs (EPS) or drawings (SVG)."""
 THREADS = 4
 """Files checked at a time; each may need 192 MB while its image is decoded."""
-
-
-def data_url(kind: str, raw: bytes) -> str:
-    """Bytes of a MIME type as an address that holds them."""
-    return f"data:{kind};base64,{base64.b64encode(raw).decode('ascii')}"
 
 
 class MediaFolder:

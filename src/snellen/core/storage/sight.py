@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -14,37 +13,18 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.home import home
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen_sight.results import SightCall, SightLine, faults_of
 
-Verdict: TypeAlias = Literal["fine", "not so", "cannot tell"]
 FOLDER = "sight"
 """In a run's folder and in the home folder: one file per subject, named by its fingerprint."""
 
 
-class SightLine(BaseModel):
-    """The outcome of one check. `text` says what reaches the subject, or why that is not known."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    check: str
-    verdict: Verdict
-    text: str
-
-
-class SightCall(BaseModel):
-    """One call: the group of questions that it belongs to, the right answer, and the reply (None: the call failed)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    group: str
-    question: str
-    images: tuple[str, ...]
-    right: str
-    reply: str | None
-    tokens_in: int = 0
-
-
 class SightCard(Card):
-    """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px."""
+    """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px.
+
+    `box_unit` is the unit in which the model gives points without being asked for one (`core.box_units`), empty if that
+    is unknown or no unit of ours.
+    """
 
     file = "sight.json"
 
@@ -55,10 +35,11 @@ class SightCard(Card):
     lines: tuple[SightLine, ...]
     scales: dict[int, tuple[float, float, float]] = Field(default_factory=dict)
     calls: tuple[SightCall, ...] = ()
+    box_unit: str = ""
 
     def faults(self) -> list[str]:
         """The texts of the checks that found a fault."""
-        return [line.text for line in self.lines if line.verdict == "not so"]
+        return faults_of(self.lines)
 
     def words(self) -> str:
         """The faults, or how many checks found none, with the checks that say nothing and the date.

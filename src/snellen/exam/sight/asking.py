@@ -1,36 +1,44 @@
-"""`sight`: asks the questions of the checks, at most `MOST_CALLS`, and draws the conclusions."""
+"""`sight`: the checks of `snellen_sight` for subjects, with those of encoders and videos."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.item import Media, MediaKind
 from snellen.core.plain_text import short_reason
-from snellen.core.prompt import Prompt
+from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import SightCall, SightCard, SightLine, keep_sight, write_sight
+from snellen.core.storage.sight import SightCard, keep_sight, write_sight
 from snellen.core.subject import Subject
-from snellen.exam.sight.checks import CHECKS, STABLE_CHECKS, by_text, image_line, token_line
 from snellen.exam.sight.encoders import encoder_lines
-from snellen.exam.sight.likelihood import SightQuestion, best, log_likelihoods
-from snellen.exam.sight.resolution import SHARES, SIDES, Charts, resolution_line
+from snellen.exam.sight.videos import VIDEO
 from snellen.runs.asking.preflight import make_subjects
 from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import AnswerFunction, wrap
+from snellen_sight.asking import AT_ONCE, NothingAsked, Sighting
+from snellen_sight.checks import CHECKS
+from snellen_sight.checks.pointing import SHARES
+from snellen_sight.completions import ChatReply
+from snellen_sight.drawing import SightFile
+from snellen_sight.frames import SENT
+from snellen_sight.likelihood import SightQuestion
+from snellen_sight.results import SightCall
+from snellen_sight.retry import Trouble
 
-MOST_CALLS = 60
-CHARTS = 12
-"""Charts that are kept for resolution; calls that are not needed elsewhere are added."""
-BATCH = 4
-"""Charts that are asked before the next ones are chosen."""
-AT_ONCE = 8
+BOX_UNITS_OF_FRAMES = {
+    SENT: "pixels", SHARES: "fractions", "hundredths of width and height": "percent",
+    "thousandths of width and height": "thousandths",
+    "thousandths of width and height, y first": "thousandths-y-first",
+    "1024ths of width and height, y first": "1024ths-y-first",
+}  # fmt: skip
+"""The units of boxes (`core.box_units`) by the frames of points."""
 
 
 def sight(
@@ -40,7 +48,7 @@ def sight(
     seed: int = 0,
     after_call: Callable[[int], None] | None = None,
 ) -> SightCard:
-    """Check what of an image reaches a subject, in at most 60 calls and without an item set.
+    """Check what of an image reaches a subject, in at most 90 calls and without an item set.
 
     Chat models and callables are asked questions about images that a server may change; of encoders, features of images
     are compared. The result is also kept for later runs of the subject, whose reports show it.
@@ -82,14 +90,23 @@ def default_folder(subject: Subject) -> Path:
 
 def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], None] | None) -> SightCard:
     """Check a subject, and write the result and the images into the folder `out`."""
-    calls: tuple[SightCall, ...] = ()
+    calls, box_unit = tuple[SightCall, ...](), ""
     if isinstance(subject, EncoderSubject):
         lines, scales = encoder_lines(subject.encoder)
     else:
-        examination = _Examination(subject, MediaFolder(out / "media"), seed, after_call or (lambda count: None))
-        run_to_end(examination.ask_all())
-        lines, scales = examination.lines(), examination.charts.estimates() if examination.charts.is_readable else {}
+        asked = AskedSubject(subject, MediaFolder(out / "media"), seed)
+        checks = (*CHECKS.values(), *([VIDEO] if "video" in subject.card.accepts else []))
+        examination = Sighting(
+            asked.ask, seed, checks, at_once=min(AT_ONCE, subject.card.max_concurrency), declines=asked.declines,
+            after_call=after_call or (lambda count: None),
+        )  # fmt: skip
+        try:
+            run_to_end(examination.ask_all())
+        except NothingAsked as error:
+            raise SnellenError(f"{subject.card.name}: {short_reason(str(error))}") from error
+        lines, scales = examination.lines(), examination.scales()
         calls = tuple(call for _, call in examination.calls)
+        box_unit = BOX_UNITS_OF_FRAMES.get(examination.pointing().frame, "")
     card = SightCard(
         subject=subject.card.name,
         fingerprint=subject.card.fingerprint(),
@@ -98,128 +115,39 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
         lines=tuple(lines),
         scales=scales,
         calls=calls,
+        box_unit=box_unit,
     )
     write_sight(out / SightCard.file, card)
     keep_sight(card)
     return card
 
 
-@dataclass
-class _Examination:
-    """The questions asked of one subject so far, and the replies."""
+@dataclass(frozen=True)
+class AskedSubject:
+    """A subject that is asked questions of checks; their images are stored in `media`."""
 
     subject: Subject
     media: MediaFolder
     seed: int
-    after_call: Callable[[int], None]
-    calls: list[tuple[SightQuestion, SightCall]] = field(default_factory=list)
-    charts: Charts = field(default_factory=Charts)
-    declined: dict[str, str] = field(default_factory=dict)
 
-    async def ask_all(self) -> None:
-        """Ask the base questions, then more of the groups that decide nothing, then charts."""
-        groups = [name for name in CHECKS if name != "video" or "video" in self.subject.card.accepts]
-        colours = CHECKS["colours"]
-        await self._ask([self._draw("colours", number) for number in range(colours.base)])
-        while self._image_line().verdict == "cannot tell" and self._count("colours") < colours.most:
-            await self._ask([self._draw("colours", self._count("colours"))])
-        if self._image_line().verdict == "not so":
-            return
-        await self._ask([self._draw(name, n) for name in groups if name != "colours" for n in range(CHECKS[name].base)])
-        while (more := self._undecided(groups)) and len(self.calls) + len(more) <= MOST_CALLS - CHARTS:
-            await self._ask([self._draw(name, self._count(name)) for name in more])
-        for side in SIDES:
-            await self._ask([self._chart(side)])
-        while (rest := MOST_CALLS - len(self.calls)) > 0 and self.charts.is_readable:
-            sides = [self._next_side(number) for number in range(min(BATCH, rest))]
-            await self._ask([self._chart(side) for side in sides])
+    def declines(self, question: SightQuestion) -> str:
+        """Why the subject cannot be asked, or an empty text."""
+        reason = self.subject.declines(self._prompt(question))
+        return f"the subject {reason}" if reason else ""
 
-    def lines(self) -> list[SightLine]:
-        """The conclusions."""
-        lines = [self._image_line()]
-        if lines[0].verdict == "not so":
-            return lines
-        is_inverted = best(self._logs("colours")) == "inverted"
-        for name, check in CHECKS.items():
-            reason = f"the subject {self.declined[name]}" if name in self.declined else ""
-            if name in STABLE_CHECKS and is_inverted:
-                reason = "colours arrive inverted"
-            if name == "video" and "video" not in self.subject.card.accepts:
-                continue
-            text = f"{check.topic}: {reason}"
-            lines.append(
-                SightLine(check=name, verdict="cannot tell", text=text) if reason else check.line(self._logs(name))
-            )
-        sides = {f"chart {side}": side for side in SIDES}
-        resolution = resolution_line(self.charts)
-        if any(line.check == "whole" and line.verdict == "not so" for line in lines):
-            text = "resolution: figures that span several tiles are not recognised, whatever their size"
-            resolution = SightLine(check="resolution", verdict="cannot tell", text=text)
-        return [*lines, resolution, token_line([call for _, call in self.calls], sides)]
+    async def ask(self, question: SightQuestion, number: int) -> ChatReply | Trouble:
+        """The reply to the question, which is the n-th call, or the trouble that prevented it."""
+        try:
+            rng = stream("sight call", self.seed, number)
+            reply = await self.subject.answer(self._prompt(question), self.media, rng)
+        except CallFailed as failure:
+            return Trouble(str(failure), again=False, is_lasting=failure.is_lasting)
+        return ChatReply(reply.text, tokens_in=reply.tokens_in)
 
-    def _logs(self, name: str) -> Mapping[str, float]:
-        """The log likelihoods of the explanations of a group."""
-        replies = [
-            (question, call.reply) for question, call in self.calls if question.group == name and call.reply is not None
-        ]
-        return log_likelihoods(replies, CHECKS[name].explanations)
+    def _prompt(self, question: SightQuestion) -> Prompt:
+        history = tuple(Turn((self._stored(file), text), reply) for file, text, reply in question.earlier)
+        return Prompt((*map(self._stored, question.images), question.text), (), history)
 
-    def _image_line(self) -> SightLine:
-        return image_line(self._logs("colours"))
-
-    def _undecided(self, groups: Iterable[str]) -> list[str]:
-        """The groups that decide nothing and may still get more questions."""
-        return [
-            name for name in groups
-            if name not in self.declined and self._count(name) < CHECKS[name].most
-            and best(by_text(CHECKS[name], self._logs(name))) is None
-        ]  # fmt: skip
-
-    def _count(self, group: str) -> int:
-        return sum(question.group == group for question, _ in self.calls)
-
-    def _draw(self, group: str, number: int) -> SightQuestion:
-        return CHECKS[group].draw(self.media, stream("sight", self.seed, group, number), number)
-
-    def _chart(self, side: int) -> SightQuestion:
-        return self.charts.draw(
-            side, self.media, stream("sight", self.seed, "chart", side, self._count(f"chart {side}"))
-        )
-
-    def _next_side(self, ahead: int) -> int:
-        """The canvas of a later chart; `ahead` are chosen in this batch. Each has its turns by its share."""
-        order = [side for side, share in zip(SIDES, SHARES, strict=True) for _ in range(share)]
-        total = sum(self._count(f"chart {side}") for side in SIDES) + ahead
-        return order[(total * 5 + 1) % len(order)]
-
-    async def _ask(self, questions: Sequence[SightQuestion]) -> None:
-        """Ask these questions, at most as many at once as the subject takes."""
-        gate = asyncio.Semaphore(min(AT_ONCE, self.subject.card.max_concurrency))
-        numbered = [(len(self.calls) + number, question) for number, question in enumerate(questions)]
-        for question, call in zip(
-            questions, await asyncio.gather(*(self._call(*n, gate) for n in numbered)), strict=True
-        ):
-            self.calls.append((question, call))
-            if question.side and call.reply is not None:
-                self.charts.add(question, call.reply)
-
-    async def _call(self, number: int, question: SightQuestion, gate: asyncio.Semaphore) -> SightCall:
-        prompt = Prompt((*question.images, question.text), ())
-        right = ", ".join(question.right)
-        call = SightCall(
-            group=question.group, question=question.text, images=tuple(image.path for image in question.images),
-            right=right, reply=None,
-        )  # fmt: skip
-        if reason := self.subject.declines(prompt):
-            self.declined.setdefault(question.group, reason)
-            return call
-        async with gate:
-            try:
-                reply = await self.subject.answer(prompt, self.media, stream("sight call", self.seed, number))
-            except CallFailed as failure:
-                if failure.is_lasting or not self.calls:
-                    raise SnellenError(f"{self.subject.card.name}: {short_reason(str(failure))}") from failure
-                return call
-            finally:
-                self.after_call(number + 1)
-        return call.model_copy(update={"reply": reply.text, "tokens_in": reply.tokens_in})
+    def _stored(self, file: SightFile) -> Media:
+        kind: MediaKind = "video" if file.seconds else "image"
+        return self.media.add(file.raw, kind, file.format, file.size, file.seconds)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from snellen.core.seeds import stream
-from snellen.core.storage.sight import SightLine, Verdict
-from snellen.exam.sight import drawing
-from snellen.exam.sight.checks import CHECKS
-from snellen.exam.sight.drawing import LONG, RGB, SIDE
-from snellen.exam.sight.likelihood import FINE
 from snellen.subjects.encoders.encoder import Encoder
+from snellen_sight import drawing
+from snellen_sight.checks import CHECKS
+from snellen_sight.drawing import LONG, RGB, SIDE
+from snellen_sight.likelihood import FINE
+from snellen_sight.results import SightLine, Verdict
 
 CANVAS = 2048
 SIZES = tuple(round(64 * 2 ** (step / 4)) for step in range(20))

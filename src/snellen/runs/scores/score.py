@@ -142,7 +142,7 @@ def _score_table(
             continue
         outcome, prediction, values = score_one(item, response, how, verdicts.get(response.response_id))
         judge = judge_of if how.judge else ""  # also if nothing needed a judge: an arm is one result
-        has_form = response.text is not None and response.reply_spec.kind in ("box", "colour")
+        has_form = response.text is not None and response.reply_spec.kind in ("box", "point", "colour")
         form = answer_form(response.text or "", response.reply_spec) if has_form else ""
         for metric in how.metrics:
             rows.append(

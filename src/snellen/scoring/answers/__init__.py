@@ -7,11 +7,12 @@ named are the same, that one; else None. Only offered options count. The parser 
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from snellen.core.box_units import asks_for_fractions
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions
 from snellen.core.item import AnswerKind, Box, ReplySpec
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     """The answer of the reply in the item's own terms, or None if it has no valid answer.
 
     Returns the option key of a choice, the sorted keys of several, 'true' or 'false', an int, a float, a box in pixels
-    of the stored image (four floats), a colour (three ints 0..255), or the stripped text.
+    of the stored image (four floats), a point in them (two floats), a colour (three ints 0..255), or the stripped text.
     `read_answer(spec.write(answer), spec)` is `answer`. Never raises on any text, and takes time proportional to its
     length. Integers and numbers need not be among the options: these only define a guess.
     """
     if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
         return exact
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import read_stored
+
+        return read_stored(text, spec)
     if spec.kind in ("text", "description") and not _is_listed(spec):
         from snellen.scoring.answers.plain import without_thoughts
 
@@ -43,21 +48,21 @@ def _is_listed(spec: ReplySpec) -> bool:
 
 
 @cache
-def _grammar(kind: AnswerKind) -> Grammar:
+def _grammar(kind: AnswerKind, y_first: bool) -> Grammar:
     """The forms of answers that are not among options shown."""
     from snellen.scoring.answers.numbers import Numbers
     from snellen.scoring.answers.shapes import Boxes, Colours
 
     if kind in ("integer", "number"):
         return Numbers(integers=kind == "integer")
-    return Boxes() if kind == "box" else Colours()
+    return Boxes(y_first) if kind == "box" else Colours()
 
 
 def _prepared(text: str, spec: ReplySpec) -> Prepared:
     from snellen.scoring.answers.plain import prepare
     from snellen.scoring.answers.shapes import numbers_written_out
 
-    return prepare(numbers_written_out(text) if spec.kind == "box" else text)
+    return prepare(numbers_written_out(text, asks_for_fractions(spec)) if spec.kind == "box" else text)
 
 
 def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
@@ -69,7 +74,7 @@ def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
         return read_several(reply, spec)
     if _is_listed(spec):
         return read(reply, Options.from_spec(spec))
-    answer = read(reply, _grammar(spec.kind))
+    answer = read(reply, _grammar(spec.kind, bool(spec.unit) and BOX_UNITS[spec.unit].y_first))
     return _stored_box(answer, spec) if spec.kind == "box" else answer
 
 
@@ -80,7 +85,8 @@ def _stored_box(box: Box | None, spec: ReplySpec) -> Box | None:
     if box is None or spec.frame is None:
         return box
     greatest = max(map(abs, box))
-    if greatest > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and greatest <= 1:
+    farthest = (BOX_UNITS[spec.unit].side if spec.unit else 1.0 if asks_for_fractions(spec) else None) or math.inf
+    if greatest > FARTHEST_FRACTION * farthest or (spec.unit and greatest <= 1):
         return None
     return spec.frame.inverse().box(box)
 
@@ -96,6 +102,10 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
         return read_answer(text, spec)
     if spec.kind == "text":
         return None
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import read_stored
+
+        return read_stored(finished(without_thoughts(text)), spec, is_cut_off=True)
     return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
 
 
@@ -130,5 +140,9 @@ def answer_form(text: str, spec: ReplySpec) -> str:
     is_read = read_answer(text, spec) is not None
     if spec.kind == "box":
         return spec.unit or "as asked" if is_read else box_form(text, spec) or "none"
+    if spec.kind == "point":
+        from snellen.scoring.answers.points import point_form
+
+        return spec.unit or "as asked" if is_read else point_form(text, spec) or "none"
     form = colour_form(prepare(text).text) if spec.kind == "colour" and not spec.keys else ""
     return form or ("as asked" if is_read else "none")

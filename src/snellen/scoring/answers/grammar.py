@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from snellen.scoring.answers import cues
+from snellen.scoring.answers.cues import CUES
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Mention:
 
 def is_compared(text: str, mention: Mention) -> bool:
     """True if an option is only what the answer is compared with: "it is closer than the red cup"."""
-    return bool(cues.COMPARED.search(text[max(0, mention.start - 40) : mention.start]))
+    return bool(CUES["compared"].search(text[max(0, mention.start - 40) : mention.start]))
 
 
 class Grammar:

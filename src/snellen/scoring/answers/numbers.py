@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED
+from snellen.scoring.answers.vocabulary import ONES, TENS
 
-ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen"""
-TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 WORDS = {word: number for number, word in enumerate(ONES.split())}
 WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
 WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
@@ -22,7 +19,7 @@ WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
 _WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(
-    rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])\s?|\b(?P<minus>minus|negative)\s)?"
+    rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])|\b(?P<minus>minus|negative)\s)?"
     rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
 UNIT = re.compile(r"\s?(?:[mck]?m|(?:centi|kilo)?met(?:er|re)s?|px|pixels|k?g|s|seconds|bar|deg|degrees|°)(?!\w)")
@@ -33,36 +30,8 @@ ORDINAL = re.compile(
 )
 NUMBERED = re.compile(r"(?:第|[图圖图表](?:片|像)?|画像|写真|사진|그림) ?$")
 """Before a number: "picture 2", in Chinese, Japanese or Korean."""
-COUNTED = re.compile(
-    r"[一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]"
-    r"|(?:두|세|네|다섯|여섯|일곱|여덟|아홉|열) [개명마대권]"
-)
-"""A count in words, which may contradict one in digits, in Chinese, Japanese or Korean."""
-SUM = re.compile(
-    r"(?i)(?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up"
-    r"|them|these|all|it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}"
-    r"(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})(?: [^\W\d_]{1,20}){0,2}[.! ]*"
-)
-NOTHING = re.compile(
-    r"(?i)(?:there (?:are|is)(?: no|n't any| not any)|(?:i(?: can)? see|the (?:image|picture|photo) (?:shows|has)) no)"
-    r" (?!(?:\w+ ){0,2}(?:images?|pictures?|photos?|files?|attachments?|way|question|doubt|answers?|options?|numbers?"
-    r"|count|other|more|further|longer|clear|need|sign|evidence|information|content|context|data|details?|differences?|changes?|reason"
-    r"|problem|issue|point|one)\b)[\w'-]+(?: (?!(?:but|except|besides|apart|only|if)\b)[\w'-]+){0,11}[.! ]*"
-)
-"""A sentence that only states that there are none."""
 MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b")
 PERCENT = re.compile(r"\s?(?:%|percent\b)")
-_FILLING = (
-    r"(?: (?:about|approximately|around|roughly|exactly|only|just|now|still|also|thus|then|therefore|simply|indeed"
-    r"|estimated|at|a|total|of|the|in|number|all|likely|probably))*:? ?$"
-)
-COPULA = re.compile(
-    r"(?i)\b(?:is|are|was|were|be|equals?|equal to|to be|becomes?|remains?|leav(?:es|ing)|left with|measures?|needs?"
-    rf"|totals|total(?!:)){_FILLING}"
-)
-"""Text right before the number that a sentence states."""
-HAVING = re.compile(rf"(?i)\b(?:has|have|see|count(?:ed)?|find){_FILLING}")
-"""Text that may be before it if it is the only number."""
 APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
 REPEATED = re.compile(r"(?i)\b(?:the|these|those|all|both|our|your|their)(?: other| given| same| different)? ?$")
 """Before a number without a verb it shows that the things are already known: "the gap between the two people"."""
@@ -72,24 +41,11 @@ DATED = re.compile(r"(?i)\b(?:in|of|at|for|from|on|by|than|year|since|until) ?$"
 YEAR = re.compile(r"(?:1[5-9]|20)\d\d(?!\d)")
 """A number that is a date, not a count: "so, in 2014, it was higher"."""
 EQUAL = re.compile(r"[=≈:] ?$")
-TERM = re.compile(
-    r"(?i)\s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?"
-    r"(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x ?\d|(?:plus|minus|times|divided by) \S)|\s?[*^]|\s(?:squared|cubed)\b"
-)
-"""After a number it shows a term of a calculation: "3 + 2", "2 * 4 cm", "-3*pi"."""
-COORDINATED = re.compile(
-    r"(?i)[^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)"
-    r"(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly|or))* ?$"
-)
 LETTER = re.compile(r"[^\W\d_]")
 STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
 ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
 """After a number it shows a factor or a term of an expression: 4\\pi is not 4."""
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
-BOUND = re.compile(
-    r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly"
-    r"|almost|minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대)\s?$"
-)
 MORE = re.compile(r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
@@ -113,9 +69,7 @@ class Numbers(Grammar):
         if self.integers and (value := _result(stripped)) is not None:
             return value
         matches = list(NUMBER.finditer(stripped))
-        if not matches or len(matches) > 2:
-            return None
-        if any(ALGEBRA.match(stripped, match.end()) for match in matches):
+        if not 1 <= len(matches) <= 2 or any(ALGEBRA.match(stripped, match.end()) for match in matches):
             return None
         rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
         rest += [stripped[matches[-1].end() :]]
@@ -129,10 +83,7 @@ class Numbers(Grammar):
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every number in the passage; without value if it is a bound, a part of a larger number, or not whole."""
-        return list(self._mentions(passage, declared))
-
-    def _mentions(self, passage: str, declared: bool) -> Iterator[Mention]:
-        yield from (Mention(*match.span(), None) for match in COUNTED.finditer(passage))
+        found = [Mention(*match.span(), None) for match in CUES["counted"].finditer(passage)]
         aside = _asides(passage) if declared else []
         steps = _steps(passage)
         for match in NUMBER.finditer(passage):
@@ -145,12 +96,12 @@ class Numbers(Grammar):
             ):
                 continue
             # Nothing is denied without a letter before it: this halves the time for rows of numbers.
-            if LETTER.search(lead) and markers.DENIED_BEFORE.search(lead):
+            if LETTER.search(lead) and CUES["denied_before"].search(lead):
                 continue
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
             if (
-                BOUND.search(lead)
+                CUES["bound"].search(lead)
                 or MANY.match(rest)
                 or MORE.match(rest)
                 or bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))
@@ -161,11 +112,12 @@ class Numbers(Grammar):
             elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
                 # "the left one", "one of these": not a count
                 value = None
-            yield Mention(start, end, value)
+            found.append(Mention(start, end, value))
+        return found
 
     def stated(self, sentence: str) -> int | float | None:
         """The number that a sentence states: "There are 5 cups", "2 + 3 = 5", "The mode is 7"; None if several."""
-        if cues.UNDECIDED.search(sentence):
+        if CUES["undecided"].search(sentence):
             return None
         sentence = STEP.sub("", sentence, count=1)
         mentions = self.mentions(sentence, False)
@@ -173,10 +125,10 @@ class Numbers(Grammar):
         alone = len(_outside(mentions, sentence)) == 1
         for mention in mentions:
             lead = sentence[max(0, mention.start - 60) : mention.start]
-            if TERM.match(sentence, mention.end):
+            if CUES["term"].match(sentence, mention.end):
                 attributes.append(mention)
                 continue
-            if COPULA.search(lead) or (alone and HAVING.search(lead)):
+            if CUES["copula"].search(lead) or (alone and CUES["having"].search(lead)):
                 words.append(mention)
             elif EQUAL.search(lead):
                 # "= 2 * 3 = 6" is one calculation, "x = 3 and y = 4" are two
@@ -197,15 +149,17 @@ class Numbers(Grammar):
         later = next((mention for mention in mentions if mention.start >= stated.end), None)
         if later is None:
             return False
-        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (COORDINATED, GROUPED))
+        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (CUES["coordinated"], GROUPED))
 
     def judged(self, sentence: str) -> int | float | None:
         """The number stated by a verb, unless it is that of one part among several, a condition or a question."""
-        if cues.PART.search(sentence) or cues.CONDITION.match(sentence) or sentence.rstrip().endswith(("?", ":")):
+        if CUES["part"].search(sentence) or CUES["condition"].match(sentence) or sentence.rstrip().endswith(("?", ":")):
             return None
         mentions = _outside(self.mentions(sentence, False), sentence)
         leads = [sentence[max(0, mention.start - 60) : mention.start] for mention in mentions]
-        by_verb = any(COPULA.search(lead) or (len(leads) == 1 and HAVING.search(lead)) for lead in leads)
+        by_verb = any(
+            CUES["copula"].search(lead) or (len(leads) == 1 and CUES["having"].search(lead)) for lead in leads
+        )
         return self.stated(sentence) if by_verb else None
 
     def listed(self, line: str) -> int | None:
@@ -227,9 +181,9 @@ class Numbers(Grammar):
 
 def _result(passage: str) -> int | None:
     """0 for "There are no cups", 5 for "2 + 3 = 5" if the calculation is right, None for all else."""
-    if NOTHING.fullmatch(passage) and not NUMBER.search(passage):
+    if CUES["nothing"].fullmatch(passage) and not NUMBER.search(passage):
         return 0
-    match = SUM.fullmatch(passage)
+    match = CUES["sum"].fullmatch(passage)
     if not match or ("+" in match[1] and re.search("[*x×]", match[1])):
         return None
     terms = [int(term) for term in re.findall(r"\d+", match[1])]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from snellen.scoring.answers.plain import MINUS, UNSPACED
+from snellen.scoring.answers.vocabulary import NUMERALS, ORDINALS
 
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 NAMED_AS = re.compile(
@@ -13,9 +14,8 @@ NAMED_AS = re.compile(
 )
 NOT_ARTICLE = re.compile(
     rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
-    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows"
-    r"|seems|looks|has|given|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than"
-    r"|instead)\b)"
+    r"| [^\w\s\"'(\[$#]| [A-Z](?![\w'])| (?:because|since|is|was|are|or|and|due|matches|shows|seems|looks|has|given"
+    r"|based|as|for|with|but|not|does|doesn't|isn't|over|than|though|although|rather than|instead)\b)"
 )
 """Text after a letter that is not an article."""
 NO_NAME = re.compile(
@@ -31,9 +31,6 @@ SIGNS_BEFORE = ("-", "°", "$", "+", "∠", "△", "⊙", "√", "∥", "⊥")
 """Signs that belong to the letter or number after them: a temperature, a sum, the name of an angle."""
 CAPITAL = re.compile(r" [A-Z]")
 SPACELESS = re.compile(f"[{UNSPACED}]")
-ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"]
-_SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
-NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
 _NUMERAL = rf"(?:the |image )?(?:\d|{'|'.join(ORDINALS)})"
 LIST_BEFORE = re.compile(rf"{_NUMERAL}(?:st|nd|rd|th)? ?(?:,|and|&|, ?and) ?(?:the )?$")
 LIST_AFTER = re.compile(rf" ?(?:,|and|&|, ?and) ?{_NUMERAL}")

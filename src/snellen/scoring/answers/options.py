@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
-from snellen.scoring.answers.numbers import BOUND
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
 from snellen.scoring.answers.plain import flat, lower
+from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, sides
 
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
+SIGNS = re.compile(r"\A[^\w$€£%√±∠\u2212]+|[^\w$€£%√±∠\u2212]+\Z")
+"""Emoji and trimmings at both ends of a text."""
 LABEL = re.compile(
     r"(?:(?:the )?(?:option|choice|letter)\b ?[:#]? ?)?[(\[]?([a-z]|\d{1,3})(?:[)\].:,]+ ?| - ?| )(?=\S)"
 )
@@ -25,13 +26,6 @@ MANY_TEXTS = 50
 SUBJECT = 24
 """Characters within which a clause names its subject."""
 TRUTHS = ("true", "false")
-VERDICTS = {
-    "true": "correct right richtig wahr vrai verdadero vero corretto verdadeiro 正确 对 正しい 맞습니다 верно صحيح",
-    "false": "incorrect wrong falsch faux falso errato 错误 不正确 不对 間違い 거짓 틀렸습니다 неверно خطأ",
-    "yes": "yep yeah ja oui sí sì sim да 是 是的 はい 네 예 نعم evet",
-    "no": "nope nein non não нет 否 不是 いいえ 아니요 아니오 لا hayır",
-}
-"""Words for true, false, yes and no in other words and languages; they count only alone."""
 
 
 class _Name(NamedTuple):
@@ -54,10 +48,6 @@ def _forms_of(name: str) -> _Name:
     return _Name(plain, plain.lower(), looked_for.strip(STOPS) or looked_for, bare, label)
 
 
-def _names_in_lower_case(spec: ReplySpec) -> set[str]:
-    return {_forms_of(name).small for name, _ in spec.keys}
-
-
 @dataclass(frozen=True)
 class Options(Grammar):
     """The names of the options in lower case, each with its option key; None for a name of several options.
@@ -75,18 +65,19 @@ class Options(Grammar):
     verdicts: Mapping[str, str | None]
     ranges: tuple[tuple[float, float, str | None], ...] = ()
     judges: bool = False
+    by_side: Mapping[frozenset[str], str | None] = field(default_factory=dict)
 
     @classmethod
     @lru_cache(maxsize=1024)
     def from_spec(cls, spec: ReplySpec) -> Options:
         """The names that `spec` offers; for true and false also the usual other names."""
-        pairs, also = list(spec.keys), list[tuple[str, str]]()
+        pairs, also, shown = list(spec.keys), list[tuple[str, str]](), {_forms_of(name).small for name, _ in spec.keys}
         if spec.kind == "true_false":
             pairs = pairs or [("T", "true"), ("F", "false")]
             pairs += [(truth, truth) for truth in TRUTHS]
             also = [("yes", "true"), ("no", "false"), ("correct", "true"), ("incorrect", "false"), ("wrong", "false")]
-            also += [(truth[0], truth) for truth in TRUTHS if truth[0] not in _names_in_lower_case(spec)]
-        elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(_names_in_lower_case(spec)) == 2:
+            also += [(truth[0], truth) for truth in TRUTHS if truth[0] not in shown]
+        elif all(_forms_of(name).small in ("t", "f") for name, _ in pairs) and len(shown) == 2:
             pairs += [(truth, key) for name, key in pairs for truth in TRUTHS if truth[0] == _forms_of(name).small]
         texts: dict[str, str | None] = {}
         labels: dict[str, str | None] = {}
@@ -105,26 +96,21 @@ class Options(Grammar):
             names, name = (labels, bare) if label == "letter" or key in many else (texts, name)
             names[name] = key if names.get(name, key) == key else None
         asides = {name: key for name, key in asides.items() if any(key == pair_key for _, pair_key in pairs)}
-        for name in {"yes", "no"} & _names_in_lower_case(spec) & asides.keys():  # nope, nein
-            also += [(word, word) for word in VERDICTS[name].split()]
-            asides |= dict.fromkeys(VERDICTS[name].split(), asides[name])
-        openings = frozenset(asides) & (_names_in_lower_case(spec) | {name for name, _ in also})
+        for name in {"yes", "no"} & shown & asides.keys():  # nope, nein
+            also += [(word, word) for word in VERDICTS[name]]
+            asides |= dict.fromkeys(VERDICTS[name], asides[name])
+        openings = frozenset(asides) & (shown | {name for name, _ in also})
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
-        ranges = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
-        texts = {other: key for name, key in texts.items() for other in variants(name)} | texts
+        spans = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
+        ranges = tuple((float(match[1]), float(match[2]), key) for match, key in spans)
+        by_side = only_sides(texts)
+        texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
-        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, "").split()}
+        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
-        return cls(
-            texts,
-            labels,
-            asides,
-            openings,
-            verdicts,
-            tuple((float(match[1]), float(match[2]), key) for match, key in ranges),
-            spec.kind == "true_false" and not {"yes", "no"} & _names_in_lower_case(spec),
-        )
+        judges = spec.kind == "true_false" and not {"yes", "no"} & shown
+        return cls(texts, labels, asides, openings, verdicts, ranges, judges, by_side)
 
     def within(self, text: str) -> Options:
         """Only the names that occur in the text, so that sentences are searched quickly however many are offered."""
@@ -136,13 +122,21 @@ class Options(Grammar):
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
-        for form in (small, small.strip(STOPS), small.strip(TRIMMINGS), _without_signs(small)):
+        short = small.strip(STOPS)
+        for form in (small, short, short.strip(TRIMMINGS), SIGNS.sub("", short) if len(short) <= 400 else short):
             for names in self._names:
                 if form in names:
                     return names[form]
-        if "none" in self.texts and NONE_ALIKE.fullmatch(small):
+        if len(small) > 400:
+            return None
+        if short[-1:].isalnum() and (match := NUMBERED.fullmatch(short)):
+            nth = NUMBER_OF[match[1]]
+            return self.texts.get(str(nth)) if self.texts else self.labels.get("?abcdefghi"[nth])
+        if {"yes", "no"} <= self.openings and (match := CUES["stance"].fullmatch(short)):
+            return None if self.judges else self.asides["no" if match[1] else "yes"]
+        if "none" in self.texts and CUES["none_alike"].fullmatch(small):
             return self.texts["none"]
-        if len(small) <= 400 and (label := LABEL.match(small)) and label[1] in self.labels:
+        if (label := LABEL.match(small)) and label[1] in self.labels:
             key, rest = self.labels[label[1]], small[label.end() :]
             forms = (rest, rest.strip(TRIMMINGS))
             if key is not None and key in (names.get(form) for names in self._names for form in forms):
@@ -155,7 +149,7 @@ class Options(Grammar):
 
     def stated(self, sentence: str) -> str | None:
         """The one option that the main clause of a sentence names without hedge or denial."""
-        opening = cues.SUBORDINATE.match(sentence)
+        opening = CUES["subordinate"].match(sentence)
         bodies = [sentence[opening.end() :], sentence] if opening else [sentence]
         for body in bodies:
             mentions = [mention for mention in self.mentions(body, False) if not is_compared(body, mention)]
@@ -167,19 +161,20 @@ class Options(Grammar):
 
     def judged(self, sentence: str) -> str | None:
         """The option stated by a sentence that compares options, or that gives a label with its text."""
-        if sentence.rstrip().endswith("?") or cues.CONDITION.match(sentence):
+        if sentence.rstrip().endswith("?") or CUES["condition"].match(sentence):
             return None
         mentions = self.mentions(sentence, False)
         paired = any(mention.label and mention.end - mention.start > 3 for mention in mentions)
-        lead = cues.SUBORDINATE.match(sentence)
+        lead = CUES["subordinate"].match(sentence)
         begins = mentions and mentions[0].start - (lead.end() if lead else 0) <= SUBJECT
-        turn = cues.CONTRAST.search(sentence, mentions[0].end) if begins else None
+        turn = CUES["contrast"].search(sentence, mentions[0].end) if begins else None
         clause = sentence[: turn.start()] if turn else sentence
-        described = cues.DESCRIBED.search(clause) and not cues.JUDGED_OBJECT.search(clause)
-        value = self.stated(sentence) if paired or (begins and cues.JUDGED.search(clause) and not described) else None
+        described = CUES["described"].search(clause) and not CUES["judged_object"].search(clause)
+        judges = paired or (begins and CUES["judged"].search(clause) and not described)
+        value = self.stated(sentence) if judges else None
         # "B is taller than A and C is taller than B"
         rivals = (mention for mention in mentions if mention.value != value and not is_compared(sentence, mention))
-        return None if any(cues.JUDGED.search(clause, mention.end) for mention in rivals) else value
+        return None if any(CUES["judged"].search(clause, mention.end) for mention in rivals) else value
 
     def truth(self, right: bool) -> str | None:
         """The option that means true, or the one that means false, if both are offered."""
@@ -194,7 +189,7 @@ class Options(Grammar):
         """Every option named in the passage and not denied there, in order. A label and its text are one mention."""
         small = lower(passage)
         candidates = [
-            *self._texts(small, passage),
+            *(self._sides(small) if self.by_side else self._texts(small, passage)),
             *self._distances(passage),
             *self._labels(passage, declared),
             *self._asides(small, declared),
@@ -212,17 +207,27 @@ class Options(Grammar):
             key, start = self.texts[name], small.find(name)
             while start >= 0:
                 end = start + len(name)
-                conceded = name in TRUTHS and small.startswith(" that ", end)
-                apart = GROUP.match(name) and APART.match(small, end)
-                if is_whole_word(passage, start, end) and not conceded and not apart:
-                    yield Mention(start, end, key)
+                apart = CUES["attribute" if name in TRUTHS else "told_apart"].match(small, end)
+                if is_whole_word(passage, start, end) and not (apart and (name in TRUTHS or GROUP.match(name))):
+                    part = CUES["part_before"].search(small[max(0, start - 30) : start])
+                    yield Mention(start, end, None if part or CUES["part_after"].match(small, end) else key)
                 start = small.find(name, end)
+
+    def _sides(self, small: str) -> Iterator[Mention]:
+        """Every side named, if the options are sides: "up and to the right" is upper right, and not right."""
+        axes = {AXES[part] for side in self.by_side for part in side}
+        for start, end, parts in sides(small):
+            side = frozenset(part for part in parts if AXES[part] in axes)
+            key = self.by_side.get(side) or self.by_side.get(side - {"middle"})
+            if key is not None or len(side) > 1:
+                yield Mention(start, end, key if AXES[parts[-1]] in axes else None)
 
     def _distances(self, passage: str) -> Iterator[Mention]:
         """Every number with a unit of length, as the one range around it: "6.5 meters" for 6-7."""
-        for match in LENGTH.finditer(passage) if self.ranges else ():
-            keys = {key for low, high, key in self.ranges if low < float(match[1]) < high}
-            bounded = BOUND.search(passage[max(0, match.start() - 30) : match.start()])
+        for match in CUES["length"].finditer(passage) if self.ranges else ():
+            length = float(match[1] or match[2]) * METRES.get(match[3], 0.3048)
+            keys = {key for low, high, key in self.ranges if low < length < high}
+            bounded = CUES["bound"].search(passage[max(0, match.start() - 30) : match.start()])
             yield Mention(*match.span(), keys.pop() if len(keys) == 1 and not bounded else None)
 
     def _labels(self, passage: str, declared: bool) -> Iterator[Mention]:
@@ -231,10 +236,11 @@ class Options(Grammar):
         at_start = len(passage) - len(passage.lstrip(" \"'([")) if declared else -1
         for match in SINGLE.finditer(passage):
             name = match[1].lower()
-            if name not in self.labels or cues.GEOMETRY.match(passage, match.end()):
+            if name not in self.labels or CUES["geometry"].match(passage, match.end()):
                 continue
             if aside := ASIDE.match(passage, match.end()):
-                key = self._bracketed(aside[1])
+                small = lower(aside[1]).strip(TRIMMINGS)  # "A (Yes)"
+                key = next((names[small] for names in self._names if small in names), None)
                 if key is not None:
                     value = key if key == self.labels[name] else None
                     yield Mention(match.start(), aside.end(), value, True)
@@ -243,11 +249,6 @@ class Options(Grammar):
                 yield Mention(match.start(), match.end(), self.labels[name], True)
             elif may_be_label(passage, match.start(), match.end(), match.start() == at_start):
                 yield Mention(match.start(), match.end(), None, True)
-
-    def _bracketed(self, text: str) -> str | None:
-        """The key of the option named in brackets after a label: "A (Yes)"."""
-        small = lower(text).strip(TRIMMINGS)
-        return next((names[small] for names in self._names if small in names), None)
 
     def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
         """Merge a label and the same option's text next to it into one mention.
@@ -260,14 +261,10 @@ class Options(Grammar):
             if first is None:
                 continue
             between = passage[first.end : second.start]
-            meant = (
-                first.value if first.value is not None or not first.label else self.labels[passage[first.start].lower()]
-            )
-            if (
-                meant == second.value
-                and first.label != second.label
-                and not LINK.sub("", between, count=1).strip(PAIR_MARKS)
-            ):
+            unclear = first.label and first.value is None
+            meant = self.labels[passage[first.start].lower()] if unclear else first.value
+            is_pair = first.label != second.label and not LINK.sub("", between, count=1).strip(PAIR_MARKS)
+            if meant == second.value and is_pair:
                 waiting = None
                 yield Mention(first.start, second.end, second.value, second.label)
             elif first.value is not None or passage[first.start] != "A" or between != " ":
@@ -276,29 +273,13 @@ class Options(Grammar):
             yield waiting
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
-        for name, key in self.asides.items():
-            behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
-            opening = re.match(rf"[\"'(\[ ]*({name})\b{behind}", small) if name in small[:20] else None
-            if not opening or not (declared or name in self.openings):
-                continue
+        behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
+        for name in [name for name in self.asides if name in small[:40] and (declared or name in self.openings)]:
+            opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
             # "No, they are not the same" denies one statement and agrees with its opposite.
-            doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"].split()) and not declared else None
-            if not (doubtful and doubtful.match(small, opening.end())):
-                yield Mention(*opening.span(1), key)
-
-
-def _without_signs(text: str) -> str:
-    """The text without emoji and trimmings at both ends."""
-    start, end = 0, len(text)
-    while start < end and _is_sign(text[start]):
-        start += 1
-    while start < end and _is_sign(text[end - 1]):
-        end -= 1
-    return text[start:end]
-
-
-def _is_sign(char: str) -> bool:
-    return char in TRIMMINGS or unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Me", "Cc", "Zs", "Cn", "Co")
+            doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
+            if opening and not (doubtful and doubtful.match(small, opening.end())):
+                yield Mention(*opening.span(1), self.asides[name])
 
 
 def _clause_value(body: str, mentions: list[Mention]) -> str | None:
@@ -306,17 +287,19 @@ def _clause_value(body: str, mentions: list[Mention]) -> str | None:
     values, end, labelled = {mentions[0].value}, mentions[0].end, mentions[0].label
     for mention in mentions[1:]:
         colon = body.find(": ", end, mention.start)
-        if cues.CLAUSE_END.search(body, end, mention.start) or (colon > 0 and cues.JUDGED.search(body, end, colon)):
+        is_judged = colon > 0 and CUES["judged"].search(body, end, colon)
+        if is_judged or CUES["clause_end"].search(body, end, mention.start):
             break
         values.add(mention.value)
         end, labelled = mention.end, labelled or mention.label
-    stop = cues.CLAUSE_END.search(body, end)
+    stop = CUES["clause_end"].search(body, end)
     clause = body[: stop.start() if stop else len(body)]
-    unsettled = bool(cues.HEDGED.search(clause) or cues.NEGATED.search(clause))
-    if not cues.JUDGED.search(clause):
+    unsettled = bool(CUES["hedged"].search(clause) or CUES["negated"].search(clause))
+    if not CUES["judged"].search(clause):
         # "So the red cube is blurred" names a text in passing; "so it is red" and "the red one is the answer" state it.
-        states = labelled or not clause[end:].strip(" .,!)]\"'") or cues.DESIGNATED.match(clause, end)
-        unsettled = unsettled or bool(cues.DESCRIBED.search(clause)) or not states
+        states = labelled or not clause[end:].strip(" .,!)]\"'") or CUES["designated"].match(clause, end)
+        unsettled = unsettled or bool(CUES["described"].search(clause)) or not states
+    unsettled = unsettled or bool(CUES["reversed"].match(body, mentions[0].end))
     return values.pop() if len(values) == 1 and not unsettled else None
 
 
@@ -326,7 +309,7 @@ DOUBTFUL = {
     "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no|aber|mais|pero|maar|но|ama)\b"),
 }
 DOUBTFUL["correct"] = DOUBTFUL["yes"]
-DOUBTFUL |= dict.fromkeys(VERDICTS["yes"].split(), DOUBTFUL["yes"])
+DOUBTFUL |= dict.fromkeys(VERDICTS["yes"], DOUBTFUL["yes"])
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
@@ -334,15 +317,13 @@ ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 WORD = re.compile(r"[^\W\d_]{2}")
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
-LENGTH = re.compile(r"(?<![\w.,-])(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)(?!\w)")
-APART = re.compile(
-    r"(?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have|feature)"
-    r" (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))"
+METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
+"""Lengths of units; a foot if not named here."""
+_THING = "(?:image|picture|photo|patch|tile|panel|option|choice|one|region|object)"
+NUMBERED = re.compile(
+    rf"(?:it is |it's )?(?:the )?(?:{_THING} ?)?(?:number |no\.? ?|# ?|nr\.? ?)?({'|'.join(NUMBER_OF)})(?: {_THING})?"
 )
-"""After images listed by number: they are told apart, not grouped."""
-NONE_ALIKE = re.compile(
-    r"none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match|alike)\b[^.,:;\n]{0,40}\.?"
-)
+"""A number in words, alone: "the third image", "patch number three"."""
 
 
 def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
@@ -351,10 +332,10 @@ def _not_denied(mentions: Iterator[Mention], passage: str) -> list[Mention]:
     denied = False
     affirmed = list[Mention]()
     for mention in mentions:
-        joined = before and markers.JOINED.fullmatch(passage, before.end, mention.start)
+        joined = before and CUES["joined"].fullmatch(passage, before.end, mention.start)
         lead = passage[max(0, mention.start - 50) : mention.start]
-        denied = bool((denied and joined) or (WORD.search(lead) and markers.DENIED_BEFORE.search(lead)))
-        if not denied and not markers.DENIED_AFTER.match(passage, mention.end):
+        denied = bool((denied and joined) or (WORD.search(lead) and CUES["denied_before"].search(lead)))
+        if not denied and not CUES["denied_after"].match(passage, mention.end):
             affirmed.append(mention)
         elif joined and not denied and affirmed and affirmed[-1] is before:
             # "A and B are out": the denial covers both.

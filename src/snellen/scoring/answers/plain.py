@@ -5,28 +5,19 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Any, NamedTuple
+
+from snellen.scoring.answers.cues import CUES
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around an answer that a reply marks by a tag, a box or a JSON key."""
 LONGEST = 16_000
 """In a longer reply only the end is read, and only for an explicit declaration."""
 
-THOUGHT = r"(?:think|thinking|thought|reasoning)"
-THOUGHT_END = re.compile(rf"</{THOUGHT}>", re.I)
-THOUGHT_START = re.compile(rf"<{THOUGHT}>", re.I)
 ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
 ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts without spaces between words, or with endings attached to them."""
-CONFIDENCE = re.compile(
-    r"[(\[]?\b(?:confidence|certainty)(?: level| score)?\s?(?:[:=]|is|of)?\s?"
-    r"(?:\d[\d.]{0,9}\s?%?|(?:very )?(?:high|low)|medium|moderate)(?!\w)[)\]]?"
-    r"|[(\[](?:about )?\d[\d.]{0,9}\s?% (?:confiden(?:t|ce)|sure|certain(?:ty)?)[)\]]",
-    re.I,
-)
-"""A remark on how sure the reply is: "(confidence: high)", "(90% sure)". Its number is no answer."""
 MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
 
 
@@ -46,24 +37,17 @@ def _reject(constant: str) -> None:
 DECODER = json.JSONDecoder(parse_constant=_reject)
 
 
-class Tangled(ValueError):
-    """Too many brackets are not JSON, so that searching on would take more than linear time."""
-
-
-def json_values(text: str) -> Iterator[tuple[int, int, Any]]:
-    """(start, end, value) of every well-formed outermost list or object. Raises Tangled."""
-    broken = position = 0
-    while opening := OPENING.search(text, position):
+def json_values(text: str) -> list[tuple[int, int, Any]]:
+    """(start, end, value) of every well-formed outermost list or object; none if too many brackets are not JSON."""
+    values, broken, position = list[tuple[int, int, Any]](), 0, 0
+    while (opening := OPENING.search(text, position)) and broken <= MAX_BROKEN_BRACKETS:
         try:
-            value, end = DECODER.raw_decode(text, opening.start())
+            value, position = DECODER.raw_decode(text, opening.start())
+            values.append((opening.start(), position, value))
         except (ValueError, RecursionError):
             # ValueError: not JSON, or a number with more digits than Python reads.
             broken, position = broken + 1, opening.end()
-            if broken > MAX_BROKEN_BRACKETS:
-                raise Tangled from None
-        else:
-            yield opening.start(), end, value
-            position = end
+    return values if broken <= MAX_BROKEN_BRACKETS else []
 
 
 def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
@@ -71,11 +55,8 @@ def read_json_objects(text: str) -> list[Any] | dict[str, Any] | None:
 
     Broken JSON is not repaired; if an outer value is broken (for example cut off), complete values inside it are found.
     """
-    try:
-        values = [value for _, _, value in json_values(text)]
-    except Tangled:
-        return None
-    return values[-1] if values else None
+    values = json_values(text)
+    return values[-1][2] if values else None
 
 
 class Prepared(NamedTuple):
@@ -87,34 +68,49 @@ class Prepared(NamedTuple):
 
 def without_thoughts(text: str) -> str:
     """The text after the reasoning; of reasoning that never ends, the text before it."""
-    ends = [match.end() for match in THOUGHT_END.finditer(text)]
+    if not text.startswith("analysis") and not any(mark in text for mark in ("<", "◁", "THINK]")):
+        return text
+    ends = [match.end() for match in CUES["thought_end"].finditer(text)]
     rest = text[ends[-1] :] if ends else text
-    start = THOUGHT_START.search(rest)
+    start = CUES["thought_start"].search(rest)
     return rest[: start.start()] if start else rest
+
+
+def _only_reply(text: str) -> str:
+    """The reply itself: what is before a next turn, without calls of tools and code."""
+    text = CUES["opened"].sub("", text)
+    turn = next((match for match in CUES["next_turn"].finditer(text) if text[: match.start()].strip()), None)
+    text = text[: turn.start() + (turn[0][0] not in "<[")] if turn else text
+    for call in (
+        ("call", "code_block", "code_line") if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ()
+    ):
+        text = CUES[call].sub(lambda match: match[0] if CUES["submits"].search(match[0]) else " ", text)
+    return text
 
 
 def prepare(text: str) -> Prepared:
     """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
-    return Prepared(CONFIDENCE.sub("", flat(_mark_tags(_mark_json(reply[-LONGEST:])))).strip(), cut)
+    return Prepared(
+        CUES["confidence"].sub("", flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))).strip(), cut
+    )
 
 
 def _mark_json(text: str) -> str:
     """{"answer": "B"} becomes a marked B."""
     parts, position = [], 0
-    try:
-        for start, end, value in json_values(text):
-            if isinstance(value, dict) and (answer := _json_answer(value)) is not None:
-                parts += [text[position:start], f" {OPEN}{answer}{CLOSE} "]
-                position = end
-    except Tangled:
-        return text
+    for start, end, value in json_values(text):
+        if isinstance(value, dict) and (answer := _json_answer(value)) is not None:
+            parts += [text[position:start], f" {OPEN}{answer}{CLOSE} "]
+            position = end
     return "".join(parts) + text[position:]
 
 
 def _json_answer(value: dict[str, Any]) -> str | None:
-    """The values of an object under keys that mean an answer; None without such keys."""
+    """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
+    if {"arguments", "parameters", "args", "input", "tool_input", "action_input"} & value.keys():
+        return None if CUES["submits"].search(json.dumps(value)) else ""
     values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
     if not values:
         return None

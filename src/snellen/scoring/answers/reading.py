@@ -9,9 +9,9 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from snellen.scoring.answers import cues, markers, statements
+from snellen.scoring.answers import statements
+from snellen.scoring.answers.cues import CUES, MARKERS, RIGHT_WORDS
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
-from snellen.scoring.answers.markers import Manner
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 from snellen.scoring.answers.statements import Sentence, conclusion, is_corrected, split_sentences
 
@@ -53,7 +53,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
         return answer
     grammar = grammar.within(text)
     named = [] if reply.cut else grammar.mentions(text, False)
-    sentences = [] if reply.cut else _content(text)
+    sentences = [] if reply.cut else split_sentences(text)  # but not "Sure, I can help" and "I hope this helps"
+    sentences = [sentence for sentence in sentences if not CUES["boilerplate"].match(sentence.text)]
     declarations = sorted(
         [*_declarations(text, grammar, named), *_conclusions(text, sentences, grammar)],
         key=lambda declaration: -declaration.start,
@@ -61,36 +62,33 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     for index, declaration in enumerate(declarations[:MAX_MARKERS]):
         if (verdict := declaration.verdict()) is not None:
             return verdict.value if declaration.firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
-    if reply.cut or len(declarations) > MAX_MARKERS:
-        return None
-    if _breaks_off(text, sentences, grammar):
+    if reply.cut or len(declarations) > MAX_MARKERS or _breaks_off(text, sentences, grammar):
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
         return value
-    if is_corrected(sentences, grammar):
+    named = [mention for mention in named if not CUES["question"].match(text, mention.end)]
+    value = _common_value(named)
+    if value is None or any(CUES[name].search(text) for name in ("unsure", "refused", "missing")):
         return None
-    if any(pattern.search(text) for pattern in (markers.UNSURE, cues.REFUSED, cues.MISSING)):
+    if grammar.counts and len(sentences) > 1 and any(CUES["part"].search(sentence.text) for sentence in sentences):
         return None
-    if grammar.counts and len(sentences) > 1 and any(cues.PART.search(sentence.text) for sentence in sentences):
-        return None
-    named = [mention for mention in named if not markers.QUESTION.match(text, mention.end)]
-    compared = not grammar.counts and all(is_compared(text, mention) for mention in named)
-    if compared or all(_in_condition(text, mention.start) for mention in named):
-        return None
-    return _common_value(named)
+    is_other = not grammar.counts and all(_is_other(text, mention) for mention in named)
+    in_case = all(_in_condition(text, mention.start) for mention in named)
+    return None if is_other or in_case or is_corrected(sentences, grammar) else value
+
+
+def _is_other(text: str, mention: Mention) -> bool:
+    """True if an option is only compared with the answer, or is said to be the farther or the different one."""
+    before = CUES["opposed"].search(text[max(0, mention.start - 40) : mention.start])
+    return bool(before or CUES["reversed"].match(text, mention.end)) or is_compared(text, mention)
 
 
 def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
     """True if a reply ends within a sentence: in a word that cannot end one, or without full stop and answer."""
-    if grammar.reaches_on or markers.CUT_OFF.search(text):
+    if grammar.reaches_on or CUES["cut_off"].search(text):
         return not grammar.reaches_on
     full_stop = len(sentences) > 2 and sentences[-2].text.rstrip()[-1] in ".!?"
     return full_stop and text[-1].isalnum() and not grammar.mentions(sentences[-1].text, True)
-
-
-def _content(text: str) -> list[Sentence]:
-    """The sentences that may answer: not "Sure, I can help", not "I hope this helps"."""
-    return [sentence for sentence in split_sentences(text) if not cues.BOILERPLATE.match(sentence.text)]
 
 
 def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:
@@ -102,7 +100,7 @@ def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declarat
     earlier = next((other for other in firm if other is not None), None) if declarations[0].conclusion else None
     if verdict.value is None:
         return earlier.value if earlier else None
-    if cues.REFUSED.search(text, declarations[0].start):
+    if CUES["refused"].search(text, declarations[0].start):
         return None
     return None if earlier and earlier.value not in (None, verdict.value) else verdict.value
 
@@ -115,9 +113,9 @@ def _weak_statement(text: str, sentences: Sequence[Sentence], grammar: Grammar) 
     if not valued:
         return None
     last = max(valued, key=lambda statement: statement.start)
-    if cues.REFUSED.search(text, last.start) or (grammar.counts and cues.MISSING.search(text)):
+    if CUES["refused"].search(text, last.start) or (grammar.counts and CUES["missing"].search(text)):
         return None
-    if last.start == sentences[0].start and markers.UNSURE.search(text):
+    if last.start == sentences[0].start and CUES["unsure"].search(text):
         return None
     return last.value
 
@@ -129,18 +127,19 @@ def _common_value(named: Iterable[Mention]) -> Any | None:
 
 
 def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator[Declaration]:
-    for manner, marker in markers.MARKERS:
+    for manner, marker in MARKERS:
         for match in marker.finditer(text):
             if not _is_hypothetical(text, match.start()):
                 verdict = partial(_follow, text, match.end(), manner, grammar)
                 yield Declaration(match.start(), verdict, firm=manner in ("firm", "is", "next firm"))
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
+    yield from _corrected(text, named, grammar)
     yield from _ticked(text, grammar)
     yield from _truths(text, grammar)
-    for match in list(markers.THEREFORE.finditer(text))[-1:]:
+    for match in list(CUES["therefore"].finditer(text))[-1:]:
         rest = text[match.end() :]
-        if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(markers.TURN, rest) :].strip())) is not None:
+        if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(CUES["turn"], rest) :].strip())) is not None:
             yield Declaration(match.start(), partial(ReplyVerdict, value))
 
 
@@ -150,7 +149,7 @@ def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> 
         yield Declaration(statement.start, partial(ReplyVerdict, statement.value), firm=False, conclusion=True)
     if not sentences or grammar.counts:
         return
-    for match in cues.BEST.finditer(text):
+    for match in CUES["best"].finditer(text):
         if not _is_hypothetical(text, match.start()):
             verdict = partial(_follow, text, match.end(), "next soft", grammar)
             yield Declaration(match.start(), verdict, firm=False, conclusion=True)
@@ -160,8 +159,8 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
     """Verdicts on the statement, such as "That is not true": denying one of the two truth values means the other."""
     if grammar.truth(True) is None:
         return
-    for match in cues.TRUTH.finditer(text):
-        value = grammar.truth((match["word"].lower() in cues.RIGHT_WORDS) != bool(match["denied"]))
+    for match in CUES["truth"].finditer(text):
+        value = grammar.truth((match["word"].lower() in RIGHT_WORDS) != bool(match["denied"]))
         if not _is_hypothetical(text, match.start()) and "?" not in text[match.end() : match.end() + 1]:
             quoted = bool(match["answer"] or match["quote"])
             if quoted and grammar.alone(re.split(r"[.!?\n]", text[:80], maxsplit=1)[0].strip()) not in (None, value):
@@ -182,14 +181,14 @@ def _ticked(text: str, grammar: Grammar) -> Iterator[Declaration]:
 
 def _is_hypothetical(text: str, position: int) -> bool:
     """True if the text at this position is one case of several: "If they differ, the answer is F"."""
-    return bool(markers.HYPOTHETICAL.search(text[max(0, position - 40) : position])) or _in_condition(text, position)
+    return bool(CUES["hypothetical"].search(text[max(0, position - 40) : position])) or _in_condition(text, position)
 
 
 def _in_condition(text: str, position: int) -> bool:
     """True if the sentence at this position begins with "if"."""
     lead = text[max(0, position - SENTENCE_LIMIT) : position]
-    starts = [match.end() for match in cues.SENTENCE_START.finditer(lead)]
-    return bool(cues.CONDITION.match(lead[starts[-1] :] if starts else lead))
+    starts = [match.end() for match in CUES["sentence_start"].finditer(lead)]
+    return bool(CUES["condition"].match(lead[starts[-1] :] if starts else lead))
 
 
 def _past(pattern: Any, passage: str) -> int:
@@ -198,7 +197,7 @@ def _past(pattern: Any, passage: str) -> int:
     return int(match.end()) if match else 0
 
 
-def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVerdict | None:
+def _follow(text: str, start: int, manner: str, grammar: Grammar) -> ReplyVerdict | None:
     """The verdict of a marker that ends at `start`."""
     passage = _passage_behind(text, start, grammar)
     if not passage.strip():
@@ -206,25 +205,23 @@ def _follow(text: str, start: int, manner: Manner, grammar: Grammar) -> ReplyVer
     if _is_list(text, start, grammar):
         return None if grammar.counts else ReplyVerdict(None)
     soft = ReplyVerdict(None) if manner.endswith("firm") or manner == "is" else None
-    if manner == "is" and grammar.truth(True) is not None and markers.ABOUT_IT.fullmatch(passage.strip(" .!")):
+    if manner == "is" and grammar.truth(True) is not None and CUES["about_it"].fullmatch(passage.strip(" .!")):
         return None
     if (answer := grammar.alone(passage.strip())) is not None:
         return ReplyVerdict(answer)
-    passage = passage[_past(markers.TURN if manner.startswith("next") else markers.LEAD, passage) :]
+    passage = passage[_past(CUES["turn"] if manner.startswith("next") else CUES["lead"], passage) :]
     if (answer := grammar.alone(passage.strip())) is not None:
         return ReplyVerdict(answer)
     named = grammar.mentions(passage, True)
     first = named[0].start if named else len(passage)
-    if manner.startswith("next"):
-        return (
-            ReplyVerdict(_common_value(_sentence(passage, named)))
-            if not passage[:first].strip(" \"'([") and named
-            else soft
-        )
-    if manner == "is" and (about := markers.ABOUT_IT.match(passage)) and first >= about.end():
+    if manner == "is" and (about := CUES["about_it"].match(passage)) and first >= about.end():
         return None
-    if not named or markers.SENTENCE_END.search(passage[:first]):
+    between = passage[:first]
+    is_apart = between.strip(" \"'([") if manner.startswith("next") else CUES["sentence_end"].search(between)
+    if not named or is_apart:
         return soft
+    if manner == "soft" and CUES["reversed"].match(passage, named[0].end):
+        return ReplyVerdict(None)
     return ReplyVerdict(_common_value(_sentence(passage, named)))
 
 
@@ -257,8 +254,7 @@ def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
     for before, mention in pairwise(named):
         # "B. red": the dot of a label, not the end of a sentence.
         follows = before.label and not mention.label and not passage[before.end : mention.start].strip("\n ).:,]\"'-")
-        cut = markers.CUT.search(passage, end, mention.start)
-        if cut and not follows:
+        if not follows and CUES["cut"].search(passage, end, mention.start):
             return
         end = mention.end
         yield mention
@@ -279,18 +275,35 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
         yield Declaration(text.rfind("\n"), partial(ReplyVerdict, last))
     elif first is not None and len(set(bare)) == 1:
-        yield Declaration(0, partial(ReplyVerdict, first))
+        turn = CUES["reconsidered"].search(text, len(lines[0]))
+        later = {mention.value for mention in grammar.mentions(text[turn.end() :], False)} if turn else {first}
+        yield Declaration(0, partial(ReplyVerdict, first if later <= {first} else None))
+    elif first is not None and last is not None:
+        yield Declaration(0, partial(ReplyVerdict, None))
+
+
+def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[Declaration]:
+    """An answer that corrects another one in the same breath: "A... sorry, B", "4 no 5", "Yes, I mean no"."""
+    for mention in named:
+        position, words, value = mention.end, list[Any](), None
+        while value is None and (filling := CUES["filling"].match(text, position)) and len(words) < 4:
+            value, position = grammar.alone(filling[1]), filling.end()
+            words, value = [*words, value], value if words else None
+        if value is None and words and (following := CUES["following"].match(text, position)):
+            value = grammar.alone(following[1])
+        value = words[0] if value is None and len(words) > 1 else value
+        if value not in (None, mention.value):
+            yield Declaration(mention.end, partial(ReplyVerdict, value), firm=False)
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
     """Options that the reply approves: "B is correct", "(B) is the best answer"."""
     before = None
     for mention in named:
-        if markers.APPROVED.match(text, mention.end):
-            joined = before and markers.JOINED.fullmatch(text, before.end, mention.start)
-            agreed = not joined or not before or before.value == mention.value
-            if cues.NONE_BEFORE.search(text[max(0, mention.start - 80) : mention.start]):
-                agreed = False
+        if CUES["approved"].match(text, mention.end):
+            joined = before and CUES["joined"].fullmatch(text, before.end, mention.start)
+            denied = CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start])
+            agreed = not denied and (not joined or not before or before.value == mention.value)
             if not _is_hypothetical(text, mention.start):
                 yield Declaration(mention.start, partial(ReplyVerdict, mention.value if agreed else None), firm=False)
         before = mention

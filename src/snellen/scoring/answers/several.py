@@ -9,25 +9,13 @@ from __future__ import annotations
 import re
 
 from snellen.core.item import ReplySpec
-from snellen.scoring.answers import cues, markers
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
-DECLARATION = re.compile(
-    rf"(?:{OPEN}|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{{0,4}}(?:\s?:|\s(?:is|are)\b)"
-    r"|\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b)"
-    r"(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}",
-    re.IGNORECASE,
-)
-PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s", re.IGNORECASE)
-ENDING = re.compile(
-    r"\s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?))?|(?:all )?apply"
-    r"|satisf(?:y|ies) (?:all )?(?:the|this|these) (?:given )?conditions?)"
-    r"[.!]?$",
-    re.IGNORECASE,
-)
+PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s|(?:正确)?选项", re.IGNORECASE)
 BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|\n)\s*", re.IGNORECASE)
+SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|以?及|[和与跟]|\n)\s*", re.IGNORECASE)
 LETTERS = re.compile(r"[A-Z]{2,26}")
 MAX_PASSAGE = 2000
 """Characters of a passage that may be an answer."""
@@ -38,13 +26,13 @@ def read_several(reply: Prepared, spec: ReplySpec) -> tuple[str, ...] | None:
     options, text = Options.from_spec(spec), reply.text
     if not reply.cut and (keys := _keys(text.strip(f"{OPEN}{CLOSE} \n"), options)):
         return keys
-    if declarations := list(DECLARATION.finditer(text)):
+    if declarations := list(CUES["several_declared"].finditer(text)):
         sentence = re.split(r"[.!?\n]", text[: declarations[-1].start()][-MAX_PASSAGE:])[-1].lstrip()
-        if markers.HYPOTHETICAL.search(sentence[-40:]) or cues.CONDITION.match(sentence):
+        if CUES["hypothetical"].search(sentence[-40:]) or CUES["condition"].match(sentence):
             return None
         return _declared(text[declarations[-1].end() :].split(CLOSE)[0].strip(), options)
     lines = [line for line in text.split("\n") if line.strip()]
-    if reply.cut or len(lines) < 2 or markers.UNSURE.search(text) or _keys(lines[-2], options):
+    if reply.cut or len(lines) < 2 or CUES["unsure"].search(text) or _keys(lines[-2], options):
         return None  # the last of several lines with options may be the end of a list
     if BULLET.match(lines[-1]) or PREFIX.match(lines[-1].strip()):
         return None  # a description that was cut off: "Option (c"
@@ -62,7 +50,7 @@ def _declared(passage: str, options: Options) -> tuple[str, ...] | None:
 
 def _keys(passage: str, options: Options) -> tuple[str, ...] | None:
     """The sorted keys if the passage consists of options only, each once or more; else None."""
-    passage = PREFIX.sub("", ENDING.sub("", passage.strip()), count=1).strip(" .[]")
+    passage = PREFIX.sub("", CUES["several_end"].sub("", passage.strip()), count=1).strip(" .[]")
     if not passage or len(passage) > MAX_PASSAGE:
         return None
     if (key := options.alone(passage)) is not None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-from snellen.core.box_units import BOX_UNITS, BoxUnit, asks_for_fractions, image_size
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
@@ -20,47 +21,69 @@ LARGEST = 1e9
 """Larger coordinates are not in any image."""
 
 
-def _keyed(*names: str) -> str:
-    """Pattern of named numbers: "x1": 3, "y1": 4 and so on, or x1=3, y1=4; rows of a table; x1 (left) = 3."""
-    named = r"(?:[\"')]|\s?\([\w -]{1,20}\))?\s{0,9}(?:[:=|]|\bis\b)\s{0,9}"
-    pairs = (rf"[\"']?\b{name}\b{named}{N}" for name in names)
-    return r"\s{0,9}\|?[,;\s]\s{0,9}(?:[-*•|]\s{0,3}|(?:and |the ){1,2})?(?:[^\s\d(]{1,12} ?){0,2}\(?".join(pairs)
-
-
 def _row(count: int) -> str:
     return SEP.join([N] * count)
 
 
 PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
 _WORDS = r"[^\d(\[]{0,40}"
+AND = r"\s{0,9}(?:,|to|and|-)?\s{0,9}"
 NAMED_CORNERS = re.compile(
-    rf"\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b{_WORDS}{PAIR}", re.I
+    rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
 )
 CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
+CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
 BOXES = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        rf"\[\s{{0,9}}{_row(4)}\s{{0,9}}\]",
-        rf"\(\s{{0,9}}{_row(4)}\s{{0,9}}\)",
+    (re.compile(pattern, re.I), names)
+    for pattern, names in (
+        (rf"[\[(]\s{{0,9}}{_row(4)}\s{{0,9}}[\])]", None),
         # Two corners; three or more points are a polygon.
-        rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}\s{{0,9}}(?:,|to|and|-)?\s{{0,9}}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
-        NAMED_CORNERS.pattern,
-        CORNERS_NAMED_AFTER,
-        _keyed("x1", "y1", "x2", "y2"),
-        _keyed("x_?min", "y_?min", "x_?max", "y_?max"),
-        _keyed("left", "top", "right", "bottom"),
+        (
+            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
+            None,
+        ),
+        (NAMED_CORNERS.pattern, None),
+        (CORNERS_NAMED_AFTER, None),
+        (rf"\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}", ("x1", "x2", "y1", "y2")),
+        (
+            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}",
+            CENTRE_SIZE,
+        ),
     )
 )
-COLOURS = tuple(
-    re.compile(pattern, re.I)
-    for pattern in (
-        rf"\[\s{{0,9}}{_row(3)}\s{{0,9}}\]",
-        rf"\(\s{{0,9}}{_row(3)}\s{{0,9}}\)",
-        _keyed("r(?:ed)?", "(?:g(?:reen)?|v)", "b(?:lue)?"),
+"""Forms of four numbers and their names; None: in the order stated."""
+COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
+"""Three numbers, and a fourth of an opaque colour."""
+SIDES = {
+    "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
+    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)_?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)_?y",
+    "w": "w|width", "h": "h|height",
+}  # fmt: skip
+CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
+
+
+def _named(names: Mapping[str, str]) -> re.Pattern[str]:
+    """Pattern of a named number: "x1": 3, x1 = 3, red 3; a row of a table with one number; x1 (left) = 3."""
+    return re.compile(
+        rf"(?i)[\"']?(?<![^\W_])(?:{'|'.join(f'(?P<{name}>{words})' for name, words in names.items())})"
+        rf"(?:[\"')]|\s?\([\w -]{{1,20}}\))?\s{{0,9}}(?:[:=|]|\bis\b|(?<=\w )(?=\d))\s{{0,9}}(?P<number>{N})"
+        r"(?![\w.]*\d|\s?\|\s?[\d.])"
     )
-)
+
+
+NAMED_SIDE, NAMED_CHANNEL = _named(SIDES), _named(CHANNELS)
+BESIDE = re.compile(r"[^\d\[{]{1,40}")
+"""Between the named numbers of a set."""
+_SIDE = "|".join(f"(?:{words})" for words in SIDES.values())
+ORDERED = re.compile(rf"(?i)(?<!\w)(?:{_SIDE})(?:[\s,;/|-]{{1,3}}(?:{_SIDE})){{3}}(?!\w)")
+FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
+FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), "tlbr": ("y1", "x1", "y2", "x2")}
+FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
+SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]{0,99}[\[(][\d\s.,-]{0,99}\Z")
+"""Sign that a list is no pair of corners, or that another list was broken off."""
 BARE = re.compile(rf"(?<![\w.+-]){N}(?:{SEP}{N})*(?![\w%])".replace("([", "(?:["))
-OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?|bgr)\W{0,3}$")
+OTHER_SYSTEM = re.compile(r"(?i)\b(?:hs[lvbi]|hsluv|cie\w*|lab|lch|xyz|yuv|cmyk?)\W{0,3}$")
+BGR = re.compile(r"(?i)\bb\W{0,2}g\W{0,2}r\W{0,5}$")
 HEX = re.compile(r"(?<![\w&])(?:(?:#|0x)([0-9a-f]{6})|#([0-9a-f]{3}))(?!\w)", re.I)
 BARE_HEX = re.compile(r"(?=[0-9a-f]*\d|[0-9A-F]+$)(?=\d*[a-fA-F])[0-9a-fA-F]{6}")
 """Six hexadecimal digits without a mark: digits alone may be a number, small letters alone a word ("facade")."""
@@ -68,22 +91,72 @@ PERCENT = r"(\d{1,3}(?:\.\d{0,40})?)\s?%"
 PERCENTAGES = re.compile(rf"rgba?\(\s{{0,9}}{PERCENT}{SEP}{PERCENT}{SEP}{PERCENT}\s{{0,9}}\)", re.I)
 RGBA = re.compile(rf"rgba?\(\s{{0,9}}{_row(3)}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
 UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](?:[.]0{0,40})?)'] * 3)}\s{{0,9}}[\])]")
-OPAQUE = frozenset(("1", "1.0", "100%"))
 
 
+def stated_order(text: str) -> tuple[str, ...] | None:
+    """The sides in the order that the reply states, such as "(x, y, width, height)"; None if it cannot be known."""
+    orders: set[tuple[str, ...]] = {FORMATS[match[0].lower()] for match in FORMAT.finditer(text)}
+    for match in ORDERED.finditer(text):
+        words = re.split(r"[\s,;/|-]+", match[0])
+        orders.add(tuple(next(side for side in SIDES if re.fullmatch(SIDES[side], word, re.I)) for word in words))
+    if len(orders) > 1 or (not orders and SIZED.search(text)):
+        return None
+    return orders.pop() if orders else ()
+
+
+def _corners(numbers: Mapping[str, str]) -> Box | None:
+    """x1, y1, x2, y2 of named numbers: of two corners, or of a corner or the centre and a size; None of others."""
+    of = {side: float(number) for side, number in numbers.items()}
+    if of.keys() >= set(CORNERS):
+        return of["x1"], of["y1"], of["x2"], of["y2"]
+    for x, y, share in (("x1", "y1", 0.0), ("cx", "cy", 0.5)):
+        if of.keys() >= {x, y, "w", "h"}:
+            left, top = of[x] - share * of["w"], of[y] - share * of["h"]
+            return left, top, left + of["w"], top + of["h"]
+    return None
+
+
+@dataclass(frozen=True)
 class Boxes(Grammar):
-    """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid."""
+    """[x1, y1, x2, y2] in the numbers of the reply. A box with exchanged corners is invalid.
 
+    `order` is that of the numbers of a list, if it is stated; None: unknown. With `y_first` the order, if not stated,
+    and that of the answer are [y1, x1, y2, x2].
+    """
+
+    y_first: bool = False
+    order: tuple[str, ...] | None = ()
     reaches_on = counts = True
+
+    def within(self, text: str) -> Boxes:
+        """The same with the order that the text states."""
+        return replace(self, order=stated_order(text))
 
     def alone(self, passage: str) -> Box | None:
         """The box of two named corners, one per line; `mentions` reads every other box."""
         match = NAMED_CORNERS.fullmatch(passage)
-        return _box(match.groups()) if match else None
+        return self._checked(self._listed(match.groups())) if match else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
-        return _mentions(passage, BOXES, 4, _box)
+        return [replace(mention, value=self._checked(mention.value)) for mention in self.sets(passage)]
+
+    def sets(self, passage: str) -> list[Mention]:
+        """The same sets as corners, even if they are no valid box."""
+        sets = [Mention(start, end, _corners(named)) for start, end, named in _sets(passage, NAMED_SIDE, _corners)]
+        for pattern, names in BOXES:
+            sets += [Mention(*match.span(), self._listed(match.groups(), names)) for match in pattern.finditer(passage)]
+        return sorted(sets or _bare(passage, 4, self._listed), key=lambda mention: mention.start)
+
+    def _listed(self, numbers: tuple[str, ...], names: tuple[str, ...] | None = None) -> Box | None:
+        names = names or self.order or (("y1", "x1", "y2", "x2") if self.y_first else CORNERS)
+        return None if self.order is None else _corners(dict(zip(names, numbers, strict=True)))
+
+    def _checked(self, box: Box | None) -> Box | None:
+        if box is None or not all(math.isfinite(number) and abs(number) <= LARGEST for number in box):
+            return None
+        x1, y1, x2, y2 = box
+        return None if x2 < x1 or y2 < y1 else (y1, x1, y2, x2) if self.y_first else box
 
 
 class Colours(Grammar):
@@ -100,33 +173,40 @@ class Colours(Grammar):
         """Every #rrggbb, #rgb, rgba(...) and rgb of percentages, and every set of three numbers in the passage."""
         coded = [Mention(*match.span(), _from_hex(match[1] or match[2])) for match in HEX.finditer(passage)]
         coded += [Mention(*match.span(), _percentages(match.groups())) for match in PERCENTAGES.finditer(passage)]
-        coded += [Mention(*match.span(), _opaque(match.groups())) for match in RGBA.finditer(passage)]
-        mentions = _mentions(passage, COLOURS, 0 if coded else 3, _colour)
-        mentions = [
-            mention
-            for mention in mentions
-            if not OTHER_SYSTEM.search(passage[max(0, mention.start - 12) : mention.start])
-        ]
-        return sorted(coded + mentions, key=lambda mention: mention.start)
+        for start, end, numbers in _sets(passage, NAMED_CHANNEL, lambda numbers: len(numbers) == 3):
+            coded.append(Mention(start, end, _colour(tuple(numbers[name] for name in CHANNELS))))
+        listed = [Mention(*match.span(), _colour(match.groups())) for match in COLOUR.finditer(passage)]
+        for mention in listed if coded or listed else _bare(passage, 3, _colour):
+            lead = passage[max(0, mention.start - 15) : mention.start]
+            value = mention.value[::-1] if mention.value and BGR.search(lead) else mention.value
+            coded += [] if OTHER_SYSTEM.search(lead) else [replace(mention, value=value)]
+        return sorted(coded, key=lambda mention: mention.start)
 
 
-def _mentions(
-    passage: str,
-    patterns: tuple[re.Pattern[str], ...],
-    bare: int,
-    value: Callable[[tuple[str, ...]], tuple[float, ...] | None],
-) -> list[Mention]:
-    """The mentions of all patterns in order; if there are none, rows of exactly `bare` numbers."""
-    mentions = [
-        Mention(*match.span(), value(match.groups())) for pattern in patterns for match in pattern.finditer(passage)
-    ]
-    if not mentions and bare:
-        rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
-        mentions = [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == bare]
-    return sorted(mentions, key=lambda mention: mention.start)
+def _sets(
+    passage: str, pattern: re.Pattern[str], complete: Callable[[Mapping[str, str]], object]
+) -> Iterator[tuple[int, int, Mapping[str, str]]]:
+    """(start, end, numbers) of every complete set of named numbers, in any order, with no other number between them."""
+    numbers, start, end = dict[str, str](), 0, 0
+    for match in pattern.finditer(passage):
+        name = next(name for name in pattern.groupindex if match[name])
+        if name in numbers or not BESIDE.fullmatch(passage, end, match.start()):
+            numbers = {}
+        start = start if numbers else match.start()
+        numbers[name], end = match["number"], match.end()
+        if complete(numbers):
+            yield start, end, numbers
+            numbers = {}
+
+
+def _bare(passage: str, count: int, value: Callable[[tuple[str, ...]], tuple[float, ...] | None]) -> list[Mention]:
+    """Rows of exactly this many numbers, without brackets or names."""
+    rows = ((match, tuple(re.findall(N, match[0]))) for match in BARE.finditer(passage))
+    return [Mention(*match.span(), value(numbers)) for match, numbers in rows if len(numbers) == count]
 
 
 LOCATION_TOKENS = re.compile(r"<loc_?(\d{1,4})>" * 4)
+DECIMAL_COMMAS = re.compile(r"[\[(](?:\d{1,9},\d{1,9}\s?;\s?){3}\d{1,9},\d{1,9}[\])]")
 POINTS = re.compile(
     r"<points?\s+"
     + r"\s+".join(rf"{name}\s?=\s?[\"']?(\d{{1,9}}(?:\.\d{{0,9}})?)[\"']?" for name in ("x1", "y1", "x2", "y2"))
@@ -134,27 +214,21 @@ POINTS = re.compile(
 )
 
 
-def numbers_written_out(text: str) -> str:
-    """The text with tokens of locations, and two points as corners, as [x1, y1, x2, y2]: markup is not read."""
+def numbers_written_out(text: str, fractions: bool) -> str:
+    """The text with tokens of locations, and two points as corners, as [x1, y1, x2, y2]: markup is not read.
+
+    If `fractions` are asked for, percentages are written so.
+    """
+    text = DECIMAL_COMMAS.sub(lambda match: match[0].replace(",", ".").replace(";", ","), text)
+    if fractions and "%" in text:
+        text = re.sub(PERCENT, lambda match: f"{float(match[1]) / 100:.9g}", text)
     if "<" not in text:
         return text
     return POINTS.sub(r"[\1, \2, \3, \4] ", LOCATION_TOKENS.sub(r"[\1, \2, \3, \4] ", text))
 
 
-def corner_numbers(text: str) -> tuple[float, ...] | None:
-    """The numbers of the last set of four, even if they are not a valid box."""
-    sets = _mentions(text, BOXES, 4, lambda numbers: tuple(map(float, numbers)))
-    return sets[-1].value if sets else None
-
-
-def _box(numbers: tuple[str, ...]) -> Box | None:
-    x1, y1, x2, y2 = map(float, numbers)
-    within = all(math.isfinite(number) and abs(number) <= LARGEST for number in (x1, y1, x2, y2))
-    return (x1, y1, x2, y2) if within and x1 <= x2 and y1 <= y2 else None
-
-
 def _colour(numbers: tuple[str, ...]) -> Colour | None:
-    numbers = (*numbers[:2], numbers[2].removesuffix("."))  # of the sentence
+    numbers = tuple(number.removesuffix(".") for number in numbers)  # of the sentence
     if not all(re.fullmatch(r"\d{1,3}", number) and int(number) <= 255 for number in numbers):
         return None
     red, green, blue = map(int, numbers)
@@ -162,23 +236,14 @@ def _colour(numbers: tuple[str, ...]) -> Colour | None:
 
 
 def _from_hex(code: str) -> Colour:
-    if len(code) == 3:
-        code = "".join(2 * digit for digit in code)
-    return int(code[:2], 16), int(code[2:4], 16), int(code[4:], 16)
+    red, green, blue = bytes.fromhex(code if len(code) == 6 else "".join(2 * digit for digit in code))
+    return red, green, blue
 
 
 def _percentages(numbers: tuple[str, ...]) -> Colour | None:
     """The colour from percentages of 255, with halves rounded up as in CSS."""
-    shares = [float(number) for number in numbers]
-    if max(shares) > 100:
-        return None
-    red, green, blue = (math.floor(share * 255 / 100 + 0.5) for share in shares)
-    return red, green, blue
-
-
-def _opaque(numbers: tuple[str, ...]) -> Colour | None:
-    """An opaque colour; for others the colour on the screen is unknown."""
-    return _colour(numbers[:3]) if numbers[3] in OPAQUE else None
+    red, green, blue = (math.floor(float(share) * 255 / 100 + 0.5) for share in numbers)
+    return (red, green, blue) if max(red, green, blue) <= 255 else None
 
 
 # Names of the forms of boxes and colours in replies, to count how models follow the requested form
@@ -190,8 +255,7 @@ POINT = re.compile(r"<points?\b")
 TOLERANCE = 0.03
 """Share of the image's side by which a box may extend beyond it."""
 COLOUR_FORMS = (
-    ("hex", re.compile(r"(?i)(?<![\w&])#[0-9a-f]{6}(?!\w)")),
-    ("hex", re.compile(r"(?i)(?<!\w)0x[0-9a-f]{6}(?!\w)")),
+    ("hex", re.compile(r"(?i)(?<![\w&])(?:#|0x)[0-9a-f]{6}(?!\w)")),
     ("short hex", re.compile(r"(?i)(?<![\w&])#[0-9a-f]{3}(?!\w)")),
     ("percentages", PERCENTAGES),
     ("rgba", RGBA),
@@ -202,26 +266,23 @@ COLOUR_FORMS = (
 
 def box_form(text: str, spec: ReplySpec) -> str:
     """The units, or another form, of the last box in a reply that is not read; empty if there is none."""
-    plain = prepare(numbers_written_out(text)).text
+    plain = prepare(numbers_written_out(text, False)).text
     if PERCENT_BOX.search(plain):
         return "percent"
-    corners = corner_numbers(plain)
-    if corners is None:
+    sets = Boxes().within(plain).sets(plain)
+    if not sets or (corners := sets[-1].value) is None:
         return "corner and size" if CORNER_AND_SIZE.search(plain) else "point" if POINT.search(text) else ""
     x1, y1, x2, y2 = corners
     if x2 < x1 or y2 < y1:
         return "corners exchanged"
     if not asks_for_fractions(spec):
         return "fractions" if spec.unit and max(map(abs, corners)) <= 1 else ""
-    size = image_size(spec)
-
-    def is_within(candidate: BoxUnit) -> bool:
-        right, bottom = (edge * (1 + TOLERANCE) for edge in candidate.edges(size))
-        return x1 >= 0 and y1 >= 0 and x2 <= right and y2 <= bottom
-
     # The numbers do not show the order of the sides.
-    units = [unit for unit in BOX_UNITS.values() if not unit.y_first and is_within(unit)]
-    return " or ".join(unit.name for unit in sorted(units, key=lambda unit: unit.edges(size)))
+    units = sorted((unit.edges(image_size(spec)), unit.name) for unit in BOX_UNITS.values() if not unit.y_first)
+    least, share = min(x1, y1), 1 + TOLERANCE
+    return " or ".join(
+        name for (right, bottom), name in units if least >= 0 and x2 <= right * share and y2 <= bottom * share
+    )
 
 
 def colour_form(text: str) -> str:

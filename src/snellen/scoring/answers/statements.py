@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from snellen.scoring.answers import cues
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar
 from snellen.scoring.answers.plain import CLOSE, OPEN
 
@@ -67,16 +67,16 @@ def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | N
     """
     for index in range(len(sentences) - 1, -1, -1):
         sentence = sentences[index]
-        inner = list(cues.CONCLUDING_WITHIN.finditer(sentence.text)) if index == len(sentences) - 1 else []
-        mark = cues.CONCLUDING.match(sentence.text) or (inner[-1] if inner else None)
+        inner = list(CUES["concluding_within"].finditer(sentence.text)) if index == len(sentences) - 1 else []
+        mark = CUES["concluding"].match(sentence.text) or (inner[-1] if inner else None)
         if mark is None:
             continue
         body = sentence.text[mark.end() :].strip()
         if (not body or body.endswith(":")) and index + 1 < len(sentences):
             body = f"{body} {sentences[index + 1].text}"
-        if not grammar.mentions(body, False) or (grammar.counts and cues.PART.search(body)):
+        if not grammar.mentions(body, False) or (grammar.counts and CUES["part"].search(body)):
             continue
-        if body.rstrip().endswith("?") or cues.CONDITION.match(sentence.text):
+        if body.rstrip().endswith("?") or CUES["condition"].match(sentence.text):
             return None
         value = grammar.stated(body)
         return Statement(sentence.start, value if _stands(value, index, sentences, grammar) else None)
@@ -93,7 +93,7 @@ def _stands(value: Any | None, index: int, sentences: Sequence[Sentence], gramma
         return True
     later = sentences[index + 1 :]
     numbers = (mention.value for sentence in later for mention in grammar.mentions(sentence.text, False))
-    if len(later) > 2 or any(cues.TURNED.match(sentence.text) for sentence in later):
+    if len(later) > 2 or any(CUES["turned"].match(sentence.text) for sentence in later):
         return False
     if any(number not in (None, value) for number in numbers):
         return False
@@ -117,11 +117,11 @@ def _counted(sentence: Sentence, grammar: Grammar) -> Iterator[tuple[str, Any]]:
 def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
     """The statement of the last sentence about a total, a remainder or "the number of"."""
     for index, sentence in reversed(list(enumerate(sentences))):
-        if not cues.TOTAL.search(sentence.text) or cues.PART.search(sentence.text):
+        if not CUES["total"].search(sentence.text) or CUES["part"].search(sentence.text):
             continue
-        beside = [] if cues.UNDECIDED.search(sentence.text) else cues.SUMMED.findall(sentence.text)
+        beside = [] if CUES["undecided"].search(sentence.text) else CUES["summed"].findall(sentence.text)
         value = grammar.alone("".join(beside[0])) if len(beside) == 1 else grammar.stated(sentence.text)
-        if not cues.CONDITION.match(sentence.text) and value is not None:
+        if not CUES["condition"].match(sentence.text) and value is not None:
             stands = _stands(value, index, sentences, grammar)
             return Statement(sentence.start, value) if stands else None
     return None
@@ -129,15 +129,15 @@ def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
 
 def concluded(text: str, grammar: Grammar) -> Statement | None:
     """The answer under a last heading such as "Verdict", or of a last line "Label: answer" unlike the lines before."""
-    *lines, line = [cues.LABELLED.fullmatch(part.strip()) for part in text.split("\n") if part.strip()] or [None]
+    *lines, line = [CUES["labelled"].fullmatch(part.strip()) for part in text.split("\n") if part.strip()] or [None]
     alike = (grammar.mentions(other[3], False) for other in lines if line and other and other[1] == line[1])
-    heading = list(cues.RESULT_HEADING.finditer(text))[-1:]
+    heading = list(CUES["result_heading"].finditer(text))[-1:]
     label, part = line.group(2, 3) if line else ("", "")
     if heading:
         label, part = heading[0][0], text[heading[0].end() :].strip()
-    settled = not any(cue.search(part) for cue in (cues.HEDGED, cues.NEGATED, cues.PART, cues.WITHDRAWN))
+    settled = not any(cue.search(part) for cue in (CUES["hedged"], CUES["negated"], CUES["part"], CUES["withdrawn"]))
     too_long = ("\n\n" if "\n" in label else "\n") in part or len(part) > LONGEST_SENTENCE
-    if any(alike) or too_long or not settled or cues.NOT_RESULT.search(label):
+    if any(alike) or too_long or not settled or CUES["not_result"].search(label):
         return None
     value = grammar.alone(re.sub(r" ?\([^()]{1,30}\)\Z", "", part))
     if heading and value is None:
@@ -150,11 +150,17 @@ def concluded(text: str, grammar: Grammar) -> Statement | None:
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
-    """The statement of the last paragraph, if it is a single sentence after others and not an item of a list."""
-    if len(sentences) < 2 or sentences[-2].paragraph == sentences[-1].paragraph:
+    """The last sentence, if it is a verdict alone, or the last paragraph, if it is one sentence and no list item."""
+    if len(sentences) < 2:
         return None
-    last = sentences[-1]
-    if cues.PART.search(last.text) or not last.text.lstrip()[:1].isupper():
+    before, last = sentences[-2:]
+    value = _alone(last, grammar)
+    is_verdict = value is not None and grammar.truth(True) is not None
+    if is_verdict and before.text.rstrip()[-1:] in (".", "!") and not CUES["condition"].match(before.text):
+        return Statement(last.start, value)
+    if before.paragraph == last.paragraph:
+        return None
+    if CUES["part"].search(last.text) or not last.text.lstrip()[:1].isupper():
         return None
     value = grammar.judged(last.text)
     return Statement(last.start, value if _stands(value, len(sentences) - 1, sentences, grammar) else None)
@@ -163,9 +169,9 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
 def is_corrected(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
     """True if a sentence corrects the count before it, or withdraws yes or no and names no other answer."""
     if grammar.counts:
-        turned = [sentence.text for sentence in sentences[1:] if cues.TURNED.match(sentence.text)]
-        return any(cues.RECOUNTED.search(text) or grammar.mentions(text, False) for text in turned)
-    turns = [index for index, sentence in enumerate(sentences) if index and cues.WITHDRAWN.match(sentence.text)]
+        turned = [sentence.text for sentence in sentences[1:] if CUES["turned"].match(sentence.text)]
+        return any(CUES["recounted"].search(text) or grammar.mentions(text, False) for text in turned)
+    turns = [index for index, sentence in enumerate(sentences) if index and CUES["withdrawn"].match(sentence.text)]
     return bool(turns) and not any(grammar.mentions(sentence.text, False) for sentence in sentences[turns[-1] :])
 
 
@@ -175,7 +181,7 @@ def _alone(sentence: Sentence, grammar: Grammar) -> Any | None:
 
 def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
     """The statement of the first sentence, if no later one states something else in the same way."""
-    if not sentences or (grammar.counts and (len(sentences) < 2 or cues.PART.search(sentences[0].text))):
+    if not sentences or (grammar.counts and (len(sentences) < 2 or CUES["part"].search(sentences[0].text))):
         return None
     first, rest = sentences[0], sentences[1:]
     if is_corrected(sentences, grammar):
@@ -186,7 +192,7 @@ def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     explained = grammar.counts and value is not None and grammar.mentions(first.text, False)
     if value is None:
         value = grammar.judged(first.text)
-    if value is None and rest and cues.EVIDENT.match(rest[0].text):
+    if value is None and rest and CUES["evident"].match(rest[0].text):
         value = grammar.stated(first.text)
     later = grammar.stated if grammar.counts else grammar.judged
     others = {None if explained else later(sentence.text) for sentence in rest}

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers import read_answer
+from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.plain import LONGEST
 
 WORDS = (
@@ -55,17 +56,6 @@ CONCLUDED = re.compile(
     r"((?:(?![.!?]\s)[^\n]){1,400})$"
 )
 """The last sentence of a reply, or its last clause, that states the answer."""
-REFUSAL = re.compile(
-    r"(?i)(?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?"
-    r"(?:i(?:['’]m| am) (?:not |un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) "
-    r"(?:read|see|make out|determine|identify|tell|assist|transcribe)(?: (?:it|the|any|what|which|with|text)\b|[.!]?$)"
-    r"|(?:there(?: is|['’]s| are) )?no (?:\w+ )?(?:text|writing|words?)(?: (?:is )?(?:visible|in)\b.{0,99})?[.!]?$"
-    r"|(?:the|this|it|text)\b[^.\n]{0,90}(?: does(?: not|n['’]t) (?:contain|have|show) any|"
-    r"(?: is|['’]s| are| appears?| seems?)(?: to be)? (?:\w+ )?(?:un(?:clear|readable)|illegible|blurr\w+|"
-    r"too (?:blurr|small|dark|faint)\w*|not (?:\w+ )?(?:leg|read|vis)[ia]ble))\b"
-    r"|[\[(<*]*(?:un(?:clear|readable)|illegible)[\])>*]*[.!]?$)"
-)
-YET = re.compile(r"(?i)\b(?:but|however|though|although|guess|appears?|seems?|looks? like|may|might)\b")
 
 
 def read_text(text: str, spec: ReplySpec) -> str | None:
@@ -83,8 +73,8 @@ def unwrap(text: str) -> str | None:
     """The text within a reply's wrappers; the reply itself if it has none or several texts; None if it refuses."""
     text, is_marked = text.strip(), False
     for _ in range(8 if len(text) <= LONGEST else 0):
-        refusal = None if is_marked else REFUSAL.match(text)  # words of refusal in quotes are a text
-        if refusal and not YET.search(text, refusal.end()):
+        refusal = None if is_marked else CUES["unreadable"].match(text)  # words of refusal in quotes are a text
+        if refusal and not CUES["yet"].search(text, refusal.end()):
             return None
         if not (texts := _declared(text) or _after_colon(text)):
             texts, is_marked = _marked(text), True

@@ -1,37 +1,27 @@
-"""Chat completions over httpx: which services are OpenAI-compatible, and one request with its outcome.
-
-Each connection has an httpx client of its own, which is cheaper than a pool: httpx scans all connections and requests
-of a pool for every request.
-"""
+"""Chat completions: which services are OpenAI-compatible, their addresses and keys, and one call."""
 
 from __future__ import annotations
 
-import asyncio
-import json
 import os
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from snellen.core.errors import SnellenError
+import numpy as np
+
+from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.prompt import Reply
-from snellen.subjects.chat.bodies import bound_client
-from snellen.subjects.chat.completions import read_completion
 from snellen.subjects.chat.limiter import Limiter, shared_limiter
 from snellen.subjects.chat.messages import Message
-from snellen.subjects.chat.retry import Trouble, reported_failure, stated_words, status_trouble, trouble
 from snellen.subjects.chat.settings import ChatSettings
 from snellen.subjects.loading import import_extra
+from snellen_sight.client import Connections, Endpoint
+from snellen_sight.completions import read_completion
+from snellen_sight.retry import Trouble, repeated
 
-if TYPE_CHECKING:
-    import ssl
-
-    import httpx
-
+Outcome = TypeVar("Outcome")
 _HOSTS = {
     "openai": ("https://api.openai.com/v1", ""), "openai-api": ("", ""),
     "openrouter": ("https://openrouter.ai/api/v1", ""), "together": ("https://api.together.xyz/v1", ""),
@@ -44,16 +34,6 @@ _OTHER_INTERFACE = re.compile(r"^(azure|bedrock)/|codex|deep-research|computer-u
 _O_SERIES = re.compile(r"(?:^|/)o\d")
 _GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?(?![\d.])")
 """`gpt-5.1-mini` has version 5.1, `gpt-4o` version 4."""
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """A model of an OpenAI-compatible service; `url` is the part that all requests share."""
-
-    provider: str
-    model: str
-    url: str
-    key: str
 
 
 def is_compatible(name: str) -> bool:
@@ -110,60 +90,6 @@ def _gpt_version(name: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
-@cache
-def _tls() -> ssl.SSLContext:
-    """Shared by all connections, since it takes longer to make than a call."""
-    import httpx
-
-    return httpx.create_ssl_context()
-
-
-@dataclass(frozen=True)
-class Connections:
-    """Connections to an endpoint, opened as needed and kept while their event loop runs. `timeout` is in seconds."""
-
-    endpoint: Endpoint
-    timeout: int
-    idle: WeakKeyDictionary[asyncio.AbstractEventLoop, list[httpx.AsyncClient]] = field(
-        default_factory=WeakKeyDictionary
-    )
-
-    async def post(self, path: str, fields: Mapping[str, Any]) -> dict[str, Any] | Trouble:
-        """The body of the response to a request with these fields, or the trouble that prevented it."""
-        import httpx
-
-        request = json.dumps({"model": self.endpoint.model, **fields}).encode()
-        idle = self._idle()
-        client = idle.pop() if idle else self._open()
-        try:
-            async with asyncio.timeout(self.timeout) as window:
-                return _body(await client.post(self.endpoint.url + path, content=request))
-        except TimeoutError as error:
-            if not window.expired():
-                return trouble(error)
-            return Trouble(f"TimeoutError: no reply within {self.timeout} s", again=True)
-        except Exception as error:  # noqa: BLE001  # whatever a server sends must not end a run
-            return trouble(error, isinstance(error, httpx.TransportError))
-        finally:
-            idle.append(client)
-
-    def _idle(self) -> list[httpx.AsyncClient]:
-        loop = asyncio.get_running_loop()
-        if loop not in self.idle:
-            for other in [other for other in self.idle if other.is_closed()]:
-                self.idle.pop(other, None)  # its connections belong to it
-        return self.idle.setdefault(loop, [])
-
-    def _open(self) -> httpx.AsyncClient:
-        import httpx
-
-        headers = {"authorization": f"Bearer {self.endpoint.key}", "content-type": "application/json"}
-        headers["user-agent"] = "snellen"  # some proxies refuse the usual names of clients
-        client = httpx.AsyncClient(headers=headers, timeout=None, verify=_tls(), follow_redirects=True)
-        bound_client(client)
-        return client
-
-
 @dataclass(frozen=True)
 class CompletionService:
     """The chat completions of a model, with the settings of each request; calls share a limiter."""
@@ -183,26 +109,19 @@ class CompletionService:
             begun = time.monotonic()
             body = await self.connections.post("/chat/completions", {"messages": messages, **self.settings})
             outcome = body if isinstance(body, Trouble) else read_completion(body)
-            if isinstance(outcome, Trouble) and outcome.is_filter:
-                outcome = Reply("", stop="filter", model=self.connections.endpoint.model)
+            seconds = time.monotonic() - begun
             if not isinstance(outcome, Trouble):
                 self.limiter.replied()
-                return replace(outcome, seconds=time.monotonic() - begun)
+                return Reply(
+                    outcome.text, outcome.reasoning, (), outcome.stop, outcome.model, outcome.tokens_in,
+                    outcome.tokens_out, seconds,
+                )  # fmt: skip
+            if outcome.is_filter:
+                self.limiter.replied()
+                return Reply("", stop="filter", model=self.connections.endpoint.model, seconds=seconds)
             if outcome.status == 429:
                 self.limiter.cut()
             return outcome
-
-
-def _body(response: httpx.Response) -> dict[str, Any] | Trouble:
-    try:
-        body = json.loads(response.content)
-    except (ValueError, RecursionError):
-        body = None
-    if not response.is_success:
-        return status_trouble(response.status_code, body or response.text, response.headers, response.url)
-    if not isinstance(body, dict):
-        return Trouble(f"the reply is no completion: {stated_words(response.text)}".rstrip(": "), again=True)
-    return reported_failure(body) or body
 
 
 def open_connections(who: str, name: str, timeout: int) -> Connections:
@@ -218,3 +137,13 @@ def open_compatible(name: str, settings: ChatSettings) -> CompletionService:
     endpoint = connections.endpoint
     limiter = shared_limiter(f"{endpoint.url} {endpoint.key} {endpoint.model}", settings.max_concurrency)
     return CompletionService(connections, generation_settings(endpoint, settings), limiter)
+
+
+async def reply_of(
+    attempt: Callable[[], Awaitable[Outcome | Trouble]], attempts: int, first_wait: float, rng: np.random.Generator
+) -> Outcome:
+    """What an attempt brings, repeated if that may help. Raises CallFailed with a short reason."""
+    outcome = await repeated(attempt, attempts, first_wait, rng)
+    if isinstance(outcome, Trouble):
+        raise CallFailed(outcome.reason, is_lasting=outcome.is_lasting)
+    return outcome

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.prompt import Reply
-from snellen.subjects.chat.bodies import bound_bodies
 from snellen.subjects.chat.client import CompletionService, endpoint_of, is_compatible, open_compatible
-from snellen.subjects.chat.completions import split_thought
 from snellen.subjects.chat.limiter import Limiter, shared_limiter
 from snellen.subjects.chat.messages import Message
-from snellen.subjects.chat.retry import Trouble, plain_text, reported_failure, trouble
 from snellen.subjects.chat.settings import ChatSettings
+from snellen_sight.bodies import bound_bodies
+from snellen_sight.completions import split_thought
+from snellen_sight.retry import Trouble, plain_text, reported_failure, trouble
 
 if TYPE_CHECKING:
     from inspect_ai.model import ChatMessage, Content, GenerateConfig, Model, ModelAPI, ModelOutput

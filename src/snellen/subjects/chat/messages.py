@@ -13,8 +13,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
 from snellen.core.prompt import Prompt
 from snellen.core.storage import png
-from snellen.core.storage.media import MediaFolder, data_url
+from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat.limits import Limits, limits_of
+from snellen_sight.messages import data_url, image_content
 
 Message: TypeAlias = dict[str, Any]
 """A `role`, and a `content`: a text, or parts of which each has a `type`."""
@@ -100,6 +101,5 @@ def _contents(parts: Sequence[Part], media: MediaFolder, limits: Limits, max_px:
         else:
             form = sent_form(part, media, limits, max_px)
             kind = _NAMES.get(form.format, form.format).replace("jpg", "jpeg")
-            url = data_url(f"image/{kind}", media.read(form))
-            contents.append({"type": "image_url", "image_url": {"url": url, "detail": "auto"}})
+            contents.append(image_content(f"image/{kind}", media.read(form)))
     return contents

@@ -12,12 +12,13 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.sight import latest_sight
 from snellen.core.subject import Base, SubjectCard
+from snellen.subjects.chat.client import reply_of
 from snellen.subjects.chat.families import box_unit_of, usual_tokens
 from snellen.subjects.chat.layer import Service, open_service
 from snellen.subjects.chat.limits import limits_of
 from snellen.subjects.chat.messages import PNG_VERSION, to_messages, unsendable
-from snellen.subjects.chat.retry import reply_of
 from snellen.subjects.chat.settings import ChatSettings, description_of, read_settings
 from snellen.subjects.chat.transformers_model import TransformersChat, make_local
 
@@ -82,6 +83,8 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         max_concurrency=chat_settings.max_concurrency,
         is_remote=True,
     )
+    if chat_settings.box_unit is None and (seen := latest_sight(card.fingerprint())) and seen.box_unit:
+        card = replace(card, attributes={**card.attributes, "box_unit": seen.box_unit})
     return ChatSubject(card, service, chat_settings)
 
 

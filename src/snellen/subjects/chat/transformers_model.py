@@ -21,11 +21,11 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
 from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.checkpoint import Checkpoint, choose_device
-from snellen.subjects.chat.completions import split_thought
 from snellen.subjects.chat.families import box_unit_of
 from snellen.subjects.chat.settings import LocalSettings, description_of, read_local_settings
 from snellen.subjects.checkpoints import first_line
 from snellen.subjects.loading import import_extra
+from snellen_sight.completions import split_thought
 
 if TYPE_CHECKING:
     from PIL import Image

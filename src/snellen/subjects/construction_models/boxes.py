@@ -54,8 +54,9 @@ class Detector(typing.Protocol):
 class DetectorSubject(Base):
     """A detector as a subject.
 
-    It answers views of kind `text` with one image. The question is a phrase that names what to find (empty:
-    everything). `Reply.numbers` are the scores of the boxes, in order, over all views.
+    It answers views of kind `text` with one image, and of kind `point` with the middle of the best box. The question
+    is a phrase that names what to find (empty: everything). `Reply.numbers` are the scores of the boxes, in order, over
+    all views.
     """
 
     detector: Detector
@@ -63,7 +64,7 @@ class DetectorSubject(Base):
     def declines(self, prompt: Prompt) -> str | None:
         """Decline views that do not ask for boxes in one image, or for something the detector cannot find."""
         for view in prompt.views:
-            if reason := asks_no_boxes(view) or self.detector.refuses(view.question):
+            if reason := asks_no_boxes(view, "text", "point") or self.detector.refuses(view.question):
                 return reason
         return None if prompt.views else "nothing to look at"
 
@@ -79,14 +80,22 @@ class DetectorSubject(Base):
             with media.open(image) as opened:
                 detections = best_first(in_stored(self.detector.find(opened.convert("RGB"), view.question), image))
             scores.extend(round(detection.score, SCORE_DIGITS) for detection in detections)
-            return write_boxes(detections)
+            return write_boxes(detections) if view.reply.kind == "text" else write_middle(detections, view)
 
         return Reply(answer_views(prompt.views, find_boxes), numbers=tuple(scores))
 
 
-def asks_no_boxes(view: View) -> str | None:
-    """The reason why this view does not ask for boxes in one image, or None."""
-    if view.reply.kind != "text":
+def write_middle(detections: Sequence[Detection], view: View) -> str:
+    """The middle of the first box as the reply to a view that asks for a point; without any, that there is none."""
+    if not detections:
+        return "nothing found"
+    x1, y1, x2, y2 = detections[0].box
+    return view.reply.write(((x1 + x2) / 2, (y1 + y2) / 2))
+
+
+def asks_no_boxes(view: View, *kinds: str) -> str | None:
+    """The reason why this view does not ask for boxes in one image (as text, or as one of these kinds), or None."""
+    if view.reply.kind not in (kinds or ("text",)):
         return f"writes boxes as text, but the question expects {view.reply.kind}"
     media = list(view.media())
     if len(media) != 1 or len(view.query) != 1:

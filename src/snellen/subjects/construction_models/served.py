@@ -19,10 +19,11 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.chat.client import Connections
-from snellen.subjects.chat.completions import model_of, tokens_of
-from snellen.subjects.chat.retry import Trouble, reply_of
+from snellen.subjects.chat.client import reply_of
 from snellen.subjects.construction_models.continuation import mean_text, split_context
+from snellen_sight.client import Connections
+from snellen_sight.completions import model_of, tokens_of
+from snellen_sight.retry import Trouble
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,8 @@ class EncoderSubject:
             if view.question not in self.colours:
                 raise _Declined("no training examples of this question to fit colours with")
             return "regression"
+        if view.reply.kind == "point":
+            raise _Declined("encoders have no readout for points")
         if not offered:
             raise _Declined(f"this readout cannot answer with boxes, numbers or words{self._other_readout()}")
         if view.reply.kind == "true_false" and len(view.query) > 1 and self._threshold(view) is not None:

@@ -58,6 +58,8 @@ class Planted(Base):
         probability = 1 - LAPSE if item.factors.get("control") == "yes" else (1 - LAPSE) * detected
         if is_shown and rng.random() < probability:
             return view.reply.write(item.answer)
+        if view.reply.kind == "point":
+            return view.reply.write(rng.uniform((0, 0), (item.query[0].width, item.query[0].height)))
         return view.reply.name(str(rng.choice(offered)))
 
     @cached_property

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from snellen.core.item import AnswerKind, ReplySpec
+from snellen.presentation.box_units import UNIT_WORDS
 
 TABLE_1: Mapping[str, str] = {
     "counting": "How many {category} are in the image?",
@@ -88,19 +89,14 @@ SHORT_FORMS: Mapping[AnswerKind, str] = {
 
 
 _SIDES = "left, top, right and bottom", "top, left, bottom and right"
-_UNITS: Mapping[str, str] = {
-    "percent": "a number from 0 to 100, in percent of the width or height of the image",
-    "pixels": "in pixels of the image",
-    "thousandths": "a whole number from 0 to 1000, in thousandths of the width or height of the image",
-    "1024ths": "a whole number from 0 to 1024, in 1024ths of the width or height of the image",
-}
 
 
 def box_form(unit: str) -> str:
     """The form of a box in another unit than fractions (`core.box_units`), in the words of `FORMS`."""
     name, y_first, _ = unit.partition("-y-first")
     corners = "[y1, x1, y2, x2]" if y_first else "[x1, y1, x2, y2]"
-    return f"Answer with {corners} and nothing else: the {_SIDES[bool(y_first)]} edges of the box, each {_UNITS[name]}."
+    sides = f"the {_SIDES[bool(y_first)]} edges of the box"
+    return f"Answer with {corners} and nothing else: {sides}, each {UNIT_WORDS[name]}."
 
 
 def list_options(wording: tuple[str, str], names: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from snellen.core.item import Box, ReplySpec
-from snellen.scoring.answers.numbers import ONES
+from snellen.scoring.answers.vocabulary import ONES
 
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))

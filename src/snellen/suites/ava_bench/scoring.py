@@ -109,7 +109,7 @@ FREE_METRICS: Mapping[str, Metric] = {
         Metric("accuracy", correct, binary=True),
         Metric("anls", _same_text, title="ANLS"),
         Metric("anls_05", _same_text_05, title="ANLS with threshold 0.5"),
-        Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0), title="GIoU"),
+        Metric("giou", _overlap, worst=-1.0, share=False, bounds=(-1.0, 1.0), title="GIoU", unit="GIoU"),
         Metric(
             "mae_over_gt",
             _count_apart,
@@ -119,6 +119,7 @@ FREE_METRICS: Mapping[str, Metric] = {
             bounds=None,
             is_defined=_is_share_of,
             title="relative error",
+            unit="of truth",
         ),
         Metric(
             "ciede2000",
@@ -129,6 +130,7 @@ FREE_METRICS: Mapping[str, Metric] = {
             decimals=1,
             bounds=None,
             title="colour difference ΔE2000",
+            unit="ΔE",
         ),
     )
 }

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Item, Part, View
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.presentation.box_units import BOX_UNIT, UnitFrame, resolve_unit
 from snellen.presentation.controls import IMAGES, ORDER, PROMPT, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, ObjectNames, Padded, UnitFrame, boxes_of
+from snellen.suites.ava_bench.transforms import Boxed, Cut, Labelled, Marked, ObjectNames, Padded, boxes_of
 
 FORMAT = Axis(
     "format",
@@ -37,11 +37,6 @@ MARKS = Axis(
     ("pixels", "queries"),
     "only the drawn boxes, or also their positions, for probes with query positions",
 )
-BOX_UNIT = Axis(
-    "box_unit",
-    (FRACTIONS, "own", *(name for name in BOX_UNITS if name != FRACTIONS)),
-    "boxes asked for in fractions of the image, as in the paper, or in the unit that the subject was trained on",
-)
 AXES = (FORMAT, BOXES, LOOK, MARKS, BOX_UNIT, ORDER, PROMPT, IMAGES)
 
 
@@ -50,10 +45,9 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
 
     A subject may declare its own (attribute `format`). `look=auto` is `box` for encoders, which see an image as a whole
     and have no instruction that explains a drawn box, and `image` for all others. `boxes=auto` is `drawn` for heads, as
-    in the paper, and `depths` for all others, since boxes reveal the answer in spatial. `box_unit=own` is the attribute
-    `box_unit` of the subject.
+    in the paper, and `depths` for all others, since boxes reveal the answer in spatial.
     """
-    settings = dict[str, Value]()
+    settings = dict(resolve_unit(condition, card))
     if condition["format"] == "auto":
         card_format = card.attributes.get("format", "")
         settings["format"] = (
@@ -63,8 +57,6 @@ def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
         settings["look"] = "box" if card.role == "encoder" else "image"
     if condition["boxes"] == "auto":
         settings["boxes"] = "drawn" if card.fitted else "depths"
-    if condition["box_unit"] == "own":
-        settings["box_unit"] = card.attributes.get("box_unit", FRACTIONS)
     return settings
 
 

@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 from PIL import Image, ImageDraw
 
-from snellen.core.box_units import FRACTIONS, in_unit
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Mark, Media, View
 from snellen.core.storage.media import MediaFolder
@@ -144,20 +143,6 @@ class Cut:
         what = ["ava-cut", self.version, list(inside), image.sha256]
         crop = media.derive(what, lambda: media.open(image).crop(inside), image, Affine(1, 0, -left, 0, 1, -top))
         return replace(view, query=(crop,))
-
-
-@dataclass(frozen=True)
-class UnitFrame:
-    """Answers with boxes in a unit of `core.box_units`, by default in fractions of the image shown."""
-
-    unit: str = FRACTIONS
-    version: int = 1
-
-    def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
-        """The view with the frame of its reply. Raises SnellenError for a view of several images."""
-        image = _only(view)
-        scale = Affine(1 / image.width, 0, 0, 0, 1 / image.height, 0)
-        return replace(view, reply=in_unit(replace(view.reply, frame=image.from_stored.then(scale)), self.unit))
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,12 @@ from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measureme
 from snellen.core.seeds import stream
 from snellen.core.suite import Schedule, Trial
 from snellen.scoring.equality import equality, equality_grid
-from snellen.scoring.protocols import ACCURACY, correct, strict
-from snellen.scoring.psychometric import (
+from snellen.scoring.protocols import ACCURACY, HIT, strict
+from snellen.suites.thresholds import pointing
+from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.contrast import FREQUENCIES
+from snellen.suites.thresholds.measures.measure import YES_OR_NO, Measure
+from snellen_sight.psychometric import (
     CREDIBLE,
     Answers,
     Fit,
@@ -38,9 +42,6 @@ from snellen.scoring.psychometric import (
     sensitivity_grid,
     weibull_grid,
 )
-from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.contrast import FREQUENCIES
-from snellen.suites.thresholds.measures.measure import YES_OR_NO, Measure
 
 BATCH, ANSWERS = 8, 40
 """Answers between two choices of levels, and answers to a task besides its controls."""
@@ -53,8 +54,8 @@ NO_FIT = 0.01
 
 
 def error(item: Item, prediction: object) -> float:
-    """0.0 if the prediction is the item's answer, else 1.0."""
-    return 1.0 - correct(item, prediction)
+    """0.0 if the prediction is the item's answer, or a point within its target, else 1.0."""
+    return 1.0 - (HIT if item.answer_kind == "point" else ACCURACY).score(item, prediction)
 
 
 @cache
@@ -65,9 +66,9 @@ def grid_of(task: str, side: int) -> FunctionGrid:
     if measure.is_judgement:
         grid = equality_grid(levels)
         return replace(grid, right=np.vstack([grid.right, 1.0 - grid.lapses / 2]))
-    if len(measure.variants) > 1:
+    if len(measure.variants) > 1 and not measure.is_pointing:
         return sensitivity_grid(levels, list(FREQUENCIES.values()), len(measure.answers))
-    return weibull_grid(levels, len(measure.answers))
+    return weibull_grid(levels, measure.alternatives)
 
 
 def side_of(items: Sequence[Item]) -> int:
@@ -80,7 +81,9 @@ def condition_of(item: Item) -> int:
     measure = MEASURES[item.task]
     count = len(measure.levels)
     if item.factors["control"] == "yes":
-        return count * len(measure.variants)
+        return count * (1 if measure.is_pointing else len(measure.variants))
+    if measure.is_pointing:
+        return int(item.factors["level"]) - 1
     return measure.variants.index(item.factors["variant"]) * count + int(item.factors["level"]) - 1
 
 
@@ -216,6 +219,9 @@ def protocols(measure: Measure) -> Mapping[str, Protocol]:
         unit=measure.unit,
         title=f"{'spread' if measure.is_judgement else 'threshold'}, {measure.unit}",
     )
+    if measure.is_pointing:
+        protocol = strict(metric, *pointing.metrics(), HIT)
+        return {"strict": replace(protocol, agrees=lambda item, point: error(item, point) == 0.0, tolerance="on a hit")}
     if not measure.is_judgement:
         return {"strict": strict(metric, ACCURACY)}
     point = replace(
@@ -262,7 +268,8 @@ def schedule(items: Sequence[Item]) -> Schedule:
         controls, count = queues[-1], FIRST_CONTROLS
         for _ in range(ANSWERS // BATCH):
             answers = answers_of([by_id[name] for name in errors] or items[:1], list(errors.values()) or [math.nan])
-            if errors and 2 * answers.right[-1] < min(answers.counts[-1], FIRST_CONTROLS):
+            may_end = errors and not MEASURES[items[0].task].is_pointing  # bias and spread are known of misses, too
+            if may_end and 2 * answers.right[-1] < min(answers.counts[-1], FIRST_CONTROLS):
                 return
             available = np.array([len(queue) for queue in queues[:-1]] + [0])
             conditions = next_conditions(grid, posterior(grid, answers), available, BATCH)

@@ -22,8 +22,8 @@ from snellen.core.response import Response
 from snellen.core.score import Metric, Protocol
 from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_exactly
-from snellen.scoring.answers.numbers import ONES, TENS
 from snellen.scoring.answers.plain import without_thoughts
+from snellen.scoring.answers.vocabulary import ONES, TENS
 from snellen.scoring.metrics import ACC_NUM_EXPONENT, ACC_NUM_LONGEST, acc_num, expected_acc_num
 from snellen.scoring.protocols import ACCURACY, all_right, by_item, correct, guess, strict
 from snellen.suites.vlm2_bench import prompts

@@ -49,7 +49,7 @@ CHANCE = "chance_"
 
 
 class ShownAnswer(NamedTuple):
-    """An arm's answer to an item with its score, its box as shares of the image (or None), and the prompt as sent."""
+    """An arm's answer to an item with its score, its box or point as shares of the image (or None), and the prompt."""
 
     prediction: Prediction
     value: float
@@ -255,8 +255,8 @@ def _answers(run: Run) -> dict[str, list[ShownAnswer]]:
 
 
 def _box(item: Item, answer: Any) -> list[float] | None:
-    """A box as shares of the width and height of the item's first image; None for other answers."""
-    if item.answer_kind != "box" or answer is None or not item.query:
+    """A box or point as shares of the width and height of the item's first image; None for other answers."""
+    if item.answer_kind not in ("box", "point") or answer is None or not item.query:
         return None
     sides = item.query[0].width, item.query[0].height
-    return [round(edge / side, 4) for edge, side in zip(answer, (*sides, *sides), strict=True)]
+    return [round(edge / side, 4) for edge, side in zip(answer, (*sides, *sides), strict=False)]

@@ -38,7 +38,7 @@
     return node("img", { src: path, alt: "", title: note, loading: "lazy", width: Math.round(width * scale), height: Math.round(height * scale) });
   }
 
-  /* Outlines of boxes: solid for the right one, dashed for that of a reply. */
+  /* Outlines of boxes, and crosses at points: solid for the right one, dashed for that of a reply. */
   function svg(width, height, ...shapes) {
     const make = (tag, properties) => {
       const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -53,12 +53,14 @@
   function outlined(item, box) {
     const [path, , width, height] = images[item.query[0]];
     if (!path) return "";
-    const outline = ([left, top, right, bottom], name) => ["rect", { class: name, x: left * width, y: top * height,
-      width: (right - left) * width, height: (bottom - top) * height }];
+    const cross = (x, y, name) => ["path", { class: name, d: `M${x - 9} ${y}H${x + 9}M${x} ${y - 9}V${y + 9}` }];
+    const outline = ([left, top, right, bottom], name) => right === undefined ? cross(left * width, top * height, name)
+      : ["rect", { class: name, x: left * width, y: top * height, width: (right - left) * width, height: (bottom - top) * height }];
+    const kind = box.length === 2 ? "point" : "box";
     const line = (name, text) => node("span", {}, svg(34, 10, ["line", { class: name, x1: 2, x2: 32, y1: 5, y2: 5 }]), " " + text);
     return node("figure", { className: "outlined" },
       node("div", {}, shot(item.query[0], width), svg(width, height, outline(item.keyBox, "key-box"), outline(box, "reply-box"))),
-      node("figcaption", { className: "note" }, line("key-box", "right box"), " ", line("reply-box", "this reply")));
+      node("figcaption", { className: "note" }, line("key-box", "right " + kind), " ", line("reply-box", "this reply")));
   }
 
   function choice(label, entries, change) {

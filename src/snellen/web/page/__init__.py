@@ -17,7 +17,7 @@ Transport: TypeAlias = Literal["folder", "local", "jatos"]
 
 SCRIPTS = tuple(
     f"{name}.js"
-    for name in "dom transports shell media parts judging fields choices box plugin calibration study".split()  # noqa: SIM905
+    for name in "dom transports shell media parts judging fields choices box point plugin calibration study".split()  # noqa: SIM905
 )
 """Scripts in the order in which `index.html` loads them."""
 STYLE = "study.css"

@@ -13,6 +13,7 @@
     if (question.kind === "integer" || question.kind === "number") return Snellen.numberWidget(question, label);
     if (question.kind === "colour") return Snellen.colourWidget();
     if (question.kind === "box") return Snellen.boxWidget(question, label, drawn.image, [drawn.part.width, drawn.part.height]);
+    if (question.kind === "point") return Snellen.pointWidget(label, drawn.image, [drawn.part.width, drawn.part.height]);
     return Snellen.textWidget(question, label);
   }
 
@@ -40,7 +41,7 @@
     const { wording, calibration: isNative } = globalThis.snellenPlan;
     const zoom = isNative ? 1 / window.devicePixelRatio : wording === "people" ? Snellen.zoomOf(page) : 1;
     for (const part of page.parts) if (part.kind === "image") Object.assign(part, { zoom, isNative });
-    const drawable = new Set(isNative ? page.parts.keys() : page.questions.filter((question) => question.kind === "box").map((question) => question.image ?? 0)); // native pixels are not enlarged
+    const drawable = new Set(isNative ? page.parts.keys() : page.questions.filter((question) => ["box", "point"].includes(question.kind)).map((question) => question.image ?? 0)); // native pixels are not enlarged
     const { media, blocks } = Snellen.makeParts({ ...page, parts: page.parts.filter((part) => !part.is_question) }, drawable);
     const asked = page.parts.filter((part) => part.is_question).map((part) => element("p", { class: "part asked" }, part.text));
     const root = element("section", { class: isTall(page) ? "page waiting beside" : "page waiting", tabindex: -1, "data-page-id": page.page_id, "data-place": place, "data-kind": page.kind }, element("h1", { class: "for-readers" }, `Question ${place + 1}`), element("div", { class: "parts" }, blocks));

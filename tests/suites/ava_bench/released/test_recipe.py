@@ -24,11 +24,12 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
+from snellen.presentation.box_units import UnitFrame
 from snellen.suites.ava_bench import prompts
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.released.recipe import HELD_OUT, RELEASED
 from snellen.suites.ava_bench.tasks import AXES, presented
-from snellen.suites.ava_bench.transforms import Padded, UnitFrame
+from snellen.suites.ava_bench.transforms import Padded
 from tests.suites.ava_bench.fixtures import ATOMIC, TASK_BY_NAME
 from tests.suites.ava_bench.released.fixtures import ANSWERS, CUT, TURNS, hub, image, one_each, record, shard, tree
 

@@ -228,6 +228,7 @@ class Generated:
 
     settings: Settings = field(default_factory=lambda: SETTINGS)
     leaves_out_training: ClassVar = True
+    opening: ClassVar = (perception.TASK, 20)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, size, renderer, natural categories, and the features that set the levels."""

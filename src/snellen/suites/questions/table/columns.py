@@ -39,7 +39,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 OPTION = re.compile(r"(?:option|choice|opt)[ _-]?([a-z]|\d{1,2})", re.IGNORECASE)
 IMAGE = re.compile(r"(?:image|img)[ _-]?(\d{1,2})", re.IGNORECASE)
 KINDS: tuple[AnswerKind, ...] = tuple(
-    kind for kind in get_args(AnswerKind) if kind not in ("box", "colour", "description")
+    kind for kind in get_args(AnswerKind) if kind not in ("box", "point", "colour", "description")
 )
 """The kinds of answer that a table may have."""
 

@@ -24,6 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.suites.thresholds.measures import MEASURES
+from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
 SUITE, VERSION = "thresholds", "1"
@@ -70,7 +71,8 @@ def conditions(measure: Measure, count: int) -> list[tuple[int, str]]:
     if count < len(rounds):
         rounds = [rounds[number * len(rounds) // count] for number in range(count)]
     chosen = [(rounds[number % len(rounds)], number // len(rounds)) for number in range(count)]
-    return [(level, measure.variants[turn % len(measure.variants)]) for level, turn in chosen]
+    turned = measure.is_pointing  # so that few items have all places
+    return [(level, measure.variants[(turn + level * turned) % len(measure.variants)]) for level, turn in chosen]
 
 
 def count_of(options: BuildOptions) -> int:
@@ -88,6 +90,7 @@ class Generated:
 
     settings = SETTINGS
     leaves_out_training = True
+    opening = (ACUITY.task, EXEMPLARS * (LEVELS + 1))
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Count, seed, canvas."""
@@ -162,7 +165,7 @@ class Bank:
         )  # fmt: skip
         for split, chosen in splits:
             rng = stream(SUITE, self.seed, measure.task, split, "answers")
-            answers = balanced([level for level, _ in chosen], len(measure.answers), rng)
+            answers = balanced([level for level, _ in chosen], max(1, len(measure.answers)), rng)
             if measure.is_judgement:
                 answers = [
                     answer if level == LEVELS else int(measure.levels[level] > measure.most_yes)
@@ -180,12 +183,14 @@ class Bank:
             amount = measure.control_yes
         rng = stream(SUITE, self.seed, measure.task, split, number)
         stimulus = Stimulus(amount, answer, self.side, variant)
-        drawing = BLANK if self.is_blank else measure.draw(stimulus, rng)
-        image, name = media.add_image(drawing.image, quick=True), measure.answers[answer]
+        drawing = BLANK if self.is_blank and not measure.is_pointing else measure.draw(stimulus, rng)
+        image = media.add_image(BLANK.image if self.is_blank else drawing.image, quick=True)
         factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
         if self.is_part:
             factors["canvas"] = str(self.side)
         handle = f"generated/{measure.task}-{f'{self.side}-' * self.is_part}{split}-{number:04d}"
+        shift = [self.side / 2 + drawing.measures.get(name, 0.0) for name in ("shift_x", "shift_y")]
+        name = tuple(shift) if measure.is_pointing else measure.answers[answer]
         return Item(
             item_id=handle,
             suite=SUITE,
@@ -196,15 +201,15 @@ class Bank:
             query=(image,),
             options=tuple(Option(key, key) for key in measure.answers),
             answer=name,
-            answer_kind="choice",
+            answer_kind="point" if measure.is_pointing else "choice",
             stimulus_id=handle,
             group_id=handle,
             cluster_id=handle,
             factors={**factors, **drawing.factors},
             measures={measure.quantity: amount, "canvas_px": float(self.side), **drawing.measures},
             latent={
-                "shows": {image.sha256: {"answer": name}},
-                "claims": {key: {"answer": [key]} for key in measure.answers},
+                **({} if measure.is_pointing else {"shows": {image.sha256: {"answer": name}}}),
+                **({} if measure.is_pointing else {"claims": {key: {"answer": [key]} for key in measure.answers}}),
                 "level": round(amount if measure.is_judgement else math.log10(amount), 6),
                 **({"sides": list(measure.answers)} if measure.is_judgement else {}),
             },

@@ -10,6 +10,7 @@ from snellen.suites.thresholds.measures.length import LENGTH
 from snellen.suites.thresholds.measures.measure import Measure
 from snellen.suites.thresholds.measures.number import NUMBER
 from snellen.suites.thresholds.measures.orientation import ORIENTATION
+from snellen.suites.thresholds.measures.pointing import POINTING
 from snellen.suites.thresholds.measures.vernier import VERNIER
 
 MEASURES: Mapping[str, Measure] = {
@@ -25,5 +26,6 @@ MEASURES: Mapping[str, Measure] = {
         NUMBER,
         TOUCHING,
         SAME_LENGTH,
+        POINTING,
     )
 }

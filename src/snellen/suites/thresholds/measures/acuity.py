@@ -10,10 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import canvas, coverage, image_of, landolt, paint, window
 from snellen.suites.thresholds.measures.measure import (
-    DIRECTIONS,
-    DIRECTIONS_IN_WORDS,
     SIDE,
     Measure,
     Stimulus,
@@ -22,6 +19,8 @@ from snellen.suites.thresholds.measures.measure import (
     geometric,
     random_shift,
 )
+from snellen_sight.directions import DIRECTIONS, DIRECTIONS_IN_WORDS, RING_QUESTION
+from snellen_sight.figures import canvas, coverage, image_of, landolt, paint, window
 
 SPACING = 6.0
 """Distance of the flanking rings' centres, in gaps."""
@@ -49,10 +48,7 @@ ACUITY = Measure(
     task="acuity",
     quantity="gap_px",
     unit="px",
-    question=(
-        "The image shows a ring with a gap. In which direction from the middle of the ring is the gap: "
-        f"{DIRECTIONS_IN_WORDS}? Reply with the direction alone."
-    ),
+    question=RING_QUESTION,
     question_for_people="On which side of the ring is the gap?",
     answers=DIRECTIONS,
     levels=geometric(0.5, 32.0),

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from snellen.core.colour import lab_to_linear
 from snellen.scoring.metrics import ciede2000
-from snellen.suites.thresholds.drawing import centres, coverage, disc, encoded, image_of, paint, window
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     Measure,
@@ -21,6 +20,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
+from snellen_sight.figures import centres, coverage, disc, encoded, image_of, paint, window
 
 CENTRES = {
     "grey": (61.65, 0.11, 0.04),

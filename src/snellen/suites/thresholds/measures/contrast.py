@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import centres, image_of, paint, window
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     RADIUS,
@@ -17,6 +16,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
+from snellen_sight.figures import centres, image_of, paint, window
 
 FREQUENCIES = {"1/32": 1 / 32, "1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4}
 """Spatial frequencies in cycles per pixel; in the patch of 96 pixels these are 3 to 24 cycles."""

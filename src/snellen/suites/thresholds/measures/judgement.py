@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import Shape, canvas, coverage, image_of, paint, rectangle, window
 from snellen.suites.thresholds.measures.measure import (
     YES_OR_NO,
     Measure,
@@ -19,6 +18,7 @@ from snellen.suites.thresholds.measures.measure import (
     linear,
     random_shift,
 )
+from snellen_sight.figures import Shape, canvas, coverage, image_of, paint, rectangle, window
 
 BAR_WIDTH = 5.0
 """Width of a bar in pixels."""

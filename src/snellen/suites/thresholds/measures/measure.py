@@ -10,11 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from PIL import Image
 
-from snellen.suites.thresholds.drawing import Plane, canvas, numeral
+from snellen_sight.figures import Plane, canvas, numeral
 
-DIRECTIONS = ("right", "upper right", "top", "upper left", "left", "lower left", "bottom", "lower right")
-"""Directions of a gap, counterclockwise from the right."""
-DIRECTIONS_IN_WORDS = f"{', '.join(DIRECTIONS[:-1])}, or {DIRECTIONS[-1]}"
 PLACES = tuple("123456789")
 """Numerals of the nine patches, in reading order."""
 YES_OR_NO = ("yes", "no")
@@ -83,6 +80,16 @@ class Measure:
     most_yes: float = math.nan
     control_yes: float = math.nan
     negative_sentence: str = ""
+
+    @property
+    def is_pointing(self) -> bool:
+        """True if it is answered by a point; variants are then places of the target and share one function."""
+        return not self.answers
+
+    @property
+    def alternatives(self) -> int:
+        """The number of answers among which a guess chooses: of a point each pixel of the canvas."""
+        return SIDE * SIDE if self.is_pointing else len(self.answers)
 
     @property
     def is_judgement(self) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.suites.thresholds.drawing import dots, image_of
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     Measure,
@@ -22,6 +21,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
+from snellen_sight.figures import dots, image_of
 
 BASE = 20
 """Dots of a usual patch."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import bar, coverage, image_of, paint, window
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     RADIUS,
@@ -18,6 +17,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
+from snellen_sight.figures import bar, coverage, image_of, paint, window
 
 LENGTH, WIDTH = 70.0, 6.0
 """Length and width of a bar in pixels."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from snellen.suites.thresholds.drawing import image_of, rectangle
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     Measure,
@@ -17,6 +16,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
+from snellen_sight.figures import image_of, rectangle
 
 WIDTH, LENGTH, DISTANCE = 3.0, 34.0, 4.0
 """Width and length of a line and the distance between the two, in pixels."""

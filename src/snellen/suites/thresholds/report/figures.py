@@ -77,7 +77,7 @@ def functions(panels: Sequence[FunctionPanel]) -> Figure:
         if measure.is_judgement:
             axes.axvline(measure.most_yes, color=MUTED, linestyle="--", linewidth=0.9)
         else:
-            axes.axhline(1 / len(measure.answers), color=MUTED, linestyle="--", linewidth=0.9)
+            axes.axhline(1 / measure.alternatives, color=MUTED, linestyle="--", linewidth=0.9)
             ticks = curves[0].levels[[0, 5, 10, 15]]
             axes.set_xticks(ticks, [f"{float(f'{10**tick:.2g}'):g}" for tick in ticks])
         axes.set_title(f"{task}, {measure.unit}")

@@ -182,7 +182,7 @@ def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median])
         f"and sees it with noise of {NOISE:g} grey levels in every pixel. They compare measures that have different "
         "units: a subject that uses what the pixels tell equally well everywhere has one multiple. Subjects get images "
         "without this noise, so a multiple below 1 is possible; another noise would move all of them about alike. Bars "
-        "are 95 % credible intervals. Number and judgements have no such observer."
+        "are 95 % credible intervals. Number, judgements and pointing have no such observer."
     )
     yield from _section("profile", side, ideal_units(), note, "an ideal observer", "the ideal")
 

@@ -30,7 +30,6 @@ from snellen.analysis.tables.section import ReportSection, Run, once_a_run, prot
 from snellen.core.response import Role
 from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement
 from snellen.scoring.power import NORMAL_END
-from snellen.scoring.psychometric import credible_ends, posterior
 from snellen.suites.thresholds import scoring
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import ACUITY
@@ -38,8 +37,10 @@ from snellen.suites.thresholds.measures.contrast import CONTRAST, FREQUENCIES
 from snellen.suites.thresholds.measures.measure import PLACES, Measure
 from snellen.suites.thresholds.report import figures
 from snellen.suites.thresholds.report.people import NOT_MEASURABLE, angles, medians, profile
+from snellen.suites.thresholds.report.pointing import pointing
 from snellen.suites.thresholds.report.stimuli import at_threshold, best_variant
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text, point_and_spread
+from snellen_sight.psychometric import credible_ends, posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,6 +92,8 @@ def sections(run: Run) -> Iterator[ReportSection]:
     yield from _in_words(by_task)
     yield from _functions({task: of_task for task, of_task in by_task.items() if not MEASURES[task].is_judgement})
     yield from _judgements(by_task)
+    if "pointing" in by_task:
+        yield from pointing(run)
     yield from _sensitivity(by_task.get("contrast", []))
     yield from retest(run)
     yield from _places(run)

@@ -15,11 +15,11 @@ from snellen.analysis.tables.plots import MUTED, two_lines
 from snellen.analysis.tables.section import ReportSection
 from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
-from snellen.scoring.psychometric import posterior
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import SPACING
 from snellen.suites.thresholds.measures.measure import PITCH, PLACES, Measure, Stimulus
 from snellen.suites.thresholds.scoring import estimate_text
+from snellen_sight.psychometric import posterior
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,7 +70,7 @@ def stimulus_at(measure: Measure, level: float, side: int, variant: str) -> Imag
     answer = len(PLACES) // 2 if is_odd else 1
     drawing = measure.draw(Stimulus(level, answer, side, variant), stream("thresholds", "at-threshold", measure.task))
     x, y = (side / 2 + drawing.measures[name] for name in ("shift_x", "shift_y"))
-    rings = LETTER / 2 + SPACING * (measure.task != "acuity")
+    rings = LETTER / 2 + SPACING * (measure.task == "crowded-acuity")
     reach, beside = (REACH_PX, PITCH) if is_odd else (rings * level + MARGIN_PX, 0.0)
     box = round(x - beside - reach), round(y - reach), round(x + reach), round(y + reach)
     return drawing.image.convert("RGB").crop(box)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from snellen.core.build_options import BALANCE, BuildOptions
 from snellen.core.errors import SnellenError
@@ -164,6 +164,8 @@ def _families(count: int, seed: int) -> tuple[objects.ObjectFamily, ...]:
 @dataclass(frozen=True)
 class Generated:
     """The recipe `generated`."""
+
+    opening: ClassVar = ("gc-mat", 10)
 
     def parameters(self, options: BuildOptions) -> Mapping[str, Any]:
         """Counts, seed, sizes, renderer."""

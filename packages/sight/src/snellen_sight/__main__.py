@@ -1,0 +1,5 @@
+"""`python -m snellen_sight`."""
+
+from snellen_sight.command import run
+
+run()

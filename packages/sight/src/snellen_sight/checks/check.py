@@ -1,0 +1,82 @@
+"""What a check is: questions of one kind, and the line that follows from the replies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from snellen_sight.drawing import SightFile
+from snellen_sight.likelihood import FINE, SightQuestion, best, log_likelihoods
+from snellen_sight.results import SightLine, Verdict
+
+COLOUR_ALONE = "Reply with the colour alone."
+Draw = Callable[[np.random.Generator, int], SightQuestion]
+Logs = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class SightCheck:
+    """Questions of one kind, from which the line `check` follows: `draw` makes the n-th one.
+
+    `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` further
+    explanations that decide nothing, and `topic` begins the line if nothing is decided. `needs_colours`: it cannot be
+    asked if colours arrive inverted. `conclude` makes the line from the replies in place of explanations.
+    """
+
+    check: str
+    draw: Draw
+    base: int
+    most: int
+    topic: str
+    texts: Mapping[str, str]
+    weak: tuple[str, ...] = ()
+    needs_colours: bool = False
+    conclude: Callable[[Sequence[tuple[SightQuestion, str]]], SightLine] | None = None
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """All explanations, without `UNABLE`."""
+        return (*self.texts, *self.weak)
+
+    def line(self, replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
+        """The line that follows from the replies."""
+        if self.conclude is not None:
+            return self.conclude(replies)
+        explanation = best(by_text(self, log_likelihoods(replies, self.explanations)))
+        if explanation is not None and explanation in self.texts:
+            verdict: Verdict = "fine" if explanation == FINE else "not so"
+            return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
+        reason = (
+            "the replies fit no explanation well" if explanation is None else "the replies do not depend on the images"
+        )
+        return SightLine(check=self.check, verdict="cannot tell", text=f"{self.topic}: {reason}")
+
+    def is_decided(self, replies: Sequence[tuple[SightQuestion, str]]) -> bool:
+        """True if further questions are not needed."""
+        if self.conclude is not None:
+            return self.conclude(replies).verdict != "cannot tell"
+        return best(by_text(self, log_likelihoods(replies, self.explanations))) is not None
+
+
+def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:
+    """The log likelihoods of explanations; of those with the same text the first has that of the best."""
+    firsts: dict[str, str] = {}
+    merged: dict[str, float] = {}
+    for name, log in likelihoods.items():
+        first = firsts.setdefault(check.texts.get(name, name), name)
+        merged[first] = max(log, merged.get(first, -math.inf))
+    return merged
+
+
+def choice(group: str, file: SightFile, text: str, answers: Sequence[str], **expected: str) -> SightQuestion:
+    """A question about one image with one answer, which each explanation expects."""
+    places = {name: (frozenset({answer}),) for name, answer in expected.items()}
+    return SightQuestion(group, (file,), text, tuple(answers), places)
+
+
+def listed(answers: Sequence[str]) -> str:
+    """The answers as a question lists them."""
+    return f"{', '.join(answers[:-1])} or {answers[-1]}"

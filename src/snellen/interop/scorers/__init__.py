@@ -1,0 +1,1 @@
+"""What exported tasks import: the parser and the metrics as other tools call them."""

@@ -1,0 +1,89 @@
+"""Answers that are points, in any of the forms in which models write them.
+
+A reply whose points all agree is that point; of several, the one that is declared counts. A box stands for its middle.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
+from snellen.core.item import Point, ReplySpec
+from snellen.scoring.answers.grammar import Grammar, Mention
+from snellen.scoring.answers.plain import prepare, without_thoughts
+from snellen.scoring.answers.reading import read
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE
+
+GivenPoint: TypeAlias = tuple[float, float, bool]
+"""The two numbers of a reply in the order given, and whether they were named x and y."""
+LONGEST, LONG_NUMBER, NUMBER = 4000, re.compile(r"\d{41}"), re.compile(r"\d+(?:\.\d+)?")
+"""In a longer reply only a declared point is read. No number has as many digits. Any number."""
+SENTENCE = re.compile(r"(?:[^.!?]|[.!?](?!\s|$)){1,4000}[.!?]?")
+
+
+class Points(Grammar):
+    """Two numbers; a passage of four or more numbers that are not one point has a point that is not valid."""
+
+    reaches_on = counts = True
+
+    def alone(self, passage: str) -> None:
+        """None: `mentions` reads every point."""
+
+    def mentions(self, passage: str, declared: bool) -> list[Mention]:
+        """The point of every sentence."""
+        found = [(match, _given(match[0])) for match in SENTENCE.finditer(passage)]
+        return [
+            Mention(*match.span(), point)
+            for match, point in found
+            if point is not None or len(NUMBER.findall(match[0])) >= 4
+        ]
+
+
+def _given(text: str) -> GivenPoint | None:
+    from snellen.exam.sight.points import read_point
+
+    if len(text) > LONGEST or LONG_NUMBER.search(text):
+        return None
+    point = read_point(text)
+    if point is None or max(abs(point.first), abs(point.second)) > LARGEST:
+        return None
+    return point.first, point.second, point.is_named
+
+
+def read_as_given(text: str, is_cut_off: bool = False) -> GivenPoint | None:
+    """The point of a reply in its own numbers, or None. Of a reply that was cut off, only a declared one."""
+    if not is_cut_off and (point := _given(without_thoughts(text))) is not None:
+        return point
+    reply = prepare(text)
+    declared: GivenPoint | None = read(reply._replace(cut=reply.cut or is_cut_off), Points())
+    return declared
+
+
+def read_stored(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Point | None:
+    """The point in pixels of the stored image; None if its numbers are in another unit than the one asked for."""
+    point = read_as_given(text, is_cut_off)
+    if point is None or spec.frame is None:
+        return point and point[:2]
+    x, y, is_named = point
+    greatest = max(abs(x), abs(y))
+    if greatest > FARTHEST_FRACTION if asks_for_fractions(spec) else spec.unit and greatest <= 1:
+        return None
+    is_swapped = is_named and spec.unit in BOX_UNITS and BOX_UNITS[spec.unit].y_first
+    return spec.frame.inverse().point(*((y, x) if is_swapped else (x, y)))
+
+
+def point_form(text: str, spec: ReplySpec) -> str:
+    """The units in which a point that is not read would be in the image, as `box_form`; empty if there is none."""
+    point = read_as_given(text)
+    if point is None:
+        return ""
+    if not asks_for_fractions(spec):
+        return "fractions" if spec.unit else ""
+    edges = {unit.name: unit.edges(image_size(spec)) for unit in BOX_UNITS.values() if not unit.y_first}
+    units = [name for name, (right, bottom) in edges.items() if _is_within(point, right, bottom)]
+    return " or ".join(sorted(units, key=edges.__getitem__))
+
+
+def _is_within(point: GivenPoint, right: float, bottom: float) -> bool:
+    return 0 <= point[0] <= right * (1 + TOLERANCE) and 0 <= point[1] <= bottom * (1 + TOLERANCE)

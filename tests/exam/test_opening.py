@@ -1,0 +1,84 @@
+"""The first items of a generated set are asked while the others are drawn, and nothing is asked twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
+from snellen.core.prompt import Prompt, Reply
+from snellen.core.storage.home import home
+from snellen.core.storage.media import MediaFolder
+from snellen.core.subject import Base, SubjectCard
+from snellen.exam.examine import examine, run
+from snellen.runs.sets.generated_sets import itemset_folder
+from snellen.suites import SUITES
+
+LIMIT = 4
+
+
+@dataclass(frozen=True)
+class Counting(Base):
+    """Answers right, and counts the calls and those made before the whole set was drawn; the call `fatal` ends all."""
+
+    card: SubjectCard = field(default_factory=lambda: SubjectCard("counting", {}))
+    calls: list[bool] = field(default_factory=list)
+    fatal: int = 0
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        self.calls.append(itemset_folder("thresholds", LIMIT, test_only=True).joinpath("itemset.json").exists())
+        if len(self.calls) == self.fatal:
+            raise SnellenError("stopped")
+        return Reply("right")
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("snellen.exam.opening.cores", lambda: 2)
+
+
+def test_the_first_task_is_asked_before_the_set_is_drawn(tmp_path: Path) -> None:
+    subject = Counting()
+    examination = run(subject, "thresholds", out=tmp_path / "run", limit=LIMIT, show_progress=False)
+    asked = [response for response in examination.responses if response.text is not None]
+    assert len(subject.calls) == len(asked)
+    assert not subject.calls[0]
+    assert subject.calls[-1]
+    assert not list((home() / "openings").iterdir())
+
+
+def test_a_run_that_ended_in_the_opening_continues_without_a_repeated_call(tmp_path: Path) -> None:
+    first, second = Counting(fatal=3), Counting()
+    with pytest.raises(SnellenError, match="stopped"):
+        run(first, "thresholds", out=tmp_path / "run", limit=LIMIT, show_progress=False)
+    examination = run(second, "thresholds", out=tmp_path / "run", limit=LIMIT, show_progress=False)
+    recorded = 2
+    assert len(second.calls) == len(examination.responses) - recorded
+
+
+def test_code_is_asked_anew(tmp_path: Path) -> None:
+    for word in ("left", "right"):
+        examination = examine(lambda parts: word, "thresholds", limit=LIMIT, show_progress=False)  # noqa: B023
+        assert {response.text for response in examination.responses} == {word}
+
+
+OPENINGS = [name for name in SUITES if hasattr(SUITES.get(name).recipes.get("generated"), "opening")]
+
+
+@pytest.mark.parametrize("suite", OPENINGS)
+def test_the_opening_has_the_first_items_of_the_whole_set(suite: str, tmp_path: Path) -> None:
+    recipe: Any = SUITES.get(suite).recipes["generated"]
+    options = BuildOptions(tmp_path / "whole", n=4, renderer="toy", allow_unmatched=True, show_progress=False)
+    whole = recipe.build(options)
+    task, count = recipe.opening
+    is_smaller = count < max(recipe.parameters(BuildOptions(tmp_path, tasks=(task,)))["counts"].values())
+    few = recipe.build(replace(options, out=tmp_path / "few", n=2 if is_smaller else 4, tasks=(task,)))
+    first = [item for item in few.items if item.split == "test"]
+    assert first
+    assert first == [item for item in whole.task(task) if item.split == "test"][: len(first)]

@@ -1,0 +1,71 @@
+"""Batch files hold the requests that a run sends, and their results score like the run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("httpx", reason="the extra 'chat' is not installed")
+
+from snellen.core.condition import parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.examine import run
+from snellen.exam.items import find_items
+from snellen.runs.asking.batch_file import write_batch
+from snellen.subjects.chat import ChatSubject, make_chat
+from snellen.subjects.registry import subjects_of
+from snellen.suites import suite_of
+from tests.helpers.stub_server import StubServer
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SNELLEN_HOME", str(tmp_path_factory.mktemp("home")))
+        return find_items("thresholds/touching", limit=12, test_only=True, show_progress=False)
+
+
+def test_requests_are_those_of_a_run_and_results_score_like_it(
+    items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with StubServer(lambda request: "yes" if len(request.images[0]) % 2 else "no") as server:
+        monkeypatch.setenv("LOCAL_BASE_URL", server.url)
+        monkeypatch.setenv("LOCAL_API_KEY", "none")
+        subject = make_chat("openai-api/local/m", {"max_tokens": "16"})
+        assert isinstance(subject, ChatSubject)
+        count = write_batch(tmp_path / "b.jsonl", items, subject, parse_conditions(suite_of(items).axes, "vanilla"))
+        lines = [json.loads(line) for line in (tmp_path / "b.jsonl").read_text().splitlines()]
+        examination = run(subject, items, out=tmp_path / "run", show_progress=False)
+        sent = [request.body for request in server.requests if request.images]
+    assert count == len(lines) == len(items.items)
+    assert {line["url"] for line in lines} == {"/v1/chat/completions"}
+    replies = {response.item_id: response.text for response in examination.responses}
+    assert set(replies) <= {line["custom_id"] for line in lines}  # a run of this suite asks fewer
+    assert len(sent) == len(replies)
+    assert all(body in [line["body"] for line in lines] for body in sent)
+    (tmp_path / "results.jsonl").write_text("".join(result(line, replies.get(line["custom_id"])) for line in lines))
+    recorded = run(f"recorded:{tmp_path / 'results.jsonl'}", items, out=tmp_path / "again", show_progress=False)
+    assert {response.subject for response in recorded.responses} == {"recorded:m-2026"}
+    assert {response.item_id: response.text for response in recorded.responses if response.text} == replies
+
+
+def result(line: dict[str, Any], reply: str | None) -> str:
+    """A line of a batch's results; without a reply it failed."""
+    body = {"model": "m-2026", "choices": [{"finish_reason": "stop", "message": {"content": reply}}]}
+    failure = {"model": "m-2026", "error": {"message": "expired", "type": "batch_expired"}}
+    answer = {"status_code": 200 if reply else 500, "body": body if reply else failure}
+    return json.dumps({"custom_id": line["custom_id"], "response": answer, "error": None}) + "\n"
+
+
+def test_what_a_batch_cannot_hold_is_refused(items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    vanilla = parse_conditions(suite_of(items).axes, "vanilla")
+    (fake,) = subjects_of("fake:chance", items.items)
+    with pytest.raises(SnellenError, match="chat completions"):
+        write_batch(tmp_path / "b.jsonl", items, fake, vanilla)
+    with pytest.raises(SnellenError, match="one condition"):
+        write_batch(tmp_path / "b.jsonl", items, make_chat("openai/gpt-4o", {}), [*vanilla, *vanilla])
