@@ -319,8 +319,7 @@ def diff(
         str,
         typer.Argument(
             metavar="before",
-            help="Run (folder or URL), or RUN:SUBJECT if it has several subjects; a log of another tool: FILE, "
-            "FILE:COLUMN of scores, or a folder; or a result of snellen sight.",
+            help="Run (folder or URL), RUN:SUBJECT, a log of another tool, or a result of snellen sight.",
         ),
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The run or log to compare with, in the same form.")],
@@ -332,7 +331,7 @@ def diff(
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", "--least-drop", help="Drop in points that must be detectable; of logs, that must be excluded."
+            "--margin", "--least-drop", help="Drop in points to detect (own images: 20) or, of logs, exclude."
         ),
     ] = None,
     read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
@@ -360,8 +359,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, fail_on, margin, out, as_json, more or [], read)
-    return None
+    return do(former, current, fail_on, margin, out, as_json, more or [], read)
 
 
 @app.command()

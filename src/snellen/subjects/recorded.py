@@ -256,7 +256,6 @@ MIN_COMMON = 0.5
 """The share of common words, of those of the shorter text, below which two wordings are of two questions."""
 CONTRADICTION = "contradict their item in the question, the image, the options or the target"
 TRUTH = {"true": "true", "t": "true", "yes": "true", "false": "false", "f": "false", "no": "false"}
-"""Words for true and false."""
 _LABEL = re.compile(r"\(?(\w{1,2})[.):](?:\s|$)")
 """The label at the beginning of `C. blue` or `(C) blue`."""
 
@@ -331,9 +330,8 @@ def _target_agrees(row: AnswerRow, item: Item) -> bool | None:
     if kind in ("integer", "number") and isinstance(answer, int | float):
         numbers = [number for number in map(_number, row.target) if not math.isnan(number)]
         return any(math.isclose(number, answer, rel_tol=1e-6) for number in numbers) if numbers else None
-    theirs, ours = (
-        [words_of(str(text)) for text in texts] for texts in (row.target, answer if is_tuple else (answer,))
-    )
+    answers = answer if is_tuple else (answer,)
+    theirs, ours = ([words_of(str(text)) for text in texts] for texts in (row.target, answers))
     return any(one in other or other in one for one in theirs for other in ours) if kind == "text" and theirs else None
 
 
