@@ -331,7 +331,7 @@ def diff(
     margin: Annotated[
         float | None,
         typer.Option(
-            "--margin", "--least-drop", help="Drop in points to detect (own images: 20) or, of logs, exclude."
+            "--margin", "--least-drop", help="Drop in points to detect (own images: 20); of logs: to exclude."
         ),
     ] = None,
     read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
