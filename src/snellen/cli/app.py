@@ -330,9 +330,7 @@ def diff(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option(
-            "--margin", "--least-drop", help="Drop in points to detect (own images: 20); of logs: to exclude."
-        ),
+        typer.Option("--margin", "--least-drop", help="Drop in points to detect (own images: 20); of logs: exclude."),
     ] = None,
     read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
     decide: Annotated[
