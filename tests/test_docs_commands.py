@@ -28,7 +28,7 @@ PAGES = [
     *sorted(ROOT.glob(".github/workflows/*.yml")),
 ]
 TUTORIALS = (
-    "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "thresholds",
+    "first-report", "own-model", "ci-guard", "own-images", "own-table", "recorded-answers", "logs", "thresholds",
     "sealed-exams",
 )  # fmt: skip
 NOT_RUN = "# not run by a test: "

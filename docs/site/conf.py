@@ -52,6 +52,7 @@ CHAPTERS = {
         "judging",
         "exports",
         "recorded-answers",
+        "logs",
         "remote",
     ),
     "Reference": ("subjects", "chat", "conditions", "answers", "reports", "data-schema", "sources", "glossary"),

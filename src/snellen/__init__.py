@@ -22,7 +22,6 @@ if typing.TYPE_CHECKING:
     from snellen.exam.build import build as build
     from snellen.exam.checkpoints import checkpoint_exam as checkpoint_exam
     from snellen.exam.checkpoints import exam_callback as exam_callback
-    from snellen.exam.compare import compare as compare
     from snellen.exam.examination import Examination as Examination
     from snellen.exam.examination import open as open
     from snellen.exam.examine import aexamine as aexamine
@@ -30,6 +29,7 @@ if typing.TYPE_CHECKING:
     from snellen.exam.examine import run as run
     from snellen.exam.judge import judge as judge
     from snellen.exam.sight import sight as sight
+    from snellen.interop.log_files import compare as compare
     from snellen.subjects.encoders.from_function import encoder as encoder
 
     __version__: str
@@ -52,7 +52,7 @@ _lazy_name = lazy_names(
         "SnellenError": "snellen.core.errors",
         "aexamine": "snellen.exam.examine",
         "build": "snellen.exam.build",
-        "compare": "snellen.exam.compare",
+        "compare": "snellen.interop.log_files",
         "encoder": "snellen.subjects.encoders.from_function",
         "checkpoint_exam": "snellen.exam.checkpoints",
         "exam_callback": "snellen.exam.checkpoints",

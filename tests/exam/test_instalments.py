@@ -27,7 +27,6 @@ from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Trial
-from snellen.exam.compare import compare
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import (
     DRAWING,
@@ -40,6 +39,7 @@ from snellen.exam.instalments import (
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.interop.huggingface import from_datasets, to_datasets
+from snellen.interop.log_files import compare
 from snellen.runs.asking.preview import estimates
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import Arm, Plan

@@ -295,7 +295,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "no gzip": ("a.jsonl.gz", GOOD, "not readable"),
     "cut gzip": ("a.jsonl.gz", gzip.compress(GOOD * 1000)[:40], "not readable"),
     "gzip bomb": ("a.jsonl.gz", bomb(), "a line of more than"),
-    "JSON object": ("a.json", b'{"a": 1}', "not written by a Snellen task"),
+    "JSON object": ("a.json", b'{"version": 1}', "not written by a Snellen task"),
     "JSON list of numbers": ("a.json", b"[1, 2]", "a int, not an object"),
     "no zip": ("a.xlsx", GOOD, "not readable"),
     "no sheet": ("a.xlsx", b"PK\x05\x06" + bytes(18), "no sheet in it"),

@@ -319,18 +319,20 @@ def diff(
         str,
         typer.Argument(
             metavar="before",
-            help="Run (folder or URL), or RUN:SUBJECT if it has several subjects; or a result of snellen sight.",
+            help="Run (folder or URL), RUN:SUBJECT, a log of another tool, or a result of snellen sight.",
         ),
     ],
-    current: Annotated[str, typer.Argument(metavar="after", help="The run to compare with, in the same form.")],
+    current: Annotated[str, typer.Argument(metavar="after", help="The run or log to compare with, in the same form.")],
+    more: Annotated[list[str] | None, typer.Argument(help="Further logs: all pairs, and ranks.")] = None,
     fail_on: Annotated[
         str | None,
         typer.Option("--fail-on", help="drop: exit code 4 if anything dropped, 1 if items could not be compared."),
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", "--least-drop", help="Drop in points that must be detectable; own images: 20."),
+        typer.Option("--margin", "--least-drop", help="Drop in points to detect (own images: 20); of logs: exclude."),
     ] = None,
+    read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
     decide: Annotated[
         float | None,
         typer.Option(
@@ -355,8 +357,7 @@ def diff(
     if decide is not None:
         return print_drops(former, current, decide, max_items, run, fail_on, as_json)
 
-    do(former, current, fail_on, margin, out, as_json)
-    return None
+    return do(former, current, fail_on, margin, out, as_json, more or [], read)
 
 
 @app.command()

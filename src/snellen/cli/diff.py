@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from snellen.analysis.comparison.changes import Changes, changes, plain, plain_changes
+from snellen.analysis.comparison.changes import changes, plain_changes
 from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
 from snellen.analysis.comparison.drops import UNDECIDED, Drop
+from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.unpaired import unpaired_changes
-from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW
+from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW, Comparison, plain
 from snellen.analysis.tables.cells import DASH, number
 from snellen.analysis.tables.run_view import arm_name, lines_of, main_metric
 from snellen.analysis.tables.section import Run
@@ -23,7 +25,16 @@ from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
 from snellen.exam.compare import Drops, decide_drops, run_of_subject
 from snellen.exam.verification import read_apart
-from snellen.reports.changes_page import NO_DROP, change_lines, detection, names_of, render_changes, shortages
+from snellen.interop.log_files import are_logs, read_logs
+from snellen.reports.changes_page import (
+    NO_DROP,
+    change_lines,
+    detection,
+    names_of,
+    render_changes,
+    render_logs,
+    shortages,
+)
 from snellen.reports.words import probability
 
 if TYPE_CHECKING:
@@ -35,12 +46,19 @@ INCOMPLETE_CODE = 1
 """Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --margin."""
 
 
-def diff(former: str, current: str, fail_on: str | None, margin: float | None, out: Path, as_json: bool) -> None:
-    """Compare, write the page, print, and exit by `fail_on`."""
+def diff(
+    former: str, current: str, fail_on: str | None, margin: float | None, out: Path, as_json: bool,
+    more: Sequence[str] = (), read: bool = False,
+) -> None:  # fmt: skip
+    """Compare two runs, or logs of other tools; write the page, print, and exit by `fail_on`."""
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if margin is not None and not (fail_on and 0 < margin <= 100):
         raise SnellenError(f"--margin {margin:g}: give points above 0 and up to 100, with --fail-on drop")
+    if are_logs([former, current, *more]):
+        return _diff_logs([former, current, *more], fail_on, margin, read, out, as_json)
+    if more or read:
+        raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
     if not same_items(runs[0].card, runs[1].card):
         return _print_unpaired(*runs, fail_on is not None, as_json)
@@ -169,7 +187,7 @@ def signed(change: float, metric: Metric) -> str:
     return f"{100 * change:+.0f}" if metric.share else f"{change:+.{metric.decimals}f}"
 
 
-def _print(compared: Changes, out: Path, is_guard: bool) -> None:
+def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
     from rich.markup import escape
 
     table = _table("before", "after", "change", "95 %\ninterval", "p", "n", "detects")
@@ -196,8 +214,8 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
         )
     if missing.only_before and missing.only_after:
         screen.print("`snellen diff RUN SUBJECT --decide POINTS` asks a second subject what the first was asked.")
-    if compared.before.card.content_hash != compared.after.card.content_hash:
-        screen.print("The items are the same, but their images were rendered twice: single pixels may differ.")
+    for note in compared.notes:
+        screen.print(escape(note), highlight=False)
     if compared.left_out:
         screen.print(f"No pairs in {escape(', '.join(compared.left_out))}.")
     for word, verdict in (("Dropped", DROPPED), ("Rose", ROSE), ("Moved", MOVED)):
@@ -210,3 +228,50 @@ def _print(compared: Changes, out: Path, is_guard: bool) -> None:
     for sentence in shortages(compared) if is_guard else ():
         screen.print(f"[red]{escape(sentence)}[/]", highlight=False)
     screen.print(f"Page: {out}", soft_wrap=True)
+
+
+def _diff_logs(
+    addresses: list[str], fail_on: str | None, margin: float | None, read: bool, out: Path, as_json: bool
+) -> None:
+    logs = read_logs(addresses)
+    if len(logs) > 2:
+        if fail_on:
+            raise SnellenError("--fail-on drop compares two logs")
+        ranks = log_ranks(logs, read=read)
+        return print_json(ranks.plain()) if as_json else _print_ranks(ranks)
+    compared = log_changes(logs[0], logs[1], margin=margin and margin / 100, read=read)
+    write_text(out, render_logs(compared))
+    lost, undecided = compared.beyond(margin / 100) if margin else (compared.names(DROPPED), [])
+    if as_json:
+        gate = {"lost": lost, "undecided": undecided} if margin else {}
+        print_json({**plain_log_changes(compared), **gate, "page": str(out)})
+    else:
+        _print(compared, out, fail_on is not None)
+        for word, names in (("Lost", lost), ("May have lost", undecided)) if margin else ():
+            if names:
+                console(80).print(f"{word} more than {margin:g} points: {', '.join(names)}", markup=False)
+    if fail_on and lost:
+        raise typer.Exit(DROPPED_CODE)
+    if fail_on and (undecided or compared.unpaired_items.total):
+        raise typer.Exit(INCOMPLETE_CODE)
+    return None
+
+
+def _print_ranks(ranks: LogRanks) -> None:
+    """Print ranks by task, and the pairs of the last one, which is that of all items."""
+    from rich.markup import escape
+
+    screen, table = console(80), _table("score", "rank", "interval", "n")
+    for row in lines_of(ranks.ranks):
+        rank = f"{row.rank:g}", escape(f"[{row.low:g}, {row.high:g}]")
+        table.add_row(escape(f"{row.task}: {row.log}"), f"{100 * row.score:.1f} %", *rank, str(row.n))
+    screen.print(table)
+    pairs = _table("difference", "interval", "p")
+    for row in lines_of(ranks.table[ranks.table["task"] == ranks.table["task"].iloc[-1]]):
+        ends = escape(f"[{100 * row.low:+.1f}, {100 * row.high:+.1f}]")
+        name = escape(f"{row.first} - {row.second}") + ("\n[green]clear[/]" if row.clear else "")
+        pairs.add_row(name, f"{100 * row.difference:+.1f}", ends, probability(row.p_holm))
+    screen.print(pairs)
+    screen.print("Intervals are at 95 % for all pairs together; p is corrected by Holm. Ranks: 1 is the best.")
+    for note in ranks.notes:
+        screen.print(note, markup=False)

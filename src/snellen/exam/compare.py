@@ -5,44 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.analysis.comparison.changes import Changes, changes
 from snellen.analysis.comparison.drops import Drop, drops
 from snellen.analysis.tables.run_view import arm_name, simulated_subjects, units_by_condition
 from snellen.analysis.tables.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import same_items
-from snellen.exam.examination import Examination
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run, run_folder
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run, of_subject
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import MAX_ITEMS
-
-
-def compare(
-    first_run: str | Path | Examination, second_run: str | Path | Examination, *, margin: float | None = None
-) -> Changes:
-    """Compare two subjects on the same items: what got better or worse, by task and by ability.
-
-    Args:
-        first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`.
-        second_run: The other subject, given in the same way.
-        margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own
-            images, and none for other sets.
-
-    Returns:
-        The comparison; `table` has one row per task and ability, `flips` the items whose answers changed.
-
-    Raises:
-        SnellenError: For different items, or several subjects without a name.
-
-    """
-    runs = [
-        run_of_subject(str(side.root if isinstance(side, Examination) else side)) for side in (first_run, second_run)
-    ]
-    return changes(*runs, margin=margin)
 
 
 @dataclass(frozen=True)

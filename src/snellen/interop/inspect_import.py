@@ -7,6 +7,7 @@ matched to items like the rows of a file.
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -91,11 +92,11 @@ class _LoggedModel:
 
 
 def is_log(path: Path) -> bool:
-    """True for a file that may be a log by its ending, and for JSON by its beginning."""
+    """True for a file that may be a log by its ending, and for JSON by its first field."""
     if path.suffix.lower() != ".json":
         return path.suffix.lower() == ".eval"
     with path.open("rb") as file:
-        return file.read(1000).lstrip().startswith(b"{")
+        return re.match(rb'\s*\{\s*"(version|status|eval)"\s*:', file.read(1000)) is not None
 
 
 def log_recordings(paths: Sequence[Path]) -> list[Recording]:
@@ -105,13 +106,13 @@ def log_recordings(paths: Sequence[Path]) -> list[Recording]:
         name = subject_name(log)
         for number, sample in enumerate(log.samples(), 1):
             model, identity = by_name.setdefault(name, _LoggedModel()), sample.identity
-            words, images = _question(sample, log)
+            words, images = logged_question(sample, log)
             if identity is not None:
                 place = _location(sample, log)
                 model.questions.append(_LoggedQuestion(place, sample.id, identity, digest(words), images))
             text = "" if identity else "\n".join(filter(None, words))
             condition = identity.condition if identity else ""
-            answer = _answer(sample, log)
+            answer = logged_answer(sample, log)
             row = AnswerRow(sample.id, text, (), condition, sample.epoch - 1, answer, str(log.path), number)
             if identity is None:
                 target = sample.record.target
@@ -125,7 +126,7 @@ def _location(sample: LogSample, log: InspectLog) -> str:
     return f"{log.path}: sample {short_reason(sample.id, 100)}"
 
 
-def _question(sample: LogSample, log: InspectLog) -> tuple[list[str | None], tuple[str | None, ...]]:
+def logged_question(sample: LogSample, log: InspectLog) -> tuple[list[str | None], tuple[str | None, ...]]:
     """Texts with None for images, and SHA-256 of images; nothing if another task asked in a form that ours do not."""
     try:
         words, images = sample.question()
@@ -196,7 +197,7 @@ def _check_sample(logged: _LoggedQuestion, question: ModelQuestion | None) -> No
         )
 
 
-def _answer(sample: LogSample, log: InspectLog) -> RecordedAnswer:
+def logged_answer(sample: LogSample, log: InspectLog) -> RecordedAnswer:
     """What came back. An error, an invalidated sample or an output without a choice is no reply."""
     record = sample.record
     if record.error is not None:

@@ -42,6 +42,7 @@ _HEADER, _START = "header.json", "_journal/start.json"
 _EVAL_FIELDS = ("created", "task", "task_id", "model", "model_generate_config", "packages", "dataset", "config")
 _SAMPLE_FIELDS = (
     "id", "epoch", "input", "target", "metadata", "output", "scores", "error", "limit", "invalidation", "attachments",
+    "choices",
 )  # fmt: skip
 _Name = Annotated[str, Field(max_length=500)]
 

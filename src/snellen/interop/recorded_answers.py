@@ -41,8 +41,8 @@ from snellen_sight.retry import reported_failure
 
 PREFIX = "recorded:"
 _NAMES = {
-    "id": "sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index doc_id "
-    "custom_id",
+    "id": "custom_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index "
+    "doc_id",
     "column": "reply response.body.choices.0.message.content response prediction "
     "model_output.choices.0.message.content sample_score.score.prediction resps filtered_resps model_response output "
     "completion generated_text",
@@ -50,7 +50,7 @@ _NAMES = {
     "question": "question doc.question query problem input",
     "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image",
     "condition": "",
-    "repeat": "repeat",
+    "repeat": "repeat epoch",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
     "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
@@ -77,6 +77,8 @@ NO_TEXTS = ("nan", "NaN")
 """What pandas writes for a missing reply."""
 MAX_CELL = 32_767
 """Characters of a cell of XLSX; writers cut longer texts."""
+_BATCH_REPLY = "response.body.choices.0.message.content"
+"""Where batches of OpenAI and vLLM have the reply."""
 _MESSAGE = ".message.content"
 """Behind the path of a choice, which also says why the reply ended, and what failed."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -113,7 +115,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
     logs = [path for path, _, _ in states if is_log(path)]
     if logs:
         refuse_unknown(dict(settings), ("name", *DESCRIPTIVE), f"{logs[0]}: logs of Inspect have no setting")
-    reader = _Reader(dict(settings))
+    reader = AnswerReader(dict(settings))
     for path in (path for path, _, _ in states if path not in logs):
         reader.read(path)
     if unknown := sorted(reader.conditions.keys() - reader.values):
@@ -128,7 +130,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
     return tuple(recordings)
 
 
-class _Reader:
+class AnswerReader:
     """Reads files by settings into `rows` by model; equal texts and answers become one object each.
 
     `conditions` are those of `?condition=` by value, `values` the values that rows have.
@@ -163,15 +165,15 @@ class _Reader:
                     continue
                 item = self._share("/".join(self._text(row, [column]) for column in columns["id"]))
                 question = self._text(row, columns["question"])
-                images = self._share(tuple(_images(_cell(row, columns["image"]))))
+                images = self._share(tuple(_images(cell_of(row, columns["image"]))))
                 condition = self.conditions.get(condition, condition)
-                target = self._share(tuple(_texts(_cell(row, columns["target"]))))
+                target = self._share(tuple(_texts(cell_of(row, columns["target"]))))
                 options = self._share(tuple(_options(row, columns["options"], question)))
-                rows, repeats = self.rows.setdefault(model, []), self._repeats.setdefault(model, {})
+                repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
                     place = location, number, target, options, *columns["numbering"]
-                    rows.append(AnswerRow(item, question, images, condition, repeat, answer, *place))
+                    self._keep(model, AnswerRow(item, question, images, condition, repeat, answer, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
             except (ValueError, RecursionError) as error:
@@ -183,12 +185,16 @@ class _Reader:
         for role, names in COLUMNS.items():
             if role == "id":  # lmms-eval keeps what our export returns of each metric
                 names = ["item_id", *(f"{name}.item_id" for name in row if isinstance(row[name], dict)), *names]
-            columns[role] = [name for name in names if _has(row, name)][:1] if role in _ALL_ROWS else names
+            columns[role] = [name for name in names if has_cell(row, name)][:1] if role in _ALL_ROWS else names
+            if role == "column" and {"custom_id", "response"} <= row.keys():  # a batch, whose first row may have failed
+                columns[role] = [_BATCH_REPLY]
             if role in COMPARED and self.settings.get(role) == "none":
                 columns[role] = []
             elif role in self.settings:
                 columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
-                refuse_unknown([name for name in columns[role] if not _has(row, name)], row, f"{location}: no column")
+                refuse_unknown(
+                    [name for name in columns[role] if not has_cell(row, name)], row, f"{location}: no column"
+                )
         if columns["column"] == ["prediction"] and "target" not in self.settings:  # else it may be what was read
             columns["target"] = [*columns["target"], "answer"]
         is_evalscope = "model_output" in row or "sample_score" in row
@@ -199,23 +205,30 @@ class _Reader:
             columns["numbering"] = [] if is_named else [NUMBER]
         columns["choice"] = [name.removesuffix(_MESSAGE) for name in columns["column"] if name.endswith(_MESSAGE)]
         columns["stop_column"] = [*columns["stop_column"], *(f"{name}.finish_reason" for name in columns["choice"])]
-        if not columns["column"] or not (columns["id"] or any(_has(row, name) for name in columns["question"])):
+        self._require(row, columns, location)
+        return columns
+
+    def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
+        """Raise SnellenError for a file without replies, or without what tells items apart."""
+        if not columns["column"] or not (columns["id"] or any(has_cell(row, name) for name in columns["question"])):
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
             raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
-        return columns
+
+    def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
+        self.rows.setdefault(name, []).append(answer_row)
 
     def _text(self, row: Row, columns: Sequence[str]) -> str:
         """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""
-        cell = _cell(row, columns)
+        cell = cell_of(row, columns)
         return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
-        replies = list(_replies(_cell(row, columns["column"])))
-        score = _score(_cell(row, columns["score"])) if len(replies) == 1 else math.nan
+        replies = list(_replies(cell_of(row, columns["column"])))
+        score = _score(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
         error = "" if error in NO_TEXTS else error
-        choice = _cell(row, columns["choice"])
+        choice = cell_of(row, columns["choice"])
         ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
         failure = reported_failure({"choices": [ending]})
         max_cell = 0 if {".json", ".jsonl", ".ndjson"} & set(path.suffixes) else MAX_CELL
@@ -237,11 +250,12 @@ class _Reader:
         return self._shared.setdefault(value, value)
 
 
-def _has(row: Row, column: str) -> bool:
-    return column in row or _cell(row, [column]) is not None
+def has_cell(row: Row, column: str) -> bool:
+    """True if a row has a column, whose name may lead into its cells."""
+    return column in row or cell_of(row, [column]) is not None
 
 
-def _cell(row: Row, columns: Sequence[str]) -> Any:
+def cell_of(row: Row, columns: Sequence[str]) -> Any:
     """The cell of the first of these columns that has one; else None."""
     for column in columns:
         cell: Any = row.get(column)
@@ -283,7 +297,7 @@ def _texts(cell: Any) -> Iterator[str]:
 
 def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
     """The texts of the options in order: a list, an object by letter, the columns A, B, C …, or as the question has."""
-    cell = _cell(row, columns)
+    cell = cell_of(row, columns)
     if isinstance(cell, dict):
         cell = list(cell.values())
     elif columns and not isinstance(cell, list):
@@ -311,8 +325,13 @@ def _images(cell: Any) -> Iterator[str]:
                 yield sha256(base64.b64decode(text.rpartition(",")[2], validate=True))
 
 
+def stem_of(path: Path) -> str:
+    """The name of a file without its ending; names of models have dots too."""
+    return Path(path.name.removesuffix(".gz")).stem
+
+
 def _model_of(path: Path) -> str:
     """The name of the model by the path: tools name the folder after it, and VLMEvalKit begins file names with it."""
-    folder, stem = path.resolve().parent, path.name.partition(".")[0]
+    folder, stem = path.resolve().parent, stem_of(path)
     is_named = "_samples_" in stem or stem.startswith(f"{folder.name}_")
     return folder.name if is_named or folder.parent.name in ("predictions", "reviews") else stem

@@ -1,4 +1,4 @@
-"""Rows of files with recorded answers, within limits: JSON lines, JSON, CSV, TSV (all also as .gz) and XLSX.
+"""Rows of files with recorded answers, within limits: JSON lines, JSON, CSV, TSV (all also as .gz), XLSX and Parquet.
 
 XLSX is read as zipped XML, which is all that a table of texts needs (ECMA-376, part 1, section 18.3).
 """
@@ -29,7 +29,7 @@ MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
 MAX_JSON_BYTES = MAX_XLSX_BYTES = 256 * 2**20
 MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
-ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx")
+ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -80,9 +80,9 @@ def _rows(path: Path) -> Iterator[Row]:
     inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     ending = inner.suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(f"its name ends in none of {', '.join(ENDINGS)}, .eval; all but .xlsx and .eval also as .gz")
-    if ending == ".xlsx":
-        yield from _xlsx(path)
+        raise ValueError(f"its name ends in none of {', '.join(ENDINGS)}, .eval; all texts also as .gz")
+    if path.suffix.lower() in (".xlsx", ".parquet"):
+        yield from _xlsx(path) if ending == ".xlsx" else _parquet(path)
         return
     with gzip.open(path) if inner != path else path.open("rb") as file:
         is_json = ending == ".json"
@@ -90,11 +90,30 @@ def _rows(path: Path) -> Iterator[Row]:
         if ending in (".csv", ".tsv"):
             yield from _table(limited, ending)
         elif is_json:
-            if not isinstance(rows := json.loads(limited.read()), list):
-                raise ValueError(f"a {type(rows).__name__}, not a list of objects")
-            yield from map(_object, rows)
+            yield from map(_object, _listed(json.loads(limited.read())))
         else:
             yield from (_object(json.loads(line)) for line in _lines(limited) if line.strip())
+
+
+def _listed(document: Any) -> Sequence[Any]:
+    """The rows of a JSON document: a list, a table of Weights & Biases, or replies or rows by id, as MMMU writes them.
+
+    W&B: `columns` and `data` (docs.wandb.ai/guides/track/log/log-tables). MMMU: github.com/MMMU-Benchmark/MMMU.
+    """
+    if not isinstance(document, dict):
+        return document if isinstance(document, list) else [document]
+    columns, data = document.get("columns"), document.get("data")
+    if isinstance(columns, list) and isinstance(data, list):
+        return [dict(zip(map(str, columns), row, strict=False)) for row in data]
+    return [{"id": key, **(cell if isinstance(cell, dict) else {"reply": cell})} for key, cell in document.items()]
+
+
+def _parquet(path: Path) -> Iterator[Row]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(1000):
+            yield from batch.to_pylist()
 
 
 def _lines(raw_file: IO[AnyStr]) -> Iterator[AnyStr]:

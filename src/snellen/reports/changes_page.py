@@ -8,21 +8,32 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
-from snellen.analysis.comparison.changes import Changes, row_name
-from snellen.analysis.comparison.verdicts import Verdict
+from snellen.analysis.comparison.changes import Changes
+from snellen.analysis.comparison.log_changes import LogChanges
+from snellen.analysis.comparison.logs import LogRow
+from snellen.analysis.comparison.verdicts import Comparison, Verdict, row_name
 from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
 from snellen.analysis.tables.section import Run
 from snellen.core.response import Response
 from snellen.core.score import Metric
-from snellen.reports.examples import Example, InlineThumbs, Prediction, example, marks, prediction, run_replies
+from snellen.reports.examples import (
+    Example,
+    InlineThumbs,
+    OfferedOption,
+    Prediction,
+    example,
+    marks,
+    prediction,
+    run_replies,
+)
 from snellen.reports.words import amount, foreign, label_text, probability, span
 
 if TYPE_CHECKING:
@@ -65,28 +76,32 @@ class FlipCard:
     example: Example
 
 
-def titles(changes: Changes) -> dict[str, str]:
+TaskFlips: TypeAlias = tuple[str, int, int, list[FlipCard]]
+"""The title of a task, its flips to worse and to better, and those on the page."""
+
+
+def titles(changes: Comparison) -> dict[str, str]:
     """The names of rows for readers, with the short names of tasks, by those of `row_name`."""
-    card = changes.before.suite.card
 
     def title(row: Any) -> str:
-        tasks = [card.tasks[task].name if task in card.tasks else task for task in row.tasks]
-        return row_name(row._replace(name=card.task_title(row.name) if row.kind == "task" else row.name, tasks=tasks))
+        tasks = [changes.titles.get(task, task) for task in row.tasks]
+        is_named = row.kind == "task" and row.name in changes.titles
+        return row_name(row._replace(name=f"{tasks[0]} ({row.name})" if is_named else row.name, tasks=tasks))
 
     return {row_name(row): title(row) for row in lines_of(changes.table)}
 
 
-def names_of(changes: Changes, verdict: Verdict) -> list[str]:
+def names_of(changes: Comparison, verdict: Verdict) -> list[str]:
     """`Changes.names` for readers."""
     return [titles(changes)[name] for name in changes.names(verdict)]
 
 
-def change_lines(changes: Changes) -> list[ChangeLine]:
+def change_lines(changes: Comparison) -> list[ChangeLine]:
     """The rows of the table, drops first, abilities before tasks."""
     order = {"dropped": 0, "rose": 1, "moved": 1, "no clear change": 2, "too few clusters": 3}
     rows = sorted(lines_of(changes.table), key=lambda row: (order[row.verdict], row.kind))
     names = titles(changes)
-    return [_change_line(row, names[row_name(row)], main_metric(changes.before, row.tasks[0])) for row in rows]
+    return [_change_line(row, names[row_name(row)], changes.metrics[row.tasks[0]]) for row in rows]
 
 
 def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
@@ -106,11 +121,11 @@ def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
     )  # fmt: skip
 
 
-def detection(changes: Changes) -> str:
+def detection(changes: Comparison) -> str:
     """No drop was found: the smallest drop that would have been found in every task."""
     tasks = lines_of(changes.table[changes.table["kind"] == "task"])
     names = titles(changes)
-    drops = {names[row_name(row)]: row.detectable_drop for row in tasks if main_metric(changes.before, row.name).share}
+    drops = {names[row_name(row)]: row.detectable_drop for row in tasks if changes.metrics[row.tasks[0]].share}
     if blind := [name for name, drop in drops.items() if math.isinf(drop)]:
         return f"No drop found; none could have been found in {foreign(', '.join(blind), 200)}."
     if not drops:
@@ -119,7 +134,7 @@ def detection(changes: Changes) -> str:
     return f"No drop found; a drop of {least} would have been found in 8 of 10 such comparisons."
 
 
-def shortages(changes: Changes) -> Iterator[str]:
+def shortages(changes: Comparison) -> Iterator[str]:
     """A sentence on the tasks in which `margin` is not detectable, for each number of items needed."""
     units = "images" if changes.is_own else "items"
     for number in sorted(set(changes.undetectable.values())):
@@ -130,22 +145,49 @@ def shortages(changes: Changes) -> Iterator[str]:
 
 
 def render_changes(changes: Changes) -> str:
-    """The page as text."""
+    """The page of two runs as text."""
+    return render_page(changes, _flips_by_task(changes))
+
+
+def render_logs(changes: LogChanges) -> str:
+    """The page of two logs as text."""
+
+    def card(row: Any) -> Example:
+        pair = changes.items[row.item_id]
+        sides = zip(changes.subjects, (pair.before[0], pair.after[0]), (row.before, row.after), strict=True)
+        first = pair.before[0]
+        return Example(
+            foreign(row.item_id, 60), foreign(first.question or pair.after[0].question, 600), (), (),
+            tuple(OfferedOption(foreign(f"{label}. {text}", 120), (), False) for label, text in first.options),
+            foreign(", ".join(first.target or pair.after[0].target), 120), row.cause,
+            tuple(_logged(*side) for side in sides),
+        )  # fmt: skip
+
+    return render_page(changes, flips_by_task(changes.flips, card))
+
+
+def _logged(name: str, row: LogRow, value: float) -> Prediction:
+    """A reply in a log with its score."""
+    mark = "failed" if row.failure else "right" if value == 1 else "wrong" if value == 0 else "partly"
+    score = f"{100 * value:.0f} %" if mark == "partly" else ""
+    return Prediction(name, mark, score, "", foreign(row.failure or row.reply or "", 600))
+
+
+def render_page(changes: Comparison, cards: Iterator[TaskFlips]) -> str:
+    """The page of a comparison as text, with the cards of flips by task."""
     template, style = _template()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode("ascii")
-    flips = changes.flips.sort_values("is_better", kind="stable")
     return template.render(
         changes=changes,
-        subjects=[_subject(run) for run in (changes.before, changes.after)],
         lines=change_lines(changes),
         detection=detection(changes),
         shortages=shortages(changes),
         broke=names_of(changes, "dropped"),
         rose=names_of(changes, "rose"),
         moved=names_of(changes, "moved"),
-        flips=list(_flips_by_task(changes, flips)),
-        shown=min(len(flips), MAX_FLIPS),
-        worse=int((~flips["is_better"].astype(bool)).sum()),
+        flips=list(cards),
+        shown=min(len(changes.flips), MAX_FLIPS),
+        worse=int((~changes.flips["is_better"].astype(bool)).sum()),
         style=style,
         style_digest=digest,
     )
@@ -167,20 +209,29 @@ def _subject(run: Run) -> str:
     return run.card.arms[0].subject
 
 
-def _flips_by_task(changes: Changes, flips: pd.DataFrame) -> Iterator[tuple[str, int, int, list[FlipCard]]]:
-    """Each task, the one with most flips first: its title, flips to worse and to better, and those on the page."""
+def _flips_by_task(changes: Changes) -> Iterator[TaskFlips]:
     thumbs = InlineThumbs(changes.after)
     sides = [_Side(run) for run in (changes.before, changes.after)]
-    cards: dict[str, list[FlipCard]] = {}
-    for row in lines_of(flips[:MAX_FLIPS]):
+
+    def card(row: Any) -> Example:
         item = changes.after.items.by_id[row.item_id]
         predictions = tuple(side.prediction(row.task, row.condition, row.item_id) for side in sides)
-        card = FlipCard(row.condition, row.is_better, example(item, predictions, thumbs))
-        cards.setdefault(row.task, []).append(card)
+        return example(item, predictions, thumbs)
+
+    return flips_by_task(changes.flips, card, changes.after.suite.card.task_title)
+
+
+def flips_by_task(
+    flips: pd.DataFrame, card: Callable[[Any], Example], title: Callable[[str], str] = str
+) -> Iterator[TaskFlips]:
+    """Each task, the one with most flips first, with the cards of the first flips; those to worse come first."""
+    flips = flips.sort_values("is_better", kind="stable")
+    cards: dict[str, list[FlipCard]] = {}
+    for row in lines_of(flips[:MAX_FLIPS]):
+        cards.setdefault(row.task, []).append(FlipCard(row.condition, row.is_better, card(row)))
     for task, number in flips["task"].value_counts().items():
         better = int(flips.loc[flips["task"] == task, "is_better"].sum())
-        title = changes.after.suite.card.task_title(str(task))
-        yield title, int(number) - better, better, cards.get(str(task), [])
+        yield title(str(task)), int(number) - better, better, cards.get(str(task), [])
 
 
 class _Side:

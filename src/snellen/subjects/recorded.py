@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -255,7 +255,7 @@ MAX_SHARE, MIN_ROWS = 0.02, 2
 MIN_COMMON = 0.5
 """The share of common words, of those of the shorter text, below which two wordings are of two questions."""
 CONTRADICTION = "contradict their item in the question, the image, the options or the target"
-_TRUTH = {"true": "true", "t": "true", "yes": "true", "false": "false", "f": "false", "no": "false"}
+TRUTH = {"true": "true", "t": "true", "yes": "true", "false": "false", "f": "false", "no": "false"}
 _LABEL = re.compile(r"\(?(\w{1,2})[.):](?:\s|$)")
 """The label at the beginning of `C. blue` or `(C) blue`."""
 
@@ -265,7 +265,7 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
     comparable, described = 0, list[str]()
     for row, item in joined:
         verdicts = {
-            ("question", row.question, item.question): _question_agrees(row.question, item, index),
+            ("question", row.question, item.question): question_agrees(row.question, item.question, index.by_question),
             ("image", "another item", "its own"): _image_agrees(row.images, item, index),
             ("options", ", ".join(row.options), ", ".join(o.text for o in item.options)): _options_agree(row, item),
             ("target", ", ".join(row.target), str(item.answer)): _target_agrees(row, item),
@@ -290,14 +290,14 @@ def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemInde
     return len(described)
 
 
-def _question_agrees(text: str, item: Item, index: ItemIndex) -> bool | None:
-    """False for the question of another item, and for one with few words of this item's; None for other wordings."""
-    theirs, ours = _words(text), _words(item.question)
+def question_agrees(text: str, question: str, questions: Container[str]) -> bool | None:
+    """False for a text with few words of a question, or with a line that is another one; None for other wordings."""
+    theirs, ours = words_of(text), words_of(question)
     if not theirs.strip() or not ours.strip():
         return None
     if ours in theirs or theirs in ours:
         return True
-    is_of_other = any(index.plain(line) in index.by_question for line in (text, *text.splitlines()))
+    is_of_other = any(" ".join(line.split()) in questions for line in (text, *text.splitlines()))
     sets = set(theirs.split()), set(ours.split())
     return False if is_of_other or len(sets[0] & sets[1]) < MIN_COMMON * min(map(len, sets)) else None
 
@@ -330,7 +330,8 @@ def _target_agrees(row: AnswerRow, item: Item) -> bool | None:
     if kind in ("integer", "number") and isinstance(answer, int | float):
         numbers = [number for number in map(_number, row.target) if not math.isnan(number)]
         return any(math.isclose(number, answer, rel_tol=1e-6) for number in numbers) if numbers else None
-    theirs, ours = ([_words(str(text)) for text in texts] for texts in (row.target, answer if is_tuple else (answer,)))
+    answers = answer if is_tuple else (answer,)
+    theirs, ours = ([words_of(str(text)) for text in texts] for texts in (row.target, answers))
     return any(one in other or other in one for one in theirs for other in ours) if kind == "text" and theirs else None
 
 
@@ -341,7 +342,7 @@ def _options_named(text: str, item: Item) -> list[set[str]]:
         indices = () if item.answer_kind == "true_false" else (str(n), str(n + 1))  # 1 may be the first word, or true
         for name in (_plain(option.key), _plain(option.text), *indices):
             names.setdefault(name, set()).add(option.key)
-    for name, key in _TRUTH.items() if item.answer_kind == "true_false" else ():
+    for name, key in TRUTH.items() if item.answer_kind == "true_false" else ():
         names.setdefault(name, {key})
     whole, label = _plain(text), _LABEL.match(_plain(text))
     parts = [whole if whole in names or label is None else label[1]]
@@ -351,7 +352,7 @@ def _options_named(text: str, item: Item) -> list[set[str]]:
     return [names[part] for part in parts] if all(names.get(part) and part for part in parts) else []
 
 
-def _words(text: str) -> str:
+def words_of(text: str) -> str:
     """The words of a text between single spaces, which are also at its ends."""
     words = re.findall(r"\w+", re.sub(r"<image[^<>]{0,20}>", " ", text.casefold()))
     return f" {' '.join(words)} "

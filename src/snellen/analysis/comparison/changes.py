@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, item_means
-from snellen.analysis.comparison.verdicts import COLUMNS, DROPPED, MOVED, ROSE, Verdict, flips, with_verdicts
+from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, with_verdicts
 from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import (
     ReportArm,
@@ -53,26 +52,12 @@ FEW, OTHERS = 6, "other combinations"
 """Items below which a combination of abilities has no separate row, and the row that it is added to."""
 
 
-@dataclass(frozen=True)
-class Unpaired:
-    """Numbers of items (of a task under a condition) that have a score on one side only, or on neither."""
-
-    only_before: int = 0
-    only_after: int = 0
-    neither: int = 0
-
-    @property
-    def total(self) -> int:
-        """Items that cannot be compared."""
-        return self.only_before + self.only_after + self.neither
-
-
-@dataclass(frozen=True)
-class Changes:
+@dataclass(frozen=True, repr=False)
+class Changes(Comparison):
     """Changes from the one subject of `before` to the one of `after`.
 
-    `table` has one row per condition and task, estimate of a task besides its main one, ability or class (`kind`),
-    columns `COLUMNS`: `difference` is after minus before with its 95 % interval, `clear` as in contrasts, with Holm's
+    `table` has one row per condition and task, estimate of a task besides its main one, ability or class (`kind`):
+    `difference` is after minus before with its 95 % interval, `clear` as in contrasts, with Holm's
     correction over all classes, and over all other rows. For own images `clusters` are images, `p` is one-sided in the
     direction of the difference and decides alone, and the columns `class_…` have the two-sided test by class.
     `detectable_drop` (in the unit of the metric; infinite if there is none, NaN for a metric without a range) is the
@@ -80,40 +65,10 @@ class Changes:
     observed noise (`noise_flips`). `items_needed` are the items that detect a drop of the share `margin` of the range:
     NaN if these do, infinite if no number does. `grade_before` and `grade_after` are the grades of a task in the two
     runs, or the states in their place; other rows have none.
-
-    `flips` has one row per item whose score flipped, columns `verdicts.FLIP_COLUMNS`. `pairs` is the number of items
-    with a score in both; `unpaired` is by condition and task; `left_out` are conditions and tasks without pairs.
     """
 
     before: Run
     after: Run
-    table: pd.DataFrame
-    flips: pd.DataFrame
-    pairs: int
-    unpaired: Mapping[tuple[str, str], Unpaired]
-    left_out: tuple[str, ...]
-    margin: float
-
-    def __repr__(self) -> str:
-        subjects = (run.card.arms[0].subject for run in (self.before, self.after))
-        counts = (f"{len(self.names(verdict))} {verdict}" for verdict in (DROPPED, ROSE))
-        return f"<Changes from {' to '.join(subjects)}: {self.pairs} answers paired; {', '.join(counts)}>"
-
-    def _repr_html_(self) -> str:
-        """The main columns of the table, for notebooks."""
-        from html import escape
-
-        columns = ["name", "before", "after", "difference", "low", "high", "n", "p_holm", "verdict"]
-        return f"<p>{escape(repr(self))}</p>{self.table[columns].round(3).to_html(index=False)}"
-
-    def names(self, verdict: Verdict) -> list[str]:
-        """The abilities and classes with that verdict, and the tasks with it that contain none of these abilities."""
-        rows = self.table[self.table["verdict"] == verdict]
-        abilities = rows[rows["kind"] == "ability"]
-        explained = {(row.condition, task) for row in lines_of(abilities) for task in row.tasks}
-        tasks = [row for row in lines_of(rows[rows["kind"] == "task"]) if (row.condition, row.name) not in explained]
-        others = rows[rows["kind"].isin(["estimate", "class"])]
-        return [row_name(row) for row in [*lines_of(abilities), *tasks, *lines_of(others)]]
 
     @property
     def is_own(self) -> bool:
@@ -121,54 +76,16 @@ class Changes:
         return self.before.items.card.source == OWN
 
     @property
-    def undetectable(self) -> dict[str, float]:
-        """The tasks in which a drop of `margin` is not detectable, with the items needed."""
-        rows = self.table[(self.table["kind"] == "task") & self.table["items_needed"].notna()]
-        return {row_name(row): row.items_needed for row in lines_of(rows)}
-
-    @cached_property
-    def unpaired_items(self) -> Unpaired:
-        """Sums over all conditions and tasks."""
-        counts = self.unpaired.values()
-        return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
+    def notes(self) -> tuple[str, ...]:
+        """Whether the images of both runs are the same files."""
+        if self.before.card.content_hash == self.after.card.content_hash:
+            return ()
+        return ("The items are the same, but their images were rendered twice: single pixels may differ.",)
 
 
 def plain_changes(compared: Changes) -> dict[str, Any]:
-    """The comparison as JSON data; what is not estimable is null."""
-    return {
-        "suite": compared.before.suite.name,
-        "before": compared.before.card.arms[0].subject,
-        "after": compared.after.card.arms[0].subject,
-        "dropped": compared.names(DROPPED),
-        "rose": compared.names(ROSE),
-        "moved": compared.names(MOVED),
-        "margin": plain(compared.margin),
-        "undetectable": {name: plain(items) for name, items in compared.undetectable.items()},
-        "rows": _records(compared.table),
-        "flips": _records(compared.flips),
-        "paired": compared.pairs,
-        "unpaired": asdict(compared.unpaired_items),
-        "nothing_pairs_in": list(compared.left_out),
-    }
-
-
-def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): plain(cell) for name, cell in row.items()} for row in table.to_dict("records")]
-
-
-def plain(cell: Any) -> Any:
-    """The cell of a table as JSON data; what is not estimable is None."""
-    if isinstance(cell, tuple):
-        return list(cell)
-    cell = cell.item() if hasattr(cell, "item") else cell
-    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-
-def row_name(row: Any) -> str:
-    """The name of a row: a task, a class, or an ability with its tasks; the condition unless it is vanilla."""
-    name = f"{row.name} ({', '.join(row.tasks)})" if row.kind == "ability" else row.name
-    name = f"class {name}" if row.kind == "class" else name
-    return name if row.condition == "vanilla" else f"{name} [{row.condition}]"
+    """The comparison of two runs as JSON data."""
+    return {"suite": compared.before.suite.name, **plain_comparison(compared)}
 
 
 def changes(former: Run, current: Run, *, margin: float | None = None) -> Changes:
@@ -202,15 +119,21 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
         table[name] = [
             grades.get((row.condition, row.name), "") if row.kind == "task" else "" for row in lines_of(table)
         ]
+    metrics = {task: main_metric(former, task) for task in former.suite.tasks}
+    is_own, card = former.items.card.source == OWN, former.suite.card
     return Changes(
-        former,
-        current,
-        with_verdicts(former, table, least),
-        flips(former, items),
+        card.title,
+        (former.card.arms[0].subject, current.card.arms[0].subject),
+        metrics,
+        {task: known.name for task, known in card.tasks.items()},
+        with_verdicts(table, metrics, least, sides=1 if is_own else 2),
+        flips(metrics, items),
         pairs,
         {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
         (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
         least,
+        former,
+        current,
     )
 
 

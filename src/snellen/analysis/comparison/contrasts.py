@@ -18,18 +18,22 @@ from snellen.scoring.uncertainty import Bounds, paired_difference
 
 KEYS = ("task", "protocol", "metric")
 NUMBERS = ("difference", "low", "high", "n", "clusters", "p", "p_holm", "clear", "too_few_clusters")
+LEVEL = 0.95
 NO_BOUNDS: Mapping[str, Bounds | None] = MappingProxyType({})
 COLUMNS = (*KEYS, "family", "first", "second", *NUMBERS)
 
 
 def contrasts(
-    scores: pd.DataFrame, bounds: Mapping[str, Bounds | None] = NO_BOUNDS, simulated: Collection[str] = ()
+    scores: pd.DataFrame,
+    bounds: Mapping[str, Bounds | None] = NO_BOUNDS,
+    simulated: Collection[str] = (),
+    level: float = LEVEL,
 ) -> pd.DataFrame:
     """The mean of first minus second for every two arms (subject under condition) of a task, protocol and metric.
 
     Only items scored in both arms count; repeats of an item are averaged first. `bounds` by task are those of its
-    units, if they are not 0 to 1. `family` is that of `family_of`, for which `simulated` names the simulated observers;
-    Holm's correction (`with_holm`) is over this table. Columns: `COLUMNS`.
+    units, if they are not 0 to 1, and `level` is that of the intervals. `family` is that of `family_of`, for which
+    `simulated` names the simulated observers; Holm's correction (`with_holm`) is over this table. Columns: `COLUMNS`.
     """
     rows: list[dict[str, Any]] = []
     scored = scores.dropna(subset="value")
@@ -47,7 +51,8 @@ def contrasts(
             names = {"family": family, "first": arm_name(*arm), "second": arm_name(*other)}
             numbers = contrast(
                 both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
-                *keys.values(), names["first"], names["second"], bounds=bounds.get(keys["task"], (0.0, 1.0)),
+                *keys.values(), names["first"], names["second"],
+                bounds=bounds.get(keys["task"], (0.0, 1.0)), level=level,
             )  # fmt: skip
             rows.append({**keys, **names, **numbers})
     return with_holm(pd.DataFrame(rows, columns=list(COLUMNS)))
@@ -82,13 +87,15 @@ def contrast(
     clusters: npt.NDArray[np.str_],
     *key: str,
     bounds: Bounds | None = (0.0, 1.0),
+    level: float = LEVEL,
 ) -> dict[str, Any]:
     """The numbers of one contrast that do not depend on its family: `NUMBERS` up to `p`.
 
     The three arrays are over the same units, whose values have these bounds. `key` names the comparison and seeds its
-    random numbers.
+    random numbers; `level` is that of the interval.
     """
-    estimate = paired_difference(scores_first, scores_second, clusters, stream("contrast", *key), bounds=bounds)
+    rng = stream("contrast", *key)
+    estimate = paired_difference(scores_first, scores_second, clusters, rng, level, bounds)
     return {
         "difference": estimate.difference,
         "low": estimate.low,

@@ -72,8 +72,11 @@ def read_sight(path: Path) -> SightCard:
 
 
 def is_sight(path: Path) -> bool:
-    """True for a result file of `snellen sight`, or a folder with one."""
-    return (path / SightCard.file).is_file() or (path.suffix == ".json" and path.is_file())
+    """True for a result file of `snellen sight`, by its first fields, or a folder with one."""
+    if path.suffix != ".json" or not path.is_file():
+        return (path / SightCard.file).is_file()
+    with path.open("rb") as file:
+        return b'"fingerprint"' in file.read(2000)
 
 
 def write_sight(path: Path, card: SightCard) -> None:

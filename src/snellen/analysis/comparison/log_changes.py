@@ -1,0 +1,258 @@
+"""Changes between two logs of any tool, why answers flipped, and ranks of more than two logs.
+
+Scores are those of the logs, or of Snellen's parser where a log has options. Several epochs of an item are averaged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from snellen.analysis.comparison.contrasts import contrasts
+from snellen.analysis.comparison.logs import ItemPair, Join, Log, LogRow, join, targets_agree
+from snellen.analysis.comparison.verdicts import (
+    COLUMNS,
+    FLIP,
+    Comparison,
+    Unpaired,
+    flips,
+    plain_comparison,
+    plain_rows,
+    with_verdicts,
+)
+from snellen.analysis.tables.rankings import ScoreMatrix, ranked
+from snellen.analysis.tables.run_view import lines_of
+from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.score import Metric
+from snellen.core.seeds import stream
+from snellen.scoring.answers import read_answer
+from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
+from snellen.scoring.uncertainty import paired_difference
+from snellen.subjects.recorded import image_name
+
+SCORE = Metric("score", lambda item, prediction: math.nan)
+"""The score of a log as a share."""
+WHOLE = "all items"
+MANY = 10_000
+"""Clusters above which p of scores of many sizes is by a normal approximation."""
+CONDITION = "vanilla"
+CAUSES = (
+    "a failed call", "another target", "not known: a log has no replies", "the same reply with another score",
+    "a reply that was cut off", "another prompt", "other images", "another reply",
+)  # fmt: skip
+"""Why the score of an item flipped; the first that applies."""
+
+
+@dataclass(frozen=True, repr=False)
+class LogChanges(Comparison):
+    """Changes from one log to another; `flips` has a column `cause`, one of `CAUSES`.
+
+    `items` are the joined items by id, `remarks` sentences about what was read and joined.
+    """
+
+    joined: Join
+    items: Mapping[str, ItemPair]
+    remarks: tuple[str, ...]
+
+    @property
+    def causes(self) -> dict[str, int]:
+        """The number of flips by cause, the most frequent first."""
+        return dict(Counter(map(str, self.flips["cause"])).most_common())
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences about the join, the causes of flips, and what was read."""
+        reasons = "; ".join(f"{count} {name}" for name, count in self.causes.items())
+        return (self.joined.shares, *([f"Why {len(self.flips)} flipped: {reasons}."] if reasons else []), *self.remarks)
+
+    def beyond(self, loss: float) -> tuple[list[str], list[str]]:
+        """The rows that lost more than this share for certain, and those that may have.
+
+        The first have an interval wholly beyond the loss and a clear change, the others one that includes it.
+        """
+        rows = list(lines_of(self.table))
+        lost = [row.name for row in rows if row.high < -loss and row.p_holm < ALPHA]
+        return lost, [row.name for row in rows if row.name not in lost and not row.low > -loss]
+
+
+def plain_log_changes(compared: LogChanges) -> dict[str, Any]:
+    """The comparison of two logs as JSON data."""
+    facts = {"joined": dict(compared.joined.counts), "causes": compared.causes, "notes": list(compared.notes)}
+    return {**plain_comparison(compared), **facts}
+
+
+def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None, read: bool = False) -> LogChanges:
+    """Compare two logs; `margin` is the drop that must be detectable, as a share of the range of scores.
+
+    With `read`, Snellen's parser scores all replies whose options and targets a log has. Raises SnellenError for logs
+    that cannot be joined, and without a score on both sides.
+    """
+    joined = join(first_log, second_log)
+    scores = _scores(joined, read)
+    by_task = {str(task): part for task, part in scores.groupby("task", sort=False)}
+    rows = [_row(task, (task,), part, str(n)) for n, (task, part) in enumerate(by_task.items()) if len(part.dropna())]
+    if not rows:
+        raise SnellenError(
+            f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, "
+            "or let --read score replies whose options and targets are in a log"
+        )
+    if len(rows) > 1:
+        rows.append(_row(WHOLE, tuple(by_task), scores, WHOLE))
+    metrics = dict.fromkeys([*by_task, WHOLE], SCORE)
+    table = with_verdicts(
+        pd.DataFrame(rows, columns=[*COLUMNS, "family", "gaps", "units"]), metrics, margin or math.inf
+    )
+    items = {pair.item_id: pair for pair in joined.pairs}
+    flipped = flips(metrics, {(task, CONDITION): part for task, part in by_task.items()})
+    has = scores["before"].notna(), scores["after"].notna()
+    only = [int(count) for count in ((has[0] & ~has[1]).sum(), (~has[0] & has[1]).sum(), (~has[0] & ~has[1]).sum())]
+    return LogChanges(
+        "both logs", (first_log.name, second_log.name), metrics, {}, table,
+        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), int((has[0] & has[1]).sum()),
+        {(CONDITION, WHOLE): Unpaired(only[0] + joined.only_before, only[1] + joined.only_after, only[2])},
+        tuple(task for task, part in by_task.items() if not len(part.dropna())), margin or math.inf,
+        joined, items, tuple(_remarks(first_log, second_log, joined.pairs, rows)),
+    )  # fmt: skip
+
+
+def _scores(matches: Join, read: bool) -> pd.DataFrame:
+    """By item of both logs: task, scores `before` and `after`, and `cluster`: a group, else its images, else itself."""
+    rows = []
+    for pair in matches.pairs:
+        firsts = pair.before[0], pair.after[0]
+        groups = (row.group or " ".join(row.images) for row in firsts)
+        values = (
+            _read_scores(pair) if read else [_mean([row.score for row in side]) for side in (pair.before, pair.after)]
+        )
+        rows.append((pair.item_id, pair.task or WHOLE, *values, next(filter(None, groups), pair.item_id)))
+    return pd.DataFrame(rows, columns=["item_id", "task", "before", "after", "cluster"]).set_index("item_id")
+
+
+def _mean(values: Sequence[float]) -> float:
+    known = [value for value in values if value == value]
+    return sum(known) / len(known) if known else math.nan
+
+
+def _read_scores(pair: ItemPair) -> list[float]:
+    """The scores of Snellen's parser, by each log's own options and target, or else by the other's."""
+    sources = [side[0] if side[0].options and side[0].target else None for side in (pair.before, pair.after)]
+    both = zip((pair.before, pair.after), (sources[0] or sources[1], sources[1] or sources[0]), strict=True)
+    return [_mean([_read(row, source) for row in side] if source else []) for side, source in both]
+
+
+def _read(row: LogRow, other_row: LogRow) -> float:
+    """1 if the reply names the target among the options, else 0; NaN without a reply or a target among them."""
+    labels = {name.casefold(): label for label, text in reversed(other_row.options) for name in (text, label)}
+    targets = (text.strip("().: ").casefold() for text in other_row.target)
+    key = next((labels[target] for target in targets if target in labels), "")
+    if row.reply is None or not key:
+        return math.nan
+    names = [(name, label) for label, text in other_row.options for name in dict.fromkeys((label, text)) if name]
+    return float(read_answer(row.reply, ReplySpec("choice", tuple(names))) == key)
+
+
+def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:
+    both = pair.dropna()
+    first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
+    clusters = both["cluster"].to_numpy(str)
+    gaps, count = second - first, len(np.unique(clusters))
+    is_large = count > MANY and not np.isin(gaps, (-1, 0, 1)).all()
+    p = normal_p(gaps, clusters) if is_large else sign_flip(gaps, clusters, stream("permutation", "logs", key))
+    numbers = paired_difference(second, first, clusters, stream("contrast", "logs", key))._asdict()
+    return {
+        "condition": CONDITION, "kind": "task" if name in tasks else "whole", "name": name, "tasks": tuple(tasks),
+        "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(), **numbers,
+        "clusters": count, "p": p, "gaps": gaps, "units": clusters, "grade_before": "", "grade_after": "",
+        "is_large": is_large,
+    }  # fmt: skip
+
+
+def cause(pair: ItemPair) -> str:
+    """Why two logs have other scores of an item, by its first epoch."""
+    row, other = pair.before[0], pair.after[0]
+    texts = [" ".join(one.question.split()) for one in (row, other)]
+    images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
+    applies = (
+        bool(row.failure or other.failure),
+        targets_agree(row, other) is False,
+        row.reply is None or other.reply is None,
+        (row.reply or "").strip() == (other.reply or "").strip(),
+        (row.stop == "length") != (other.stop == "length"),
+        all(texts) and texts[0] != texts[1],
+        all(images) and images[0] != images[1],
+        True,
+    )
+    return CAUSES[applies.index(True)]
+
+
+def _remarks(
+    first_log: Log, second_log: Log, pairs: Sequence[ItemPair], rows: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    for log, of_items in ((first_log, [pair.before for pair in pairs]), (second_log, [pair.after for pair in pairs])):
+        yield from log.notes
+        if failed := sum(bool(row.failure) for row in log.rows):
+            yield f"{log.name}: {failed} of {len(log.rows)} calls failed; they count as the log scored them."
+        steps = [row.score - other.score for epochs in of_items for row, other in pairwise(epochs)]
+        if steps:
+            yield f"{log.name}: from epoch to epoch, {np.mean(np.abs(steps) >= FLIP):.1%} of the scores flip."
+    if large := [row["name"] for row in rows if row["is_large"]]:
+        yield f"Of {', '.join(large)}, p is a normal approximation (more than {MANY:,} clusters)."
+
+
+# More than two logs
+
+
+@dataclass(frozen=True)
+class LogRanks:
+    """Several logs on the items that they have in common with the first.
+
+    `table` has all pairs of logs by task and over all items, columns of `contrasts`, with intervals at 95 % for all
+    pairs of a task together. `ranks` has the score and the rank of each log with its interval, by task.
+    """
+
+    table: pd.DataFrame
+    ranks: pd.DataFrame
+    notes: tuple[str, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """As JSON data."""
+        return {"pairs": plain_rows(self.table), "ranks": plain_rows(self.ranks), "notes": list(self.notes)}
+
+
+def log_ranks(logs: Sequence[Log], *, read: bool = False) -> LogRanks:
+    """Compare every two of several logs. Raises SnellenError as `log_changes` does."""
+    notes, parts = list[str](), list[pd.DataFrame]()
+    for log in logs[1:]:
+        joined = join(logs[0], log)
+        scores = _scores(joined, read).reset_index().rename(columns={"cluster": "cluster_id"})
+        for name, side in ((logs[0].name, "before"), (log.name, "after")):
+            parts.append(scores[["item_id", "task", "cluster_id"]].assign(value=scores[side], subject=name))
+        notes += [f"{log.name}: {joined.shares}", *log.notes]
+    scores = pd.concat(parts).drop_duplicates(["item_id", "subject"])
+    scores = scores.assign(protocol="", metric=SCORE.name, condition=CONDITION)
+    level, whole = 1 - ALPHA / math.comb(len(logs), 2), scores.assign(task=WHOLE)
+    tables = [scores, whole] if scores["task"].nunique() > 1 else [scores]
+    ranks = [
+        row for table in tables for task, part in table.groupby("task", sort=False) for row in _ranks(str(task), part)
+    ]
+    pairs = pd.concat([contrasts(table, level=level) for table in tables], ignore_index=True)
+    return LogRanks(pairs, pd.DataFrame(ranks), tuple(notes))
+
+
+def _ranks(task: str, scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """The logs with their scores and ranks, the best first."""
+    values = scores.pivot(index="subject", columns="item_id", values="value").loc[scores["subject"].unique()]
+    clusters = scores.drop_duplicates("item_id").set_index("item_id")["cluster_id"].reindex(values.columns)
+    ranks = ranked([ScoreMatrix(task, values.to_numpy(float), tuple(clusters))])[task]
+    for name, rank in sorted(zip(values.index, ranks, strict=True), key=lambda entry: entry[1].value):
+        known = values.loc[name].dropna()
+        interval = {"rank": rank.value, "low": rank.low, "high": rank.high}
+        yield {"task": task, "log": name, "score": known.mean(), "n": len(known), **interval}
