@@ -14,6 +14,7 @@ from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
 from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE
+from snellen_sight.points import read_point
 
 GivenPoint: TypeAlias = tuple[float, float, bool]
 """The two numbers of a reply in the order given, and whether they were named x and y."""
@@ -41,8 +42,6 @@ class Points(Grammar):
 
 
 def _given(text: str) -> GivenPoint | None:
-    from snellen.exam.sight.points import read_point
-
     if len(text) > LONGEST or LONG_NUMBER.search(text):
         return None
     point = read_point(text)
