@@ -10,46 +10,45 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from snellen.compute import Progress, Shard, cluster, cores, map_ahead
 from snellen.compute.pool import sharing_processes
 from snellen.compute.progress import counting_into
 from snellen.core.hashing import digest
 from snellen.core.storage.home import home
+from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.items import find_items
+from snellen.runs.planning.options import RunOptions
 from snellen.runs.sets.generated_sets import itemset_folder
 from snellen.suites import SUITES
-
-if TYPE_CHECKING:
-    from snellen.exam.session import Session
 
 POLL_SECONDS = 0.5
 
 
-def ask_opening(session: Session) -> Path | None:
-    """Ask the opening of the session's set, if it has one and is not drawn yet, and draw the set meanwhile.
+def ask_opening(
+    name: str, options: RunOptions, names: Sequence[str], ask: Callable[[ItemSet, Path], object], *, is_code: bool
+) -> Path | None:
+    """Ask the opening of the generated set of a suite, if it has one and is not drawn yet, and draw the set meanwhile.
 
-    Returns the folder of the opening's run, also if an earlier command left it; None if there is none.
+    `names` are those of the subjects, `ask` asks them about items and records that in a folder, `is_code`: one of them
+    is code, which may have changed. Returns the folder of the opening's run, also if an earlier command left it; None
+    if there is none.
     """
-    name = session.itemset
     opening = getattr(SUITES.get(name).recipes.get("generated"), "opening", None) if name in set(SUITES) else None
-    if not isinstance(name, str) or opening is None or not _may_open(session):
+    if opening is None or not _may_open(options):
         return None
     task, count = opening
-    limit = min(session.options.limit or count, count)
+    limit = min(options.limit or count, count)
     address = f"{name}/{task}"
-    options = session.options
-    asked = [session.names, options.seed, options.limit, options.repeats]
+    asked = [list(names), options.seed, options.limit, options.repeats]
     folder = home() / "openings" / f"{itemset_folder(address, limit, test_only=True).name}-{digest(asked, 12)}"
     if is_itemset(itemset_folder(name, options.limit, test_only=True)):
         return folder if folder.is_dir() else None
-    if session.is_code:
+    if is_code:
         shutil.rmtree(folder, ignore_errors=True)
     items = find_items(address, limit=limit, test_only=True, show_progress=options.show_progress)
     if options.show_progress:
@@ -57,17 +56,16 @@ def ask_opening(session: Session) -> Path | None:
     with tempfile.TemporaryDirectory() as counts, sharing_processes(cores()):
         work = name, options.limit, Path(counts) / "images"
         with map_ahead(_draw, [Shard("items", work)]) as drawn:
-            replace(session, itemset=items, folder=folder, opening=None).examine()
+            ask(items, folder)
             with _counted(Path(counts) / "images", options.show_progress):
                 next(drawn)
     return folder
 
 
-def _may_open(session: Session) -> bool:
+def _may_open(options: RunOptions) -> bool:
     """True if the opening is asked as it would be in the whole set, and there is a core to draw meanwhile."""
-    options = session.options
-    is_plain = not (options.decide or options.inputs) and options.budget is options.deadline is None
-    return is_plain and session.is_without_training and cores() > 1 and cluster() is None
+    is_plain = not (options.until_decided or options.inputs) and options.budget is None
+    return is_plain and cores() > 1 and cluster() is None
 
 
 def _draw(work: tuple[str, int | None, Path]) -> None:

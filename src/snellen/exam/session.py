@@ -168,9 +168,16 @@ class Session:
 
     def opened(self) -> Session:
         """The session after its set was drawn, while its first items were asked where that can be done."""
-        if self.opening is not None or isinstance(self.itemset, ItemSet):
+        options, name = self.options, self.itemset
+        if self.opening or not isinstance(name, str) or options.decide or options.deadline:
             return self
-        return replace(self, opening=ask_opening(self))
+        if not self.is_without_training:
+            return self
+
+        def ask(items: ItemSet, folder: Path) -> Examination:
+            return replace(self, itemset=items, folder=folder).examine()
+
+        return replace(self, opening=ask_opening(name, options, self.names, ask, is_code=self.is_code))
 
     def _finished(self) -> Examination | None:
         if self.stamp() is None or damaged_scores(self.root):

@@ -30,7 +30,6 @@ FAR = 5.0
 LEAST_REPLIES = 6
 STEPS = 12
 """Steps of the EM algorithm."""
-STRETCHED = 3.5
 MEDIAN_DISTANCE = 1.18
 """The median distance of normal errors, in spreads."""
 NESTED = 8.0
@@ -207,25 +206,18 @@ class FittedFrame:
 class Conversion:
     """What replies tell about the frame: the best fit, the names of frames with the same map, and whether it is sure.
 
-    `rivals` are the names of other conversions that are nearly as likely. `stretch` is by how much places in the best
-    frame are stretched about the middle of the image beyond what their spread explains, else 1.
+    `rivals` are the names of other conversions that are nearly as likely.
     """
 
     best: FittedFrame
     names: tuple[str, ...]
     rivals: tuple[str, ...]
-    stretch: float = 1.0
 
     @property
     def is_sure(self) -> bool:
         """True if replies fit the best frame, and no other conversion is nearly as likely."""
         most = MOST_FITTED_SPREAD if self.best.frame.is_fitted else MOST_SPREAD
-        return (
-            not self.rivals
-            and self.stretch == 1.0
-            and self.best.errors.spread <= most
-            and self.best.misses <= MOST_MISSES
-        )
+        return not self.rivals and self.best.errors.spread <= most and self.best.misses <= MOST_MISSES
 
 
 def fit_conversion(trials: Sequence[PointTrial]) -> Conversion | None:
@@ -247,21 +239,7 @@ def fit_conversion(trials: Sequence[PointTrial]) -> Conversion | None:
     close = [fitted for fitted in fits if best.log - fitted.log < SURE or fitted.gain > best.gain + MOST_GAIN]
     names = [fitted.name for fitted in close if fitted in alike and fitted.frame.is_fitted <= plain.frame.is_fitted]
     rivals = dict.fromkeys(fitted.name for fitted in close if fitted not in alike)
-    return Conversion(plain, tuple(names), tuple(rivals), _stretch(plain, trials))
-
-
-def _stretch(fitted: FittedFrame, trials: Sequence[PointTrial]) -> float:
-    """The least squares estimate if it differs from 1 by `STRETCHED` standard errors and by `SAME`, else 1."""
-    products, squares = 0.0, 0.0
-    for trial in trials:
-        side, place = max(trial.size), fitted.axes[trial.size].to_px(_x_first(trial, fitted.frame.is_y_first).reply)
-        for found, target, extent, bias in zip(place, trial.target, trial.size, fitted.errors.bias, strict=True):
-            from_middle = (target - extent / 2) / side
-            products += from_middle * ((found - target) / side - bias * fitted.errors.share(side))
-            squares += from_middle**2
-    stretch = products / squares
-    is_clear = abs(stretch) > max(SAME, STRETCHED * fitted.errors.spread / math.sqrt(squares))
-    return 1.0 + stretch if is_clear else 1.0
+    return Conversion(plain, tuple(names), tuple(rivals))
 
 
 def fit_frame(frame: PointFrame, trials: Sequence[PointTrial]) -> FittedFrame | None:

@@ -169,8 +169,6 @@ def _follows(trials: Sequence[PointTrial], frame: PointFrame, own: FittedFrame) 
 def _doubt(conversion: Conversion) -> str:
     if conversion.best.errors.spread > MOST_SPREAD or conversion.best.misses > MOST_MISSES:
         return "the coordinates in the replies do not follow the target in any frame"
-    if conversion.stretch != 1.0:
-        return f"points are stretched about the middle by {conversion.stretch:.2f}, which no frame explains"
     names = list(dict.fromkeys([*conversion.names, *conversion.rivals]))
     shown = f"{', '.join(names[:3])}{' and others' if len(names) > 3 else ''}"
     return (
