@@ -5,15 +5,16 @@ A reply whose points all agree is that point; of several, the one that is declar
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TypeAlias
 
-from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions
 from snellen.core.item import Point, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare, without_thoughts
 from snellen.scoring.answers.reading import read
-from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, TOLERANCE
+from snellen.scoring.answers.shapes import FARTHEST_FRACTION, LARGEST, box_form
 from snellen_sight.points import read_point
 
 GivenPoint: TypeAlias = tuple[float, float, bool]
@@ -73,16 +74,6 @@ def read_stored(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Point |
 
 
 def point_form(text: str, spec: ReplySpec) -> str:
-    """The units in which a point that is not read would be in the image, as `box_form`; empty if there is none."""
+    """The units in which a point that is not read is within the image, as `box_form` has them for boxes."""
     point = read_as_given(text)
-    if point is None:
-        return ""
-    if not asks_for_fractions(spec):
-        return "fractions" if spec.unit else ""
-    edges = {unit.name: unit.edges(image_size(spec)) for unit in BOX_UNITS.values() if not unit.y_first}
-    units = [name for name, (right, bottom) in edges.items() if _is_within(point, right, bottom)]
-    return " or ".join(sorted(units, key=edges.__getitem__))
-
-
-def _is_within(point: GivenPoint, right: float, bottom: float) -> bool:
-    return 0 <= point[0] <= right * (1 + TOLERANCE) and 0 <= point[1] <= bottom * (1 + TOLERANCE)
+    return "" if point is None else box_form(json.dumps([*point[:2], *point[:2]]), spec)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,19 +17,17 @@ from snellen.suites.thresholds.measures.pointing import ECCENTRICITIES, POINTING
 from snellen.suites.thresholds.pointing import fit_errors, signed_error
 from snellen.suites.thresholds.scoring import error
 
-Part = tuple[str, Callable[[Item], bool]]
-BOUNDS = (1, 6, 11, LEVELS + 1)
-"""The first level of each third of the sizes, and the controls."""
+SIZES = {
+    f"{POINTING.levels[first - 1]:g} to {POINTING.levels[last - 1]:g} px": range(first, last + 1)
+    for first, last in ((1, 5), (6, 10), (11, LEVELS))
+}
+"""The levels of each third of the sizes; controls are in none."""
 
 
-def parts() -> Iterator[Part]:
-    """All answers, then those by eccentricity and by size: a name, and which items belong to it."""
-    yield "all", lambda item: True
-    for name in ECCENTRICITIES:
-        yield name, lambda item, name=name: item.factors["eccentricity"] == name  # type: ignore[misc]
-    for first, end in pairwise(BOUNDS):
-        name = f"{POINTING.levels[first - 1]:g} to {POINTING.levels[end - 2]:g} px"
-        yield name, lambda item, first=first, end=end: first <= int(item.factors["level"]) < end  # type: ignore[misc]
+def parts_of(item: Item) -> tuple[str, ...]:
+    """The rows in which the answer to an item counts."""
+    sizes = (name for name, levels in SIZES.items() if int(item.factors["level"]) in levels)
+    return "all", item.factors["eccentricity"], *sizes
 
 
 def pointing(run: Run) -> Iterator[ReportSection]:
@@ -43,8 +40,8 @@ def pointing(run: Run) -> Iterator[ReportSection]:
             for item_id, text in zip(scores["item_id"], scores["prediction"], strict=True)
             if (point := json.loads(text)) is not None
         ]
-        for name, is_in in parts() if answers else ():
-            of_part = [(item, point) for item, point in answers if is_in(item)]
+        for name in ("all", *ECCENTRICITIES, *SIZES) if answers else ():
+            of_part = [(item, point) for item, point in answers if name in parts_of(item)]
             rows.append([arm_name(*arm), name, f"{len(of_part)}", *_cells(of_part)])
     note = (
         "Signed errors of points in pixels: bias is their mean, to the right of the disc's middle and below it, and "
