@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from snellen.analysis.blind import measure_by_folds, too_blind
+from snellen.analysis.blind.measure import MIN_CLUSTERS
 from snellen.analysis.units import metric_of
 from snellen.cli.output import console as new_console
 from snellen.core.build_options import BuildOptions
@@ -77,8 +78,11 @@ def _print(card: BlindCard, suite: Suite) -> None:
 
 
 def blind_notes(card: BlindCard, suite: Suite, tasks: Collection[str]) -> list[str]:
-    """A note for each of these tasks whose blind baseline is above chance."""
+    """A note for each of these tasks whose blind baseline is above chance, or that has none for want of images."""
     notes = []
+    if card.method == FOLDS_METHOD:
+        without = [task for task in tasks if task not in {score.task for score in card.scores}]
+        notes += [f"{task}: no blind baseline, with fewer than {MIN_CLUSTERS} different images" for task in without]
     for score in too_blind([score for score in card.scores if score.task in tasks], suite):
         metric = metric_of(suite.tasks[score.task].protocols["strict"], score.metric)
         value, chance = amount(score.value, metric, score.n), amount(score.chance or 0.0, metric, score.n)

@@ -101,7 +101,8 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
-    if line.kind == "user" and not line.sight:
+    recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
+    if line.kind == "user" and not line.sight and line.subject not in recorded:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
     pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
     shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
