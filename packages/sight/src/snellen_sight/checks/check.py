@@ -45,7 +45,7 @@ class SightCheck:
         """The line that follows from the replies."""
         if self.conclude is not None:
             return self.conclude(replies)
-        explanation = best(by_text(self, log_likelihoods(replies, self.explanations)))
+        explanation = best(self._likelihoods(replies))
         if explanation is not None and explanation in self.texts:
             verdict: Verdict = "fine" if explanation == FINE else "not so"
             return SightLine(check=self.check, verdict=verdict, text=self.texts[explanation])
@@ -58,7 +58,15 @@ class SightCheck:
         """True if further questions are not needed."""
         if self.conclude is not None:
             return self.conclude(replies).verdict != "cannot tell"
-        return best(by_text(self, log_likelihoods(replies, self.explanations))) is not None
+        return best(self._likelihoods(replies)) is not None
+
+    def _likelihoods(self, replies: Sequence[tuple[SightQuestion, str]]) -> dict[str, float]:
+        """The log likelihoods of the explanations that the questions asked tell from images that arrive unchanged."""
+        tested = [
+            name for name in self.explanations
+            if name == FINE or any(question.expected[name] != question.expected[FINE] for question, _ in replies)
+        ]  # fmt: skip
+        return by_text(self, log_likelihoods(replies, tested))
 
 
 def by_text(check: SightCheck, likelihoods: Logs) -> dict[str, float]:

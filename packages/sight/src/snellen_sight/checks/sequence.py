@@ -40,7 +40,7 @@ def _sequence(rng: np.random.Generator, number: int) -> SightQuestion:
 
 
 SEQUENCE = SightCheck("sequence", _sequence, 12, 12, "images of several calls", {
-    FINE: "each call gets its own image: one after another, at once, and after an earlier turn",
+    FINE: "each call gets its own image, one after another and at once",
     "before": "each answer is about the image of the call before",
     "cached": "calls with the same words get the same reply, whatever their image",
     "mixed": "calls that are made at once get each other's images",
