@@ -33,8 +33,9 @@ def test_the_wheel_has_every_file_of_the_package(tmp_path: Path) -> None:
         (sbom,) = [json.loads(archive.read(name)) for name in archive.namelist() if "/sboms/" in name]
         commands = archive.read(next(name for name in archive.namelist() if name.endswith("entry_points.txt")))
     tree = {
-        path.relative_to(PACKAGE.parent).as_posix()
-        for path in PACKAGE.rglob("*")
+        path.relative_to(package.parent).as_posix()
+        for package in (PACKAGE, ROOT / "packages" / "sight" / "src" / "snellen_sight")
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {Path(name).suffix for name in tree} >= {".css", ".j2", ".js", ".npz", ".yaml", ".lock", ".typed"}
@@ -75,5 +76,6 @@ def test_the_version_is_stated_once_for_each_reader() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert re.findall(r"^## \[(\d.*?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == version
-    others = [tomllib.loads(path.read_text())["project"]["version"] for path in ROOT.glob("packages/*/pyproject.toml")]
-    assert set(others) <= {version}
+    stated = re.compile(r'^__version__ = "(.*)"$', re.MULTILINE)  # which the package's own pyproject.toml reads
+    others = [stated.findall(path.read_text()) for path in ROOT.glob("packages/*/src/*/__init__.py")]
+    assert others == [[version]] * len(others)

@@ -72,10 +72,10 @@ place of the table of subjects. `subjects` and `tests` have 305 and 190 more for
 replaces inspect_ai and openai for compatible servers; inspect_ai is an extra for the others.
 `src` counts packages/sight too, whose modules were in `exam`, `scoring`, `subjects` and `suites`; it has 1,900 more for
 the command that needs nothing else, for points, sequences and any order of images in place of six listed orders, and
-for sets whose first items are asked while the others are drawn. `analysis`, `interop` and `options` have 550, 265 and 1
-more for `diff` of other tools' logs, which before took our own runs alone; the copied parser of exports is gone.
-`suites`, `presentation` and `web` have 80, 45 and 15 more for points as answers and the threshold of pointing. Docs have
-500 words more for these two, after the pages on speed became shorter.
+for sets whose first items are asked while the others are drawn. `analysis`, `interop` and `options` have 550, 265 and
+one more for `diff` of other tools' logs, which before took our own runs alone; the copied parser of exports is gone.
+`suites`, `presentation` and `web` have 80, 45 and 15 more for points as answers and the threshold of pointing. Docs
+have 500 words more for these two, after the pages on speed became shorter.
 """
 
 

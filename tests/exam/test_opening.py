@@ -46,8 +46,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_first_task_is_asked_before_the_set_is_drawn(tmp_path: Path) -> None:
     subject = Counting()
     examination = run(subject, "thresholds", out=tmp_path / "run", limit=LIMIT, show_progress=False)
-    asked = [response for response in examination.responses if response.text is not None]
-    assert len(subject.calls) == len(asked)
+    assert len(subject.calls) == sum(response.text is not None for response in examination.responses)
     assert not subject.calls[0]
     assert subject.calls[-1]
     assert not list((home() / "openings").iterdir())

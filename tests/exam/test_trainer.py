@@ -16,13 +16,13 @@ from snellen.core.build_options import BuildOptions
 from snellen.exam.checkpoints import CheckpointVerdict
 from snellen.suites import SUITES
 
-torch = pytest.importorskip("torch", reason="no training without torch")
-transformers: Any = pytest.importorskip("transformers", reason="no Trainer without transformers")
 TEXT = {"input_ids": list(range(5, 25)), "labels": list(range(5, 25))}
 
 
 def _train(folder: Path, callbacks: list[Any]) -> list[float]:
     """The losses of four steps of a tiny language model, from a configuration."""
+    torch = pytest.importorskip("torch", reason="no training without torch")
+    transformers: Any = pytest.importorskip("transformers", reason="no Trainer without transformers")
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=32, hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
@@ -44,6 +44,8 @@ def test_an_exam_by_one_s_own_function_leaves_the_training_as_it_is(tmp_path: Pa
     )
     items = SUITES.get("combo").recipes["generated"].build(options)
     verdicts: list[CheckpointVerdict] = []
+
+    torch = pytest.importorskip("torch", reason="no training without torch")
 
     def answer(model: Any, parts: list[Any]) -> str:
         scores = model(torch.tensor([[len(part) % 32 for part in parts if isinstance(part, str)]])).logits[0, -1]

@@ -185,7 +185,7 @@ class Observer(Base):
     counts_tokens: bool = True
     slope: float = 3.0
     calls: list[str] = field(default_factory=list)
-    kept: dict[str, Images] = field(default_factory=dict)
+    earlier: dict[str, Images] = field(default_factory=dict)
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """Look at what the server passes on, and answer by what the pixels show."""
@@ -204,14 +204,14 @@ class Observer(Base):
     def _served(self, prompt: Prompt, images: Images, media: MediaFolder) -> Images:
         """The images that the model gets in place of those of this call, if the server keeps others."""
         text, stale = str(prompt.parts[-1]), self.server.stale
-        self.kept.setdefault("first", images)
-        self.kept.setdefault(text, images)
-        before, self.kept["before"] = self.kept.get("before", images), images
+        self.earlier.setdefault("first", images)
+        self.earlier.setdefault(text, images)
+        before, self.earlier["before"] = self.earlier.get("before", images), images
         if stale == "turn" and prompt.history:
             return list(self._images([part for part in prompt.history[0].parts if isinstance(part, Media)], media))
         if stale == "mixed" and text == SEQUENCE_TEXT and len(self.calls) > 10:
             return before
-        return {"before": before, "first": self.kept["first"], "cached": self.kept[text]}.get(stale, images)
+        return {"before": before, "first": self.earlier["first"], "cached": self.earlier[text]}.get(stale, images)
 
     def _images(self, sent: Sequence[Media], media: MediaFolder) -> Iterator[Image.Image]:
         for part in sent:

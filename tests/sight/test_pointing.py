@@ -13,26 +13,26 @@ from snellen_sight.checks.pointing import PointingResult
 from snellen_sight.frames import DECLARED, PointTrial, fit_conversion
 from snellen_sight.likelihood import SightQuestion
 
-Place = Callable[[float, float, int, int], tuple[float, float]]
+FrameMap = Callable[[float, float, int, int], tuple[float, float]]
 
 
-def grid(number: float) -> Place:
+def grid(number: float) -> FrameMap:
     return lambda x, y, width, height: (x / width * number, y / height * number)
 
 
-def limited(most: float, *, by: Callable[[int, int], float] = max) -> Place:
+def limited(most: float, *, by: Callable[[int, int], float] = max) -> FrameMap:
     return lambda x, y, *size: (x * min(1.0, most / by(*size)), y * min(1.0, most / by(*size)))
 
 
-def padded(number: float) -> Place:
-    def place(x: float, y: float, width: int, height: int) -> tuple[float, float]:
+def padded(number: float) -> FrameMap:
+    def point(x: float, y: float, width: int, height: int) -> tuple[float, float]:
         side = max(width, height)
         return (x + (side - width) / 2) / side * number, (y + (side - height) / 2) / side * number
 
-    return place
+    return point
 
 
-FRAMES: Mapping[str, Place] = {
+FRAMES: Mapping[str, FrameMap] = {
     "pixels of the image as sent": lambda x, y, width, height: (x, y),
     "pixels of an image with a longer side": limited(1092),
     "shares of width and height": grid(1),
@@ -43,7 +43,7 @@ FRAMES: Mapping[str, Place] = {
 }
 
 
-def served(place: Place, spread: float, seed: int, *, follows: str = "", lapses: float = 0.03) -> PointingResult:
+def served(frame: FrameMap, spread: float, seed: int, *, follows: str = "", lapses: float = 0.03) -> PointingResult:
     """The result for a server whose replies are in a frame, scattered by a share of the longer side."""
     rng, answered = np.random.default_rng(seed), list[tuple[SightQuestion, str]]()
     for number in range(14):
@@ -54,7 +54,7 @@ def served(place: Place, spread: float, seed: int, *, follows: str = "", lapses:
         x, y = (value + float(rng.normal(0, spread)) * max(width, height) for value in (x, y))
         if rng.random() < lapses:
             x, y = float(rng.uniform(0, width)), float(rng.uniform(0, height))
-        a, b = place(x, y, width, height)
+        a, b = frame(x, y, width, height)
         if question.group == follows == pointing.STATED:
             a, b = x / width, y / height
         elif question.group == follows == pointing.DECLARING and trial.declared:
@@ -102,9 +102,9 @@ def test_replies_that_do_not_point_tell_no_frame() -> None:
 
 def test_a_declared_display_alone_is_no_frame_of_questions_without_one() -> None:
     trials = [PointTrial((800, 600), (x, y), (x, y)) for x in (50, 400, 750) for y in (60, 550)]
-    found = fit_conversion(trials)
-    assert found is not None
-    assert DECLARED not in (*found.names, *found.rivals)
+    conversion = fit_conversion(trials)
+    assert conversion is not None
+    assert DECLARED not in (*conversion.names, *conversion.rivals)
 
 
 def test_the_target_is_red_at_its_place() -> None:
@@ -119,10 +119,10 @@ def test_the_target_is_red_at_its_place() -> None:
 @pytest.mark.slow
 def test_of_twenty_servers_of_a_frame_nineteen_are_named_and_none_wrongly() -> None:
     rng = np.random.default_rng(9)
-    for name, place in FRAMES.items():
-        sharp = Counter(name_of(served(place, rng.uniform(0, 0.005), seed)).startswith(name) for seed in range(20))
-        blurred = Counter(name_of(served(place, 0.04, seed)) for seed in range(20))
-        wrong = sum(count for found, count in blurred.items() if found and not found.startswith(name))
+    for name, frame in FRAMES.items():
+        sharp = Counter(name_of(served(frame, rng.uniform(0, 0.005), seed)).startswith(name) for seed in range(20))
+        blurred = Counter(name_of(served(frame, 0.04, seed)) for seed in range(20))
+        wrong = sum(count for other, count in blurred.items() if other and not other.startswith(name))
         print(f"| {name} | {sharp[True]} | {20 - blurred[''] - wrong} | {wrong} |")
         assert sharp[True] >= 19
         assert wrong == 0
@@ -133,10 +133,10 @@ def test_scattered_replies_of_200_servers_are_never_named() -> None:
     named = 0
     for seed in range(200):
         noise = np.random.default_rng(seed)
-        at = [float(share) for share in noise.uniform(0, 1, 2)]
-        kinds: tuple[Place, ...] = (
+        corner = [float(share) for share in noise.uniform(0, 1, 2)]
+        kinds: tuple[FrameMap, ...] = (
             lambda x, y, w, h: (noise.uniform(0, w), noise.uniform(0, h)),  # noqa: B023
-            lambda x, y, w, h: (at[0] * w, at[1] * h),  # noqa: B023
+            lambda x, y, w, h: (corner[0] * w, corner[1] * h),  # noqa: B023
             lambda x, y, w, h: (round(x / w) * w / 2 + w / 4, noise.uniform(0, h)),  # noqa: B023
             lambda x, y, w, h: (noise.uniform(0, 1000), noise.uniform(0, 1000)),  # noqa: B023
         )

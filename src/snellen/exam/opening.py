@@ -44,8 +44,8 @@ def ask_opening(
     task, count = opening
     limit = min(options.limit or count, count)
     address = f"{name}/{task}"
-    asked = [list(names), options.seed, options.limit, options.repeats]
-    folder = home() / "openings" / f"{itemset_folder(address, limit, test_only=True).name}-{digest(asked, 12)}"
+    key = digest([list(names), options.seed, options.limit, options.repeats], 12)
+    folder = home() / "openings" / f"{itemset_folder(address, limit, test_only=True).name}-{key}"
     if is_itemset(itemset_folder(name, options.limit, test_only=True)):
         return folder if folder.is_dir() else None
     if is_code:
@@ -54,11 +54,11 @@ def ask_opening(
     if options.show_progress:
         sys.stderr.write(f"snellen: {task} is asked while the other items are drawn\n")
     with tempfile.TemporaryDirectory() as counts, sharing_processes(cores()):
-        work = name, options.limit, Path(counts) / "images"
-        with map_ahead(_draw, [Shard("items", work)]) as drawn:
+        count_file = Path(counts) / "images"
+        with map_ahead(_draw, [Shard("items", (name, options.limit, count_file))]) as roots:
             ask(items, folder)
-            with _counted(Path(counts) / "images", options.show_progress):
-                next(drawn)
+            with _counted(count_file, options.show_progress):
+                next(roots)
     return folder
 
 
@@ -68,8 +68,8 @@ def _may_open(options: RunOptions) -> bool:
     return is_plain and cores() > 1 and cluster() is None
 
 
-def _draw(work: tuple[str, int | None, Path]) -> None:
-    name, limit, counts = work
+def _draw(named: tuple[str, int | None, Path]) -> None:
+    name, limit, counts = named
     with counting_into(counts):
         find_items(name, limit=limit, test_only=True, show_progress=False)
 

@@ -214,7 +214,7 @@ def test_a_fake_judges_around_its_place_among_the_levels(items: ItemSet, tmp_pat
     cell = by_arm["fake:threshold=11"][0]
     assert cell is not None
     (remark,) = cell.remarks
-    assert remark == f"point of subjective equality {points['fake:threshold=11', 'touching'].value:#.2g}"
+    assert remark == f"point of subjective equality {points['fake:threshold=11', 'touching'].value:#.2g} diameters"
 
 
 def test_a_negative_point_is_told_by_its_size(items: ItemSet, tmp_path: Path) -> None:
