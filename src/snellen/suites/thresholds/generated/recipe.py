@@ -184,7 +184,9 @@ class Bank:
         rng = stream(SUITE, self.seed, measure.task, split, number)
         stimulus = Stimulus(amount, answer, self.side, variant)
         drawing = BLANK if self.is_blank and not measure.is_pointing else measure.draw(stimulus, rng)
-        image = media.add_image(BLANK.image if self.is_blank else drawing.image, quick=True)
+        # The chance of hitting a target depends on the size of the image.
+        size = drawing.image.size if measure.is_pointing else BLANK.image.size
+        image = media.add_image(Image.new("L", size, 128) if self.is_blank else drawing.image, quick=True)
         factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
         if self.is_part:
             factors["canvas"] = str(self.side)
