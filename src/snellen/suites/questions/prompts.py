@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 from snellen.core.item import Media, Part, View
 from snellen.presentation.presenters import option_lines
@@ -43,6 +44,12 @@ def most_mentioned(question: str, options: Sequence[str]) -> int:
     matches = [match for text in (question, *options) for match in PLACEHOLDER.finditer(text)]
     numbers = [int(match[1]) for match in matches if match[1]]
     return max([*numbers, len(matches) - len(numbers)])
+
+
+def numbered_places(question: str, options: Sequence[str]) -> list[str]:
+    """The options with a number in each placeholder: in another order of the options, each keeps its image."""
+    numbers = count(1 + sum(not match[1] for match in PLACEHOLDER.finditer(question)))
+    return [PLACEHOLDER.sub(lambda match: match[0] if match[1] else f"<image {next(numbers)}>", o) for o in options]
 
 
 def placed(text: str, images: Sequence[Media]) -> tuple[Part, ...]:
