@@ -14,7 +14,7 @@ from snellen.core.plain_text import control_character, printable
 from snellen.core.storage import files
 from snellen.core.storage.user_files import file_fault, read_text
 from snellen.datasets.formats.class_folders import SPLITS
-from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.formats.file_tree import SUFFIXES, name_on_disk
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
@@ -171,10 +171,10 @@ def _table(path: Path, images: Path) -> Iterator[Sample | Note]:
 
 
 def path_within(folder: Path, name: str) -> str:
-    """A path inside the folder in POSIX form; empty if it leads outside or is invalid."""
+    """A path inside the folder in POSIX form, as on disk if it exists; empty if it leads outside or is invalid."""
     if not name or "\0" in name:
         return ""
-    below = Path(os.path.relpath(folder.absolute() / name, folder.absolute()))
+    below = Path(os.path.relpath(folder.absolute() / name_on_disk(folder, name), folder.absolute()))
     return "" if below.parts[:1] in ((), (os.pardir,)) else below.as_posix()
 
 

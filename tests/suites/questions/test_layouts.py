@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
+from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.suites.questions import SUITE
@@ -256,3 +259,55 @@ def test_numbers_among_texts_are_noted(tmp_path: Path) -> None:
         for n, answer in enumerate(("14", "Yes", "0.57"))
     ]
     assert "2 of 3 single texts are numbers" in _notes(tmp_path / "t.jsonl", rows)
+
+
+def _image_rows(*names: str) -> list[dict[str, Any]]:
+    return [{"image": name, "question": "What is it?", "answer": f"thing {n}"} for n, name in enumerate(names)]
+
+
+@pytest.mark.parametrize("name", [r"img\écran 0.png", "img/%C3%A9cran%200.png", normalize("NFC", "img/écran 0.png")])
+def test_files_are_found_by_names_of_other_systems(name: str, tmp_path: Path) -> None:
+    (tmp_path / "img").mkdir()
+    Path(tmp_path / "img" / normalize("NFD", "écran 0.png")).write_bytes(tables.image_bytes())
+    assert tables.plan(tables.write_jsonl(tmp_path / "t.jsonl", _image_rows(name)))["items"] == {"questions": 1}
+
+
+@pytest.mark.parametrize(("mode", "level"), [("I;16", 4000), ("F", 0.5), ("I", 70000)])
+def test_images_of_more_than_8_bits_are_refused_by_name(mode: str, level: float, tmp_path: Path) -> None:
+    Image.new(mode, (8, 6), level).save(tmp_path / "deep.tif")
+    with pytest.raises(SnellenError, match=r"deep\.tif: levels of more than 8 bits"):
+        _notes(tmp_path / "t.jsonl", _image_rows("deep.tif"))
+    Image.new("I;16", (8, 6), 200).save(tmp_path / "deep.tif")
+    _notes(tmp_path / "t.jsonl", _image_rows("deep.tif"))
+
+
+def test_odd_images_are_named_in_notes(tmp_path: Path) -> None:
+    image, exif = Image.open(BytesIO(tables.image_bytes())), Image.Exif()
+    exif[0x0112] = 6
+    image.save(tmp_path / "turned.jpg", exif=exif)
+    for name in ("moving.webp", "moving.png", "pages.tif"):
+        image.save(tmp_path / name, save_all=True, append_images=[Image.new("RGB", image.size)])
+    Image.new("RGBA", (8, 6), (255, 0, 0, 90)).save(tmp_path / "clear.png")
+    Image.new("RGBA", (8, 6), (255, 0, 0, 255)).save(tmp_path / "plain.png")
+    notes = _notes(
+        tmp_path / "t.jsonl",
+        _image_rows("turned.jpg", "moving.webp", "moving.png", "pages.tif", "clear.png", "plain.png"),
+    )
+    assert "1 of 6 images are rotated by their header (EXIF)" in notes
+    assert "3 of 6 images are of several frames or pages" in notes
+    assert "moving.webp, moving.png, pages.tif" in notes
+    assert "1 of 6 images are partly transparent" in notes
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer"),
+        (b"\0\0\0\x18ftypheic" + bytes(40), "a HEIC image"),
+        (b"nothing", "not a readable image"),
+    ],
+)
+def test_files_that_are_no_image_are_named_as_what_they_are(raw: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(raw)
+    with pytest.raises(SnellenError, match=rf"photo\.png: {problem}"):
+        _notes(tmp_path / "t.jsonl", _image_rows("photo.png"))

@@ -29,6 +29,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import listed
 from snellen.curation.near_copies import find_near_copies
+from snellen.datasets.image_files import oddity_notes
 from snellen.datasets.own_images import shown_name
 from snellen.datasets.question_tables import BadRow, QuestionTable, find_tables
 from snellen.suites.questions.kinds import SUITE, VERSION, with_chance
@@ -182,6 +183,7 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
     if answer_reading not in ("", "letter or text"):
         what.append(f"an answer is the {answer_reading}")
     notes = [f"read: {'; '.join(what)}"]
+    notes += oddity_notes(reading.images.oddities, len(reading.images.oddities))
     if labelled := sum(question.is_labelled for question in questions):
         notes.append(f"labels in the texts of options were taken off, since prompts have their own ({labelled:,} rows)")
     texts = [item.answer for item in items.values() if item.answer_kind == "text" and isinstance(item.answer, str)]
