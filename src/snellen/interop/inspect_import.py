@@ -95,7 +95,8 @@ def is_log(path: Path) -> bool:
     if path.suffix.lower() != ".json":
         return path.suffix.lower() == ".eval"
     with path.open("rb") as file:
-        return file.read(1000).lstrip().startswith(b"{")
+        head = file.read(1000).lstrip()
+    return head.startswith(b"{") and any(name in head for name in (b'"version"', b'"status"', b'"eval"'))
 
 
 def log_recordings(paths: Sequence[Path]) -> list[Recording]:
