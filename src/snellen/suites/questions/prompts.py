@@ -11,6 +11,8 @@ from snellen.presentation.presenters import option_lines
 
 PLACEHOLDER = re.compile(r"<image(?:[ _]?(\d{1,2}))?>", re.IGNORECASE)
 """The place of an image in the author's text."""
+MARKS = re.compile(r"^(?:\[image \d{1,3}\][ \t]{0,4})+(?:\n|$)", re.MULTILINE)
+"""A line of nothing but images."""
 LETTER, LETTERS = "the letter of one option", "the letters of all right options, separated by commas"
 FORMS = {
     "choice": "one of the options",
@@ -82,6 +84,14 @@ def _parts(text: str, count: int) -> Iterator[str | int]:
             passage += f"[image {number}]"
     if rest := (passage + text[start:]).strip():
         yield rest
+
+
+def for_people(view: View) -> str:
+    """The author's question alone. Marks of images are the numbers that people see, and are left out on own lines."""
+    numbers, is_single = count(1), len(view.query) == 1
+    text = PLACEHOLDER.sub(lambda match: f"[image {match[1] or next(numbers)}]", view.question)
+    text = MARKS.sub("", text)
+    return (text.replace("[image 1]", "") if is_single else text).strip()
 
 
 def words(view: View, method: str, embedded: Sequence[str]) -> str:
