@@ -87,6 +87,20 @@ def test_a_key_withdrawn_in_mid_run_ends_only_its_arm(
     )
 
 
+def test_nobody_is_told_to_ask_recorded_subjects_again(snellen: Command, tmp_path: Path, sets_folder: Path) -> None:
+    items = small_set("combo", sets_folder)
+    ids = [item.item_id for item in items.items if item.split == "test"]
+    rows = [{"id": ids[0], "reply": "The", "finish_reason": "length"}, {"id": ids[1], "reply": None}]
+    file = tmp_path / "a.jsonl"
+    for count in (2, 1):
+        file.write_text("".join(f"{json.dumps(row)}\n" for row in rows[:count]))
+        code, _, err = snellen("run", items.root, "-s", f"recorded:{file}", "--out", tmp_path / f"run-{count}")
+        assert code == 1
+        assert "recorded:a: partial, " in err
+        assert "again" not in err
+        assert ("failed and are not scored" in err) == (count == 2)
+
+
 def test_a_budget_needs_prices_before_anything_is_asked(
     snellen: Command, stub: Serve, tmp_path: Path, sets_folder: Path
 ) -> None:

@@ -238,6 +238,43 @@ def test_images_in_base64_match_items(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {r.item_id: r.text for r in responses} == {entry.item_id: entry.answer for entry in items.items}
 
 
+FORMS_OF_FILES: dict[str, tuple[str, str]] = {
+    "semicolons": ("a.csv", "id;reply\n1;yes, red\n2;blue\n"),
+    "replies by id": ("a.json", '{"1": "yes, red", "2": "blue"}'),
+    "rows by id": ("a.json", '{"1": {"reply": "yes, red"}, "2": {"reply": "blue"}}'),
+    "data": ("a.json", '{"data": [{"id": 1, "reply": "yes, red"}, {"id": 2, "reply": "blue"}]}'),
+}
+
+
+@pytest.mark.parametrize("form", FORMS_OF_FILES)
+def test_other_forms_of_files_are_read(form: str, tmp_path: Path) -> None:
+    name, text = FORMS_OF_FILES[form]
+    (tmp_path / name).write_text(text)
+    assert texts(tmp_path / name) == {"1": "yes, red", "2": "blue"}
+
+
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("settings", ["", "?column=response.body.choices.0.message.content&id=custom_id"])
+def test_a_batch_with_failed_rows_is_read_and_its_refusals_are_replies(
+    first: int, settings: str, tmp_path: Path
+) -> None:
+    def body(message: dict[str, Any]) -> dict[str, Any]:
+        return {"response": {"body": {"model": "m", "choices": [{"message": message, "finish_reason": "stop"}]}}}
+
+    rows = [
+        {"custom_id": "1", "response": None, "error": {"message": "expired"}},
+        {"custom_id": "2", "error": None, **body({"content": None, "refusal": "I cannot help."})},
+        {"custom_id": "3", "error": None, **body({"content": "red", "refusal": None})},
+    ]
+    lines(tmp_path / "out.jsonl", rows[first:] + rows[:first])
+    (recording,) = recordings(f"{tmp_path / 'out.jsonl'}{settings}")
+    answers = {row.item: row.answer for row in recording.rows}
+    assert recording.card.name == "recorded:m"
+    assert answers["1"].reply is None
+    assert "expired" in answers["1"].reason
+    assert texts(f"{tmp_path / 'out.jsonl'}{settings}") == {"1": None, "2": "I cannot help.", "3": "red"}
+
+
 def bomb() -> bytes:
     raw = io.BytesIO()
     with gzip.open(raw, "wb") as file:
@@ -295,7 +332,8 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "no gzip": ("a.jsonl.gz", GOOD, "not readable"),
     "cut gzip": ("a.jsonl.gz", gzip.compress(GOOD * 1000)[:40], "not readable"),
     "gzip bomb": ("a.jsonl.gz", bomb(), "a line of more than"),
-    "JSON object": ("a.json", b'{"version": 1}', "not written by a Snellen task"),
+    "JSON object": ("a.json", b'{"a": 1}', "a dict, neither a list of objects nor replies by id"),
+    "JSON log": ("a.json", b'{"eval": 1}', "not written by a Snellen task"),
     "JSON list of numbers": ("a.json", b"[1, 2]", "a int, not an object"),
     "no zip": ("a.xlsx", GOOD, "not readable"),
     "no sheet": ("a.xlsx", b"PK\x05\x06" + bytes(18), "no sheet in it"),

@@ -422,15 +422,19 @@ def test_of_two_answers_to_a_page_the_first_counts(filled: FilledStudy) -> None:
     assert participant.pages[first.page_id] == first
 
 
-def test_equal_panel_ids_are_flagged(filled: FilledStudy, tmp_path: Path) -> None:
+def test_equal_panel_ids_are_flagged(filled: FilledStudy, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     people = []
-    for person, panel_id in enumerate(("abc", "abd", "abc", "")):
+    for person, panel_id in enumerate(("abc", "abd", "abc", "", "{{%PROLIFIC_PID%}}", "{{%PROLIFIC_PID%}}")):
         parameters = {"PROLIFIC_PID": panel_id} if panel_id else {}
         time = (NOON + timedelta(seconds=person)).isoformat()
-        people.append(Submission(f"p0{person + 1}", _with(0, parameters=parameters, time=time)(filled.forms[person])))
+        people.append(
+            Submission(f"p0{person + 1}", _with(0, parameters=parameters, time=time)(filled.forms[person % 4]))
+        )
     import_study(filled.root, people, tmp_path / "people")
     table = pd.read_csv(tmp_path / "people" / PEOPLE, keep_default_na=False)
-    assert list(table["same_id_as"]) == ["p03", "", "p01", ""], "either may be the impostor"
+    assert list(table["same_id_as"]) == ["p03", "", "p01", "", "", ""], "either may be the impostor"
+    assert "p01, p03 have the same panel id" in caplog.text
+    assert "p05: the address has the placeholder {{%PROLIFIC_PID%}}" in caplog.text
 
 
 def test_imported_files_are_private_and_a_changed_record_is_not_imported(filled: FilledStudy, tmp_path: Path) -> None:

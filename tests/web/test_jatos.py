@@ -250,6 +250,8 @@ def test_lines_are_compared_with_their_checksums(tmp_path: Path, plan: StudyPlan
     path.write_text("".join([*lines[:3], plain.splitlines(keepends=True)[3], *lines[4:]]), "utf-8")
     (submission,) = read_folder([path])
     assert submission.rows[0] == BadLine(4, "The line has no checksum, but others have.")
+    path.write_text("".join(lines), "utf-8-sig")
+    assert pairs(read_folder([path])) == [("p", rows)], "an editor's mark before the first line is passed over"
 
 
 def test_results_that_an_archive_lists_and_lacks_are_named(tmp_path: Path, plan: StudyPlan) -> None:

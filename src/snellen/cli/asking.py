@@ -230,14 +230,14 @@ def explain(summary: RunSummary, *, with_declines: bool = True) -> None:
 
 
 def finish(summaries: Sequence[RunSummary]) -> None:
-    """Exit with code 1 if items failed or were not asked; they are asked again next time."""
+    """Exit with code 1 if items failed or have no reply; those of subjects that are asked are asked again next time."""
     failed = sum(summary.failed for summary in summaries)
     counts = [(missing, subject in one.recorded) for one in summaries for subject, missing in one.unasked.items()]
     unasked = sum(missing for missing, is_recorded in counts if not is_recorded)
     if failed or unasked:
         rest = f", {unasked} were not asked" if unasked else ""
-        print(
-            f"snellen: {failed} items failed and are not scored{rest}; the same command asks them again",
-            file=sys.stderr,
-        )
+        is_asked = unasked or any(one.failures.keys() - one.recorded for one in summaries)
+        again = "; the same command asks them again" if is_asked else ""
+        print(f"snellen: {failed} items failed and are not scored{rest}{again}", file=sys.stderr)
+    if failed or counts:
         raise typer.Exit(1)

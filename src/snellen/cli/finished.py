@@ -19,8 +19,9 @@ class RunSummary:
     """A run for printing: its folder, numbers of responses and of failed ones, its table or else its graded rows.
 
     `failures` and `declines` are reasons by subject, `unasked` numbers of items by subject. `is_old`: the run was
-    finished by an earlier command. `cut_off` counts replies that ended at the token limit; `cost` is that of all
-    recorded calls, by subject with known prices. `recorded` are the subjects that cannot be asked for more.
+    finished by an earlier command. `cut_off` counts replies, but for recorded ones, that ended at the token limit;
+    `cost` is that of all recorded calls, by subject with known prices. `recorded` are the subjects that cannot be
+    asked for more.
     """
 
     root: Path
@@ -39,7 +40,7 @@ class RunSummary:
 
 def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
     """The summary of a run; its table is stored in the stamp for the next time."""
-    table, unasked = None, examination.unasked()
+    table, recorded = None, _recorded_subjects(examination.root)
     if with_table and examination.responses:
         from snellen.reports import print_table
 
@@ -54,12 +55,12 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
         examination.failed,
         examination.reasons("failed"),
         examination.reasons("declined"),
-        unasked,
+        examination.unasked(),
         table,
         _rows(examination) if with_rows else (),
-        cut_off=sum(response.cut_off for response in examination.responses),
+        cut_off=sum(response.cut_off for response in examination.responses if response.subject not in recorded),
         cost=cost_by_subject(examination.root),
-        recorded=_recorded_subjects(examination.root) if unasked else frozenset(),
+        recorded=recorded,
     )
 
 

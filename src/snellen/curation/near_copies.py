@@ -52,11 +52,6 @@ def thumbnail(image: Image.Image) -> bytes:
     return ImageOps.exif_transpose(small).tobytes()
 
 
-def is_turned(image: Image.Image) -> bool:
-    """True if the image is to be turned or mirrored before it is shown, by its EXIF orientation."""
-    return image.getexif().get(0x0112, 1) not in (0, 1)
-
-
 def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:
     """Images that look like an earlier one, by `thumbnail`; `labels` has the class or thing of each image.
 

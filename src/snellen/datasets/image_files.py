@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
     from PIL import Image
+
+ORIENTATION = 0x0112
+"""The EXIF tag of the orientation."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,46 @@ def image_format(raw: bytes, location: str) -> str:
         with Image.open(io.BytesIO(raw)) as image:
             format = (image.format or "").lower()
     except Exception as error:  # a damaged image may raise any exception
-        raise SnellenError(f"{location}: not a readable image; copy the file again, or leave it out") from error
+        raise SnellenError(f"{location}: {_unreadable(raw)}") from error
     return {"jpeg": "jpg", "mpo": "jpg"}.get(format, format)
+
+
+def _unreadable(raw: bytes) -> str:
+    """What bytes are that are no image, and what to do."""
+    if raw.startswith(b"version https://git-lfs"):
+        return "a Git LFS pointer in place of an image; run `git lfs pull` in its repository"
+    if raw[4:12] in (b"ftypheic", b"ftypheix", b"ftypmif1"):
+        return "a HEIC image, which is not read; save it as PNG or JPEG"
+    return "not a readable image; copy the file again, or leave it out"
+
+
+def levels_fault(image: Image.Image) -> str:
+    """The reason why the levels of an image cannot be shown, or an empty text: Pillow cuts those above 255 off."""
+    low, high = image.getextrema() if image.mode[0] in "IF" else (0, 255)
+    if float(str(low)) >= 0 and (1 if image.mode == "F" else 0) <= float(str(high)) <= 255:
+        return ""
+    return "levels of more than 8 bits, of which those above 255 would be white; save it with levels 0 to 255"
+
+
+def image_oddity(image: Image.Image) -> str:
+    """What of an image may not arrive at a model, in words that follow "N images are"; empty if nothing is odd."""
+    if image.getexif().get(ORIENTATION, 1) not in (0, 1):
+        return "rotated by their header (EXIF), which some models ignore; save them upright"
+    if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
+        return "of several frames or pages, of which the first is shown"
+    if image.has_transparency_data and image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
+        return "partly transparent, and models see them on different grounds; save them without transparency"
+    return ""
+
+
+def oddity_notes(oddities: Mapping[str, str], total: int) -> list[str]:
+    """One note per oddity, with the first of the images it concerns; `oddities` by name of the image."""
+    notes = []
+    for oddity in dict.fromkeys(filter(None, oddities.values())):
+        names = [name for name, of_image in oddities.items() if of_image == oddity]
+        shown = ", ".join(names[:3]) + ", …" * (len(names) > 3)
+        notes.append(f"{len(names)} of {total} images are {oddity}: {shown}")
+    return notes
 
 
 def _ends_as_jpeg(path: Path) -> bool:

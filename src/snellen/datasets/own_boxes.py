@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from unicodedata import normalize
 
 from yaml import YAMLError
 
@@ -20,7 +22,7 @@ from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
-from snellen.datasets.image_files import ImageFile, image_size
+from snellen.datasets.image_files import ORIENTATION, ImageFile, image_size, levels_fault
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import (
     CLASS_COLUMNS,
@@ -38,8 +40,8 @@ from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeV
 CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
 COLOURS = ("colour", "color", "rgb")
 FORMS = "a COCO .json, a .csv with the columns path, class, x1, y1, x2, y2, or a folder of YOLO's .txt or VOC's .xml"
+NO_BOX = "line without a class and box"
 TURNED = "rotated by EXIF metadata, so that the orientation of boxes is unknown; save it upright"
-EXIF_ORIENTATION = 274
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _image_fault(raw: RawSample) -> str:
         return fault
     try:
         with Image.open(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
-            return TURNED if image.getexif().get(EXIF_ORIENTATION, 1) not in (0, 1) else ""
+            return TURNED if image.getexif().get(ORIENTATION, 1) not in (0, 1) else levels_fault(image)
     except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return "not a readable image"
 
@@ -207,20 +209,21 @@ def read_colour(text: str) -> tuple[float, ...] | None:
 
 
 def _images_by_name(images: Path) -> dict[str, Path]:
-    """Images by their path without suffix, and by their stem."""
+    """Images by their path without suffix, and by their stem, both with composed accents."""
     by_name: dict[str, Path] = {}
     for path in sorted(path for path in images.rglob("*") if path.suffix.lower() in SUFFIXES):
-        by_name.setdefault(path.stem, path)
-        by_name[path.relative_to(images).with_suffix("").as_posix()] = path
+        by_name.setdefault(normalize("NFC", path.stem), path)
+        by_name[normalize("NFC", path.relative_to(images).with_suffix("").as_posix())] = path
     return by_name
 
 
 def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
     """One object per line: class number, then centre and size of the box, or an outline, in shares."""
-    names, path_by_name = _yolo_names(folder), _images_by_name(images)
+    (names, pose), path_by_name = _yolo_names(folder), _images_by_name(images)
     for path in paths:
         below = path.relative_to(folder).with_suffix("")
-        image_path = path_by_name.get(below.as_posix()) or path_by_name.get(path.stem)
+        keys = (normalize("NFC", name) for name in (below.as_posix(), path.stem))
+        image_path = next((path_by_name[key] for key in keys if key in path_by_name), None)
         if image_path is None:
             if path.name not in ("classes.txt", "names.txt"):
                 yield Note("missing", "image of these labels", path.name)
@@ -228,11 +231,12 @@ def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSamp
         size = image_size(image_path)
         annotations, lost = [], 0
         for line in _lines(path):
-            annotation = None if size is None else _yolo_annotation(line, size, names)
-            annotations += [annotation] if annotation else []
-            if annotation is None:
+            annotation = _yolo_annotation(line, size or (0, 0), names, pose)
+            if size is None or isinstance(annotation, str):
                 lost += 1
-                yield Note("odd", "line without a class and box", path.name)
+                yield Note("odd", str(annotation) if size else NO_BOX, path.name)
+            else:
+                annotations.append(annotation)
         record = image_path.relative_to(images).as_posix()
         yield from annotated_file(record, image_path, annotations, size=size, lost=lost)
 
@@ -244,7 +248,8 @@ def _lines(path: Path) -> list[str]:
         return ["unreadable"]
 
 
-def _yolo_names(folder: Path) -> Mapping[str, str]:
+def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
+    """The classes by number, and how many numbers follow a box in labels of poses (`kpt_shape`)."""
     for near in (folder, folder.parent):
         for name in ("data.yaml", "dataset.yaml"):
             if (near / name).is_file():
@@ -253,10 +258,12 @@ def _yolo_names(folder: Path) -> Mapping[str, str]:
                 pairs = (
                     names.items() if isinstance(names, dict) else enumerate(names) if isinstance(names, list) else ()
                 )
-                return {str(number): str(label) for number, label in pairs}
+                shape = content.get("kpt_shape") if isinstance(content, dict) else None
+                pose = math.prod(shape) if isinstance(shape, list) and all(type(n) is int for n in shape) else 0
+                return {str(number): str(label) for number, label in pairs}, pose
         for name in ("classes.txt", "names.txt", "obj.names"):
             if (near / name).is_file():
-                return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}
+                return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}, 0
     raise SnellenError(f"{folder}: no class names; put classes.txt there, with one name per line, or YOLO's data.yaml")
 
 
@@ -267,16 +274,21 @@ def _yaml(path: Path) -> object:
         raise SnellenError(f"{path}: cannot be read as YAML: {shown_name(str(error).splitlines()[0])}") from None
 
 
-def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str]) -> Annotation | None:
+def _yolo_annotation(line: str, size: tuple[int, int], names: Mapping[str, str], pose: int) -> Annotation | str:
+    """The object of a line, or what is wrong with it; of a pose, whose points have `pose` numbers, the box is read."""
     number, *cells = line.split()
     try:
         shares = [float(cell) for cell in cells]
     except ValueError:
-        return None
-    if number not in names or len(shares) < 4 or len(shares) % 2:
-        return None
-    if len(shares) == 4:
-        x, y, width, height = shares
+        return NO_BOX
+    is_pose = pose > 0 and len(shares) == 4 + pose
+    if len(shares) == 5:
+        return "box with a fifth number (a confidence: predictions, not labels?)"
+    if number not in names or len(shares) < 4 or (len(shares) % 2 and not is_pose):
+        is_odd = number in names and len(shares) > 8
+        return f"{NO_BOX} (of a pose? Its data.yaml needs kpt_shape)" if is_odd else NO_BOX
+    if len(shares) == 4 or is_pose:
+        x, y, width, height = shares[:4]
         left, top, right, bottom = x - width / 2, y - height / 2, x + width / 2, y + height / 2
     else:
         left, top, right, bottom = min(shares[::2]), min(shares[1::2]), max(shares[::2]), max(shares[1::2])
@@ -287,7 +299,7 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
     """One XML file per image, of the same name. VOC counts pixels from 1 and includes the last one."""
     path_by_name = _images_by_name(images)
     for path in paths:
-        image_path = path_by_name.get(path.stem)
+        image_path = path_by_name.get(normalize("NFC", path.stem))
         if image_path is None:
             yield Note("missing", "image of this annotation", path.name)
             continue

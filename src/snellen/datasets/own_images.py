@@ -12,9 +12,9 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import file_fault, read_text
+from snellen.core.storage.user_files import file_fault, read_text, separator
 from snellen.datasets.formats.class_folders import SPLITS
-from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.formats.file_tree import SUFFIXES, name_on_disk
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
@@ -171,10 +171,10 @@ def _table(path: Path, images: Path) -> Iterator[Sample | Note]:
 
 
 def path_within(folder: Path, name: str) -> str:
-    """A path inside the folder in POSIX form; empty if it leads outside or is invalid."""
+    """A path inside the folder in POSIX form, as on disk if it exists; empty if it leads outside or is invalid."""
     if not name or "\0" in name:
         return ""
-    below = Path(os.path.relpath(folder.absolute() / name, folder.absolute()))
+    below = Path(os.path.relpath(folder.absolute() / name_on_disk(folder, name), folder.absolute()))
     return "" if below.parts[:1] in ((), (os.pardir,)) else below.as_posix()
 
 
@@ -188,12 +188,12 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         text = read_text(path, "utf-8-sig")
         header = text.partition("\n")[0]
         with files.long_cells():
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=header.count), strict=True)
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(header), strict=True)
             names = [name.strip().casefold() for name in next(reader, [])]
             cells = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise SnellenError(f"{path}: not a CSV file in UTF-8 ({reason}); save it again") from error
+        raise SnellenError(f"{path}: not a CSV file in UTF-8 ({reason}); save it as CSV in UTF-8") from error
     if not cells:
         raise SnellenError(f"{path}: has no row below its header; write one per image")
     return [{name: row[n].strip() if n < len(row) else "" for n, name in enumerate(names)} for row in cells]

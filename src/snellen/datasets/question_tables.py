@@ -22,7 +22,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
@@ -114,7 +114,7 @@ class QuestionTable:
     def _delimited(self, delimiter: str) -> Iterator[RawRow]:
         lines = _CountedLines(self.path)
         header = next(lines, "")
-        delimiter = delimiter or max(",;\t", key=header.count)
+        delimiter = delimiter or separator(header)
         with files.long_cells():
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True), [])]
             if repeated := next((name for name in names if names.count(name) > 1), None):
@@ -176,7 +176,8 @@ def _reading(path: Path) -> Iterator[None]:
         raise
     except (OSError, EOFError, ValueError, csv.Error, zlib.error, RecursionError, MemoryError) as error:
         reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__)[:200]
-        raise SnellenError(f"{path}: cannot be read as a table ({reason}); save it again") from None
+        advice = "save it again" + " as UTF-8" * isinstance(error, UnicodeError)
+        raise SnellenError(f"{path}: cannot be read as a table ({reason}); {advice}") from None
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -141,11 +141,13 @@ class _LogReader(AnswerReader):
         self.columns: Sequence[str] = ()
         self._has_reply, self._in_folder, self._task = False, in_folder, _task_of(path, in_folder)
 
-    def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
+    def _require(
+        self, rows: Sequence[Row], existing: Sequence[str], columns: Mapping[str, Sequence[str]], location: str
+    ) -> None:
         self._has_reply = bool(columns["column"])
         own = [self.settings[role] for role in ("group", "task") if role in self.settings]
-        refuse_unknown([name for name in own if not has_cell(row, name)], row, f"{location}: no column")
-        if not self._score_columns(row) and (self._in_folder or not self._has_reply):
+        refuse_unknown([name for name in own if not has_cell(rows, name)], existing, f"{location}: no column")
+        if not any(map(self._score_columns, rows)) and (self._in_folder or not self._has_reply):
             raise SnellenError(f"{location}: no scores; name their column with FILE:COLUMN")
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
-from itertools import takewhile
+from itertools import chain, islice, takewhile
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any
@@ -62,7 +62,7 @@ _NAMES = {
 COLUMNS = {role: names.split() for role, names in _NAMES.items()}
 """Names of columns by role, which is the setting that gives another. Dots lead into objects and lists."""
 _ALL_ROWS = ("id", "column", "model", "repeat")
-"""Roles whose column is the first that the first row of a file has; for others, each row may have another."""
+"""Roles whose column is the first that the first rows of a file have; for others, each row may have another."""
 SETTINGS = ("name", *COLUMNS, *DESCRIPTIVE)
 _STOPS = {
     **dict.fromkeys(("length", "max_tokens", "max_output_tokens", "model_length"), "length"),
@@ -81,6 +81,8 @@ _BATCH_REPLY = "response.body.choices.0.message.content"
 """Where batches of OpenAI and vLLM have the reply."""
 _MESSAGE = ".message.content"
 """Behind the path of a choice, which also says why the reply ended, and what failed."""
+FIRST_ROWS = 100
+"""Rows of a file that tell its columns, and its model where a failed row has none."""
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 MAX_MODELS = MAX_REPEATS = 1000
 
@@ -152,12 +154,15 @@ class AnswerReader:
 
     def read(self, path: Path) -> None:
         """Add the answers of a file. Those of a condition that the setting leaves out are not used."""
-        columns: Mapping[str, Sequence[str]] = {}
-        location, name = str(path), self.settings.get("name") or _model_of(path)
-        for number, row in recorded_files.read_rows(path):
-            columns = columns or self._columns(row, location)
+        location, rows = str(path), recorded_files.read_rows(path)
+        first_rows = list(islice(rows, FIRST_ROWS))
+        columns = self._columns([row for _, row in first_rows], location) if first_rows else {}
+        models = {self._text(row, columns["model"]) for _, row in first_rows if columns["model"]} - {""}
+        name = (self.settings.get("name") or _model_of(path)) if not models else "".join(models) * (len(models) == 1)
+        for number, row in chain(first_rows, rows):
             try:
-                model = self._text(row, columns["model"]) if columns["model"] else name
+                has_model = cell_of(row, columns["model"]) not in (None, "")
+                model = self._text(row, columns["model"]) if has_model else name
                 if not 0 < len(model) <= MAX_MODEL or not model.isprintable():
                     raise ValueError(f"{model!r:.60} is no name of a model")
                 self.values.add(condition := self._text(row, columns["condition"]))
@@ -179,25 +184,26 @@ class AnswerReader:
             except (ValueError, RecursionError) as error:
                 raise SnellenError(f"{location} row {number}: {short_reason(str(error), 300)}") from error
 
-    def _columns(self, row: Row, location: str) -> dict[str, Sequence[str]]:
+    def _columns(self, rows: Sequence[Row], location: str) -> dict[str, Sequence[str]]:
         """The columns of each role: alternatives, but parts of an id."""
         columns: dict[str, Sequence[str]] = {}
+        existing = list(dict.fromkeys(name for row in rows for name in row))
         for role, names in COLUMNS.items():
             if role == "id":  # lmms-eval keeps what our export returns of each metric
-                names = ["item_id", *(f"{name}.item_id" for name in row if isinstance(row[name], dict)), *names]
-            columns[role] = [name for name in names if has_cell(row, name)][:1] if role in _ALL_ROWS else names
-            if role == "column" and {"custom_id", "response"} <= row.keys():  # a batch, whose first row may have failed
+                names = ["item_id", *(f"{name}.item_id" for name in existing), *names]
+            columns[role] = [name for name in names if has_cell(rows, name)][:1] if role in _ALL_ROWS else names
+            if role == "column" and {"custom_id", "response"} <= set(existing):  # a batch, whose rows may have failed
                 columns[role] = [_BATCH_REPLY]
             if role in COMPARED and self.settings.get(role) == "none":
                 columns[role] = []
             elif role in self.settings:
                 columns[role] = self.settings[role].split("+") if role == "id" else [self.settings[role]]
                 refuse_unknown(
-                    [name for name in columns[role] if not has_cell(row, name)], row, f"{location}: no column"
+                    [name for name in columns[role] if not has_cell(rows, name)], existing, f"{location}: no column"
                 )
         if columns["column"] == ["prediction"] and "target" not in self.settings:  # else it may be what was read
             columns["target"] = [*columns["target"], "answer"]
-        is_evalscope = "model_output" in row or "sample_score" in row
+        is_evalscope = "model_output" in existing or "sample_score" in existing
         if columns["id"] in (["doc_id"], ["index"] if is_evalscope else None):
             columns["numbering"] = [POSITION]
         else:
@@ -205,14 +211,18 @@ class AnswerReader:
             columns["numbering"] = [] if is_named else [NUMBER]
         columns["choice"] = [name.removesuffix(_MESSAGE) for name in columns["column"] if name.endswith(_MESSAGE)]
         columns["stop_column"] = [*columns["stop_column"], *(f"{name}.finish_reason" for name in columns["choice"])]
-        self._require(row, columns, location)
+        self._require(rows, existing, columns, location)
         return columns
 
-    def _require(self, row: Row, columns: Mapping[str, Sequence[str]], location: str) -> None:
+    def _require(
+        self, rows: Sequence[Row], existing: Sequence[str], columns: Mapping[str, Sequence[str]], location: str
+    ) -> None:
         """Raise SnellenError for a file without replies, or without what tells items apart."""
-        if not columns["column"] or not (columns["id"] or any(has_cell(row, name) for name in columns["question"])):
+        if not columns["column"] or not (columns["id"] or any(has_cell(rows, name) for name in columns["question"])):
             what = "an id, ?id=COLUMN" if columns["column"] else "replies, ?column=COLUMN"
-            raise SnellenError(f"{location}: name the column of {what}; it has {short_reason(', '.join(row), 200)}")
+            raise SnellenError(
+                f"{location}: name the column of {what}; it has {short_reason(', '.join(existing), 200)}"
+            )
 
     def _keep(self, name: str, answer_row: AnswerRow, row: Row) -> None:
         self.rows.setdefault(name, []).append(answer_row)
@@ -232,6 +242,8 @@ class AnswerReader:
         ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
         failure = reported_failure({"choices": [ending]})
         max_cell = 0 if {".json", ".jsonl", ".ndjson"} & set(path.suffixes) else MAX_CELL
+        if replies == [(None, "")] and (refusal := self._text(ending, ["message.refusal"])):
+            replies = [(refusal, "")]
         for text, reasoning in replies:
             is_reason = text is not None and text.startswith(FAILURES)
             if text is None or text in NO_TEXTS or (error and not text) or is_reason or failure:
@@ -250,9 +262,9 @@ class AnswerReader:
         return self._shared.setdefault(value, value)
 
 
-def has_cell(row: Row, column: str) -> bool:
-    """True if a row has a column, whose name may lead into its cells."""
-    return column in row or cell_of(row, [column]) is not None
+def has_cell(rows: Sequence[Row], column: str) -> bool:
+    """True if one of the rows has a column, whose name may lead into its cells."""
+    return any(column in row or cell_of(row, [column]) is not None for row in rows)
 
 
 def cell_of(row: Row, columns: Sequence[str]) -> Any:

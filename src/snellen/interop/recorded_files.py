@@ -23,7 +23,7 @@ from xml.parsers import expat
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.files import long_cells
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator
 
 MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
@@ -71,7 +71,8 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
             yield number, row
     except _READ_ERRORS as error:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
-        raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)})") from error
+        advice = "; save it as UTF-8" * isinstance(error, UnicodeError)
+        raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)}){advice}") from error
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -95,19 +96,6 @@ def _rows(path: Path) -> Iterator[Row]:
             yield from (_object(json.loads(line)) for line in _lines(limited) if line.strip())
 
 
-def _listed(document: Any) -> Sequence[Any]:
-    """The rows of a JSON document: a list, a table of Weights & Biases, or replies or rows by id, as MMMU writes them.
-
-    W&B: `columns` and `data` (docs.wandb.ai/guides/track/log/log-tables). MMMU: github.com/MMMU-Benchmark/MMMU.
-    """
-    if not isinstance(document, dict):
-        return document if isinstance(document, list) else [document]
-    columns, data = document.get("columns"), document.get("data")
-    if isinstance(columns, list) and isinstance(data, list):
-        return [dict(zip(map(str, columns), row, strict=False)) for row in data]
-    return [{"id": key, **(cell if isinstance(cell, dict) else {"reply": cell})} for key, cell in document.items()]
-
-
 def _parquet(path: Path) -> Iterator[Row]:
     from pyarrow import parquet
 
@@ -123,6 +111,23 @@ def _lines(raw_file: IO[AnyStr]) -> Iterator[AnyStr]:
         yield line
 
 
+def _listed(content: Any) -> list[Any]:
+    """The rows of a list, of `{"data": list}`, or of an object of replies by id (MMMU) or of rows by id.
+
+    A table of Weights & Biases has `columns` beside its `data` (docs.wandb.ai/guides/track/log/log-tables).
+    """
+    rows, columns = content, None
+    if isinstance(content, dict):
+        rows, columns = content.get("data", content), content.get("columns")
+    if isinstance(rows, list) and isinstance(columns, list):
+        return [dict(zip(map(str, columns), row, strict=False)) for row in rows]
+    if isinstance(rows, dict) and rows and all(isinstance(cell, str | dict) for cell in rows.values()):
+        return [{"id": key, **(cell if isinstance(cell, dict) else {"reply": cell})} for key, cell in rows.items()]
+    if not isinstance(rows, list):
+        raise ValueError(f"a {type(rows).__name__}, neither a list of objects nor replies by id")
+    return rows
+
+
 def _object(row: Any) -> Row:
     if not isinstance(row, dict):
         raise ValueError(f"a {type(row).__name__}, not an object")
@@ -132,7 +137,9 @@ def _object(row: Any) -> Row:
 def _table(raw_file: IO[bytes], ending: str) -> Iterator[Row]:
     text = io.TextIOWrapper(raw_file, "utf-8-sig", newline="")
     with long_cells():
-        rows = csv.reader(_lines(text), delimiter="\t" if ending == ".tsv" else ",")
+        text_lines = _lines(text)
+        header = next(text_lines, "")
+        rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator(header))
         head = _head(next(rows, []))
     while True:
         with long_cells():  # the limit is the process's, so not while others run

@@ -7,17 +7,28 @@ torchvision one: the two resize differently, and answers must not depend on what
 
 from __future__ import annotations
 
+import json
 import pickle
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
+from snellen.core.plain_text import short_reason
 from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 """Files of a folder that affect answers: weights, configurations, vocabularies."""
-NEED_TORCHVISION = "DINOv3, SAM 2 and 3, Depth Pro, timm wrappers, TIPSv2, Sapiens 2"
+OTHER_FORMS = {
+    "adapter_config.json": "a LoRA adapter without its model; merge the two and save them with transformers",
+    "open_clip*": "a checkpoint of open_clip, which is not supported; give the model as transformers stores it",
+    "*.gguf": "weights as GGUF, which are not supported; serve them, e.g. with llama.cpp, and ask chat:openai-api/…",
+}
+"""What a folder without config.json is, by the files in it."""
+DINOV3 = {"image_mean": (0.485, 0.456, 0.406), "image_std": (0.229, 0.224, 0.225)}
+"""What the image processor of DINOv3 normalises by, if its file does not say."""
+NEED_TORCHVISION = "SAM 2 and 3, Depth Pro, timm wrappers, TIPSv2, Sapiens 2"
 """Families whose image processors exist only for torchvision (transformers 5.23)."""
 
 
@@ -25,10 +36,39 @@ NEED_TORCHVISION = "DINOv3, SAM 2 and 3, Depth Pro, timm wrappers, TIPSv2, Sapie
 def read_config(who: str, path: str) -> Any:
     """The configuration. Raises SnellenError if there is no such model."""
     transformers = import_extra("transformers", who)
+    if form := _other_form(Path(path)):
+        raise SnellenError(f"{who}: {form}")
     try:
         return transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:  # of any JSON
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+        ImportError,
+    ) as error:  # of any JSON
         raise SnellenError(f"{who}: no such model ({first_line(error)}); give a folder or a hub id") from error
+
+
+def _other_form(folder: Path) -> str:
+    """What a folder holds in place of a checkpoint of transformers, and what to do; empty for anything else."""
+    if not folder.is_dir():
+        return ""
+    for path in sorted(folder.iterdir()):
+        is_short = path.suffix in FILE_KINDS and path.is_file() and path.stat().st_size < 1000
+        if is_short and path.read_bytes().startswith(b"version https://git-lfs"):
+            return f"{path.name} is a Git LFS pointer, not the file; run `git lfs pull` in its repository"
+    config = folder / "config.json"
+    if not config.is_file():
+        return next((form for pattern, form in OTHER_FORMS.items() if any(folder.glob(pattern))), "")
+    with suppress(OSError, ValueError):
+        keys = json.loads(config.read_text("utf-8"))
+        kind = keys.get("model_type", "timm_wrapper") if isinstance(keys, dict) and "architecture" in keys else ""
+        if kind == "timm_wrapper":
+            return "a checkpoint of timm, which is not supported; give the model as transformers stores it"
+    return ""
 
 
 @once
@@ -42,11 +82,22 @@ def read_tokenizer(who: str, path: str) -> Any:
 
 @once
 def read_image_processor(who: str, path: str) -> Any:
-    """The image processor in its Pillow version. Raises SnellenError if it exists only for torchvision."""
+    """The image processor in its Pillow version. Raises SnellenError if it exists only for torchvision.
+
+    That of DINOv3 does, but only resizes and normalises, as that of ViT does with Pillow.
+    """
     try:
         transformers = import_extra("transformers", who)
+        settings: dict[str, Any] = {}
+        with suppress(OSError):  # some processors are described elsewhere
+            settings, _ = transformers.ImageProcessingMixin.get_image_processor_dict(path)
+        if str(settings.get("image_processor_type", "")).startswith("DINOv3ViT"):
+            return transformers.ViTImageProcessorPil(**{**DINOV3, **settings})
         processor = transformers.AutoImageProcessor.from_pretrained(path, backend="pil", trust_remote_code=False)
     except (OSError, ValueError, ImportError) as error:
+        names = ("preprocessor_config.json", "processor_config.json")
+        if Path(path).is_dir() and not any((Path(path) / name).is_file() for name in names):
+            raise SnellenError(f"{who}: has no {names[0]}; copy that of the model it was trained from") from error
         raise _no_processor(who, first_line(error)) from error
     if any("Torchvision" in base.__name__ for base in type(processor).__mro__):
         raise _no_processor(who, f"{type(processor).__name__} is for torchvision")
@@ -55,8 +106,8 @@ def read_image_processor(who: str, path: str) -> Any:
 
 def _no_processor(who: str, reason: str) -> SnellenError:
     return SnellenError(
-        f"{who}: no image processor that works with Pillow ({reason}); those that require torchvision are not "
-        f"supported: {NEED_TORCHVISION}"
+        f"{who}: not supported, since no image processor works with Pillow. Those of {NEED_TORCHVISION} require "
+        f"torchvision ({short_reason(reason, 80)})"
     )
 
 

@@ -48,14 +48,16 @@ def import_extra(module: str, subject: str, extra: str = "models") -> Any:
 
 @contextmanager
 def quiet_transformers(subject: str) -> Iterator[Any]:
-    """The module transformers without its progress bars."""
+    """The module transformers without its progress bars and its report of hundreds of weights."""
     transformers = import_extra("transformers", subject)
     logging = transformers.utils.logging
-    before = logging.is_progress_bar_enabled()
+    before, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    logging.set_verbosity_error()
     try:
         yield transformers
     finally:
+        logging.set_verbosity(verbosity)
         if before:
             logging.enable_progress_bar()
 

@@ -104,6 +104,15 @@ def _joined(participant: Participant, record_rows: Sequence[RecordRow]) -> Parti
     return Participant(participant.alias, participant.name, tuple(by_number[number] for number in sorted(by_number)))
 
 
+def _panel_id(participant: Participant) -> str:
+    """The id that a panel gave the person; empty for none, and for a placeholder that the panel did not fill."""
+    panel_id = participant.start.parameters.get(PROLIFIC, "")
+    if "{{" not in panel_id and "${" not in panel_id:
+        return panel_id
+    log.warning("%s: the address has the placeholder %s in place of a panel id", participant.alias, panel_id)
+    return ""
+
+
 def people_table(
     plan: StudyPlan, card: StudyCard, participants: Sequence[Participant], left_out: Mapping[str, int] | None = None
 ) -> pd.DataFrame:
@@ -113,8 +122,12 @@ def people_table(
     with the same panel id: anybody may begin earlier by their clock.
     """
     rows, aliases_of = [], dict[str, list[str]]()
+    panel_ids = {participant.alias: _panel_id(participant) for participant in participants}
     for participant in participants:
-        aliases_of.setdefault(participant.start.parameters.get(PROLIFIC, ""), []).append(participant.alias)
+        aliases_of.setdefault(panel_ids[participant.alias], []).append(participant.alias)
+    for panel_id, aliases in aliases_of.items():
+        if panel_id and len(aliases) > 1:
+            log.warning("%s have the same panel id, perhaps of one person", ", ".join(aliases))
     for participant in participants:
         kinds = {page_id: plan.pages[page_id].kind for page_id in form_pages(plan, participant.start.form)}
         questions, checks = (
@@ -125,7 +138,7 @@ def people_table(
         seconds = [page.seconds for page in reached]
         codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
-        panel_id = participant.start.parameters.get(PROLIFIC, "")
+        panel_id = panel_ids[participant.alias]
         same_id = [alias for alias in aliases_of[panel_id] if alias != participant.alias] if panel_id else []
         sizes = {"px_per_cm": "", "distance_cm": ""} | participant.calibrated_attributes if plan.calibration else {}
         rows.append(

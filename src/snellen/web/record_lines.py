@@ -25,6 +25,7 @@ def parse_line(line: str, needs_checksum: bool = False, max_length: int = MAX_LI
     """The row of a line, or the reason that it is none."""
     if len(line) > max_length:
         return f"The line has more than {max_length} characters."
+    line = line.removeprefix("\ufeff")  # which editors put before the first line
     checksum = CHECKSUM.search(line)
     text = f"{line[: checksum.start()]}}}" if checksum else line
     if checksum and zlib.crc32(text.encode("utf-8", "surrogatepass")) != int(checksum[1], 16):

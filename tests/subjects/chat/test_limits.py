@@ -155,12 +155,14 @@ def test_an_image_that_is_not_accepted_becomes_a_png_of_the_same_pixels(
     assert len((tmp_path / "run" / SENT_LOG).read_text().splitlines()) == 1, "converted once"
 
 
-def test_a_gif_is_sent_as_stored_unless_it_moves(tmp_path: Path) -> None:
+@pytest.mark.parametrize("format", ["GIF", "WEBP", "PNG"])
+def test_an_image_is_sent_as_stored_unless_it_moves(format: str, tmp_path: Path) -> None:
     folder, image = MediaFolder(tmp_path), Image.fromarray(PIXELS)
-    still = stored(folder, image, "GIF")
-    moving = stored(folder, image, "GIF", save_all=True, append_images=[image.rotate(180)])
+    still = stored(folder, image, format)
+    moving = stored(folder, image, format, save_all=True, append_images=[image.rotate(180)])
     assert sent_form(still, folder, OPENAI, None) is still
-    assert sent_form(moving, folder, OPENAI, None).format == "png"
+    with folder.open(sent := sent_form(moving, folder, OPENAI, None)) as frame:
+        assert (sent.format, getattr(frame, "is_animated", False)) == ("png", False)
 
 
 def test_a_transparent_palette_stays_transparent(tmp_path: Path) -> None:

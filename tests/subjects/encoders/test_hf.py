@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def test_a_pooler_that_was_never_trained_is_not_used(tmp_path: Path) -> None:
     assert np.array_equal(pooled.features(IMAGES), tokens.features(IMAGES))
 
 
-def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
+def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     torch.manual_seed(0)
     model = transformers.ViTModel(transformers.ViTConfig(**VISION))
     state = {key: value for key, value in model.state_dict().items() if key != "layernorm.weight"}
@@ -97,6 +98,7 @@ def test_a_checkpoint_that_lacks_weights_is_refused(tmp_path: Path) -> None:
     save_processor(tmp_path, "ViTImageProcessor")
     with pytest.raises(SnellenError, match="its features would be random"):
         load_encoder(f"hf/{tmp_path}").features(IMAGES)
+    assert "layernorm" not in "".join(capfd.readouterr()), "the report of transformers is not printed"
 
 
 def test_a_convolutional_network_is_an_encoder(tmp_path: Path) -> None:
@@ -178,11 +180,58 @@ def test_unusable_models_are_one_line(tmp_path: Path) -> None:
 
 
 def test_processors_that_demand_torchvision_are_named(tmp_path: Path) -> None:
-    config = transformers.DINOv3ViTConfig(**{**VISION, "num_register_tokens": 1})
-    transformers.DINOv3ViTModel(config).save_pretrained(tmp_path)
-    save_processor(tmp_path, "DINOv3ViTImageProcessor")
-    with pytest.raises(SnellenError, match="require torchvision are not supported: DINOv3"):
+    save_processor(vit(tmp_path), "Sam2ImageProcessor")
+    with pytest.raises(SnellenError, match=r"not supported, since .* Those of SAM 2 and 3.* require torchvision"):
         subject(f"hf/{tmp_path}")
+
+
+def test_the_processor_of_dinov3_resizes_and_normalises_with_pillow(tmp_path: Path) -> None:
+    config = transformers.DINOv3ViTConfig(**{**VISION, "num_register_tokens": 1})
+    model = transformers.DINOv3ViTModel(config).eval()
+    model.save_pretrained(tmp_path)
+    save_processor(tmp_path, "DINOv3ViTImageProcessorFast")
+    pixels = np.asarray(IMAGES[0].resize((16, 16), Image.Resampling.BILINEAR), np.float32) / 255
+    values = torch.tensor((pixels - (0.485, 0.456, 0.406)) / (0.229, 0.224, 0.225)).permute(2, 0, 1)[None].float()
+    with torch.no_grad():
+        expected = model(values).last_hidden_state[0, 0].numpy()
+    features = load_encoder(f"hf/{tmp_path}", {"layer": "cls"}).features(IMAGES[:1])[0]
+    assert np.allclose(features, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("config.json", b'{"architecture": "vit_tiny_patch16_224", "num_features": 192}', "a checkpoint of timm"),
+        ("adapter_config.json", b"{}", "a LoRA adapter without its model"),
+        ("open_clip_config.json", b"{}", "a checkpoint of open_clip"),
+        ("model.gguf", b"GGUF", "weights as GGUF"),
+        ("model.safetensors", b"version https://git-lfs.github.com/spec/v1", "model.safetensors is a Git LFS pointer"),
+    ],
+)
+def test_folders_of_other_tools_are_named_as_what_they_are(
+    name: str, content: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(SnellenError, match=message):
+        load_encoder(f"hf/{tmp_path}", {})
+
+
+def test_what_an_encoder_lacks_is_named(tmp_path: Path) -> None:
+    (vit(tmp_path / "vit") / "preprocessor_config.json").unlink()
+    with pytest.raises(SnellenError, match=r"has no preprocessor_config\.json; copy that"):
+        load_encoder(f"hf/{tmp_path / 'vit'}", {}).features(IMAGES)
+    transformers.ViTModel(transformers.ViTConfig(**VISION, num_channels=1)).save_pretrained(tmp_path / "grey")
+    with pytest.raises(SnellenError, match="takes images of 1 channels"):
+        load_encoder(f"hf/{tmp_path / 'grey'}", {})
+
+
+def test_features_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
+    model = transformers.ViTModel.from_pretrained(vit(tmp_path))
+    with torch.no_grad():
+        model.layernorm.weight.fill_(math.nan)
+    model.save_pretrained(tmp_path)
+    with pytest.raises(SnellenError, match="features of 3 of 3 images are not finite numbers"):
+        load_encoder(f"hf/{tmp_path}", {"layer": "tokens"}).features(IMAGES)
 
 
 FAMILIES: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import pytest
 from snellen.analysis.blind import measure_by_folds
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
-from snellen.core.item import Item, Media, Option, ReplySpec
+from snellen.core.item import Item, Media, Option, ReplySpec, View
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
@@ -22,7 +22,7 @@ from snellen.runs.asking.views import show_items
 from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS
-from snellen.suites.questions.prompts import placed
+from snellen.suites.questions.prompts import for_people, placed
 from tests.suites.questions import tables
 
 KINDS: dict[str, list[dict[str, Any]]] = {
@@ -148,6 +148,18 @@ def test_images_stand_where_the_author_puts_them() -> None:
     assert placed("In <image 2>, what?", [first, second]) == (first, "In", second, ", what?")
     assert placed("<image 1> first, then <image 1> again", [first]) == (first, "first, then [image 1] again")
     assert placed("<image>\nCompare <image> and it.", []) == ("Compare [image 2] and it.",)
+
+
+def test_people_read_the_question_alone() -> None:
+    image = Media("a" * 64, "image", "png", 8, 6)
+
+    def people_text(question: str, images: int) -> str:
+        return for_people(View("q", "q", "questions", question, (image,) * images, ReplySpec("text")))
+
+    assert people_text("<image>\nWhat is it?", 1) == "What is it?"
+    assert people_text("What is it? <image>", 1) == "What is it?"
+    assert people_text("<image 1> <image 2>\nWhich is larger?", 2) == "Which is larger?"
+    assert people_text("<image>\n<image>\nIs <image 2> larger?", 2) == "Is [image 2] larger?"
 
 
 @pytest.mark.parametrize("size", [2, 4])

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from io import BytesIO
 from pathlib import Path
+from typing import Any
+from unicodedata import normalize
 
 import pytest
+from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.suites.questions import SUITE
@@ -173,3 +177,137 @@ def test_groups_clusters_splits_and_a_draw(tmp_path: Path) -> None:
     assert few.card.counts == {"questions": {"train": 2, "test": 2}}
     assert few.items[0].cluster_id == "What 0?"
     assert few.card.recipe["columns"]["cluster"] == "q"
+
+
+def _notes(path: Path, rows: list[dict[str, Any]], **options: Any) -> str:
+    return " ".join(tables.plan(tables.write_jsonl(path, rows), **options)["notes"])
+
+
+@pytest.mark.parametrize("forms", [("A. {}", "B. {}"), ("(a) {}", "(b) {}"), ("A:{}", "B:{}"), ("1. {}", "2. {}")])
+def test_labels_in_options_are_taken_off_and_noted(forms: tuple[str, str], tmp_path: Path) -> None:
+    options = [form.format(word) for form, word in zip(forms, ("red", "blue"), strict=True)]
+    rows = [
+        {"image": tables.image_text(n), "question": "Which?", "options": options, "answer": answer}
+        for n, answer in enumerate((options[1], "blue"))
+    ]
+    items = list(tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set").items)
+    assert [option.text for option in items[0].options] == ["red", "blue"]
+    assert [item.answer for item in items] == ["B", "B"]
+    assert "taken off, since prompts have their own (2 rows)" in _notes(tmp_path / "t.jsonl", rows)
+
+
+@pytest.mark.parametrize("options", [["A. red", "blue"], ["B. red", "C. blue"], ["1.5 m", "2.5 m"], ["A", "B"]])
+def test_other_options_keep_their_texts(options: list[str], tmp_path: Path) -> None:
+    rows = [{"image": tables.image_text(), "question": "Which?", "options": options, "answer": options[0]}]
+    assert "labels" not in _notes(tmp_path / "t.jsonl", rows)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"multi-choice options": ["(A) red", "(B) blue"]},
+        {"opa": "red", "opb": "blue"},
+        {"option": {"A": "red", "B": "blue"}},
+        {"choices": "A. red\nB. blue"},
+    ],
+)
+def test_further_forms_of_options(columns: dict[str, Any], tmp_path: Path) -> None:
+    rows = [{"image": tables.image_text(), "question": "Which?", **columns, "answer": "B"}]
+    item = next(iter(tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set").items))
+    assert [(option.key, option.text) for option in item.options] == [("A", "red"), ("B", "blue")]
+
+
+@pytest.mark.parametrize(("answers", "kind"), [("AB", "letters"), ("12", "small numbers")])
+def test_answers_that_name_options_of_an_unknown_column_stop(answers: str, kind: str, tmp_path: Path) -> None:
+    rows = [
+        {"image": tables.image_text(n), "question": "Which?", "possible": ["red", "blue"], "answer": answer}
+        for n, answer in enumerate(answers)
+    ]
+    with pytest.raises(SnellenError, match=rf"all answers are {kind}.*`possible`.*--map options=COLUMN"):
+        _notes(tmp_path / "t.jsonl", rows)
+    assert "answers: text" in _notes(tmp_path / "t.jsonl", rows, columns={"kind": "text"})
+    assert "answers: choice" in _notes(tmp_path / "t.jsonl", rows, columns={"options": "possible"})
+
+
+def test_numbers_that_may_be_texts_or_numbers_of_options_are_refused(tmp_path: Path) -> None:
+    def rows(options: list[str]) -> list[dict[str, Any]]:
+        row = {"question": "How many?", "options": options}
+        return [row | {"image": tables.image_text(n), "answer": n} for n in range(3)]
+
+    with pytest.raises(SnellenError, match="may be texts or numbers of options"):
+        _notes(tmp_path / "t.jsonl", rows(["2", "0", "1"]))
+    assert "answers: choice" in _notes(tmp_path / "t.jsonl", rows(["0", "1", "2"]))
+
+
+def test_images_as_options_are_numbered_in_the_order_of_the_row(tmp_path: Path) -> None:
+    images = [tables.image_text(n) for n in range(3)]
+    row = {"image": images, "question": "<image> Which is like it?", "options": ["<image>", "<image>"], "answer": "B"}
+    path = tables.write_jsonl(tmp_path / "t.jsonl", [row])
+    item = next(iter(tables.build_set(path, tmp_path / "set", columns={"image": "image"}).items))
+    assert [option.text for option in item.options] == ["<image 2>", "<image 3>"]
+
+
+def test_empty_texts_among_accepted_ones_are_passed_over(tmp_path: Path) -> None:
+    rows = [{"image": tables.image_text(), "question": "What is written?", "answers": ["stop", "", "STOP"]}]
+    item = next(iter(tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set").items))
+    assert item.answer == ("stop", "STOP")
+
+
+def test_numbers_among_texts_are_noted(tmp_path: Path) -> None:
+    rows = [
+        {"image": tables.image_text(n), "question": "Which value?", "answer": answer}
+        for n, answer in enumerate(("14", "Yes", "0.57"))
+    ]
+    assert "2 of 3 single texts are numbers" in _notes(tmp_path / "t.jsonl", rows)
+
+
+def _image_rows(*names: str) -> list[dict[str, Any]]:
+    return [{"image": name, "question": "What is it?", "answer": f"thing {n}"} for n, name in enumerate(names)]
+
+
+@pytest.mark.parametrize("name", [r"img\écran 0.png", "img/%C3%A9cran%200.png", normalize("NFC", "img/écran 0.png")])
+def test_files_are_found_by_names_of_other_systems(name: str, tmp_path: Path) -> None:
+    (tmp_path / "img").mkdir()
+    Path(tmp_path / "img" / normalize("NFD", "écran 0.png")).write_bytes(tables.image_bytes())
+    assert tables.plan(tables.write_jsonl(tmp_path / "t.jsonl", _image_rows(name)))["items"] == {"questions": 1}
+
+
+@pytest.mark.parametrize(("mode", "level"), [("I;16", 4000), ("F", 0.5), ("I", 70000)])
+def test_images_of_more_than_8_bits_are_refused_by_name(mode: str, level: float, tmp_path: Path) -> None:
+    Image.new(mode, (8, 6), level).save(tmp_path / "deep.tif")
+    with pytest.raises(SnellenError, match=r"deep\.tif: levels of more than 8 bits"):
+        _notes(tmp_path / "t.jsonl", _image_rows("deep.tif"))
+    Image.new("I;16", (8, 6), 200).save(tmp_path / "deep.tif")
+    _notes(tmp_path / "t.jsonl", _image_rows("deep.tif"))
+
+
+def test_odd_images_are_named_in_notes(tmp_path: Path) -> None:
+    image, exif = Image.open(BytesIO(tables.image_bytes())), Image.Exif()
+    exif[0x0112] = 6
+    image.save(tmp_path / "turned.jpg", exif=exif)
+    for name in ("moving.webp", "moving.png", "pages.tif"):
+        image.save(tmp_path / name, save_all=True, append_images=[Image.new("RGB", image.size)])
+    Image.new("RGBA", (8, 6), (255, 0, 0, 90)).save(tmp_path / "clear.png")
+    Image.new("RGBA", (8, 6), (255, 0, 0, 255)).save(tmp_path / "plain.png")
+    notes = _notes(
+        tmp_path / "t.jsonl",
+        _image_rows("turned.jpg", "moving.webp", "moving.png", "pages.tif", "clear.png", "plain.png"),
+    )
+    assert "1 of 6 images are rotated by their header (EXIF)" in notes
+    assert "3 of 6 images are of several frames or pages" in notes
+    assert "moving.webp, moving.png, pages.tif" in notes
+    assert "1 of 6 images are partly transparent" in notes
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a Git LFS pointer"),
+        (b"\0\0\0\x18ftypheic" + bytes(40), "a HEIC image"),
+        (b"nothing", "not a readable image"),
+    ],
+)
+def test_files_that_are_no_image_are_named_as_what_they_are(raw: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / "photo.png").write_bytes(raw)
+    with pytest.raises(SnellenError, match=rf"photo\.png: {problem}"):
+        _notes(tmp_path / "t.jsonl", _image_rows("photo.png"))

@@ -63,6 +63,11 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     return raw
 
 
+def separator(header: str) -> str:
+    """The comma, semicolon or tab that is most frequent in the header of a table."""
+    return max(",;\t", key=header.count)
+
+
 def read_text(path: Path, encoding: str = "utf-8", limit: int = MAX_LIST_BYTES, *, regular: bool = False) -> str:
     """The text of a file. Raises OSError as `read_bytes`, or as `read_file` for a `regular` one; UnicodeDecodeError."""
     raw = (read_file if regular else read_bytes)(path, limit)

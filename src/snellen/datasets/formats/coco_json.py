@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.file_tree import layout_folder, name_below
+from snellen.datasets.formats.file_tree import layout_folder, name_below, name_on_disk
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import Annotation, Attributes, AttributeValue, RawSample
@@ -92,8 +92,10 @@ class CocoJson:
     def _image(
         self, root: Path, base: Path, file: CocoFile, table: _AnnotationTable, index: int, image: _Image
     ) -> Iterator[RawSample | Note]:
-        name = PurePosixPath(image.name)
-        name = PurePosixPath(*name.parts[-file.tail :]) if file.tail else name
+        written = image.name
+        if file.tail:
+            written = "/".join(written.replace("\\", "/").split("/")[-file.tail :])
+        name = PurePosixPath(name_on_disk(base / file.folder, written))
         path = base / file.folder / name
         if name.is_absolute() or ".." in name.parts:
             yield Note("odd", "image outside the folder", image.name)

@@ -5,12 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 from pathlib import Path
+from unicodedata import normalize
+from urllib.parse import unquote
 
+from snellen.core.storage.user_files import file_fault
 from snellen.datasets.inventory import MissingFiles, Note
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".ppm", ".pgm"})
 DEPTH = 3
 """Maximum depth of a layout's root: archives may unpack into one or two further folders."""
+
+
+def name_on_disk(folder: Path, name: str) -> str:
+    """The name by which a folder has a file; the same name if it has none.
+
+    Other systems write backslashes for /, percent-encoded characters, and accents composed or as marks of their own.
+    """
+    plain = name.replace("\\", "/")
+    spellings = [normalize(form, spelling) for spelling in (plain, unquote(plain)) for form in ("NFC", "NFD")]
+    return next((spelling for spelling in (name, plain, *spellings) if not file_fault(folder / spelling)), name)
 
 
 def entries(folder: Path) -> list[Path]:

@@ -52,7 +52,8 @@ def is_sent_as_stored(image: Media, media: MediaFolder, limits: Limits, max_px: 
         return False
     try:
         with Image.open(media.find(image)) as file:
-            is_plain = file.mode in _MODES or (file.format == "GIF" and not getattr(file, "is_animated", False))
+            is_plain = file.mode in _MODES or file.format == "GIF"
+            is_plain &= file.format == "MPO" or not getattr(file, "is_animated", False)
     except OSError:
         return True  # reading it will say what is wrong
     return is_plain and _NAMES.get(image.format, image.format) in limits.formats

@@ -97,9 +97,9 @@ class HfEncoder:
         inputs = inputs.to(self.device)
         with inference():
             if _dual(self.path) and self.layer == "pooled":
-                return _array(_joint(model.get_image_features(**inputs)))
+                return self._finite(_array(_joint(model.get_image_features(**inputs))))
             vision_model = model.vision_model if _dual(self.path) else model
-            return _array(self._from(vision_model(**inputs, output_hidden_states=True), pooler))
+            return self._finite(_array(self._from(vision_model(**inputs, output_hidden_states=True), pooler)))
 
     @property
     def patch_settings(self) -> Mapping[str, Any]:
@@ -126,7 +126,16 @@ class HfEncoder:
         with inference():
             output = vision_model(**inputs, output_hidden_states=self.layer not in LAYERS)
             states = output.last_hidden_state if self.layer in LAYERS else self._state(output)
-            return _array(_grid(self.path, states))
+            return self._finite(_array(_grid(self.path, states)))
+
+    def _finite(self, features: Floats) -> Floats:
+        bad = int((~np.isfinite(features)).reshape(len(features), -1).any(axis=1).sum())
+        if bad:
+            raise SnellenError(
+                f"{_who(self.path)}: features of {bad} of {len(features)} images are not finite numbers; its "
+                "weights may be damaged, or stored in too low a precision"
+            )
+        return features
 
     def _state(self, output: Any) -> torch.Tensor:
         """The hidden state with the number `layer`."""
@@ -237,6 +246,9 @@ def _config(path: str) -> Any:
         raise SnellenError(f"{who}: {config.model_type} {UNFIT[config.model_type]}")
     if type(config) not in import_extra("transformers", who).MODEL_MAPPING:
         raise SnellenError(f"{who}: transformers has no plain model for {config.model_type}")
+    channels = getattr(getattr(config, "vision_config", config), "num_channels", 3)
+    if channels != 3:
+        raise SnellenError(f"{who}: takes images of {channels} channels; only encoders of 3 are supported")
     kind = _kind(path, config)
     if hasattr(kind, "get_image_features") and not hasattr(kind, "get_text_features"):
         raise SnellenError(f"{who}: {config.model_type} generates text; ask it as chat:hf/{path}")

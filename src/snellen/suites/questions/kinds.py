@@ -21,7 +21,7 @@ from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import anls, exact_match, peers
 from snellen.scoring.protocols import ACCURACY, all_right, correct, strict
 from snellen.suites.questions.lists import options_in
-from snellen.suites.questions.prompts import lists_options, placed, words
+from snellen.suites.questions.prompts import PLACEHOLDER, for_people, lists_options, placed, words
 
 CARD = read_suite_card("snellen.suites.questions")
 SUITE, VERSION = CARD.name, CARD.version
@@ -172,6 +172,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
     for name, of_task in by_task.items():
         kind = of_task[0].answer_kind
         protocols = {"strict": PROTOCOLS[kind]}
+        has_image_options = any(PLACEHOLDER.search(option.text) for item in of_task for option in item.options)
         if max(Counter(item.group_id for item in of_task).values()) > 1:
             accuracy = tuple(metric for metric in PROTOCOLS[kind].metrics if metric.binary)[:1]
             protocols["all-right"] = replace(PROTOCOLS[kind], name="all-right", metrics=accuracy, units=all_right)
@@ -184,6 +185,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
             protocols=protocols,
             train_split="train" if any(item.split == "train" for item in of_task) else None,
             asks=_asks,
+            question_for_people=None if has_image_options else for_people,
             split_by=tuple(of_task[0].factors),
         )
     return tasks

@@ -18,6 +18,20 @@ FORMS = (
 """The beginning of an option in a question: on its own line, `(a)`, and `A.` or `A)` within a line."""
 
 
+LABEL = re.compile(r"[(\[]?(?:([A-Za-z])(?:[)\].:]{1,2}|、)\s{0,4}|(\d{1,2})[)\].:]{1,2}\s{1,4})(?=\S)")
+"""The label of an option within its text: `A.`, `(A)`, `A:`, or `1.` before a space."""
+
+
+def without_labels(options: list[str]) -> list[str]:
+    """The texts of options without labels of their own, if all have one, from A, a, 0 or 1 on; else as they are."""
+    matches = [match for text in options if (match := LABEL.match(text))]
+    labels = [ord(match[1]) if match[1] else int(match[2]) for match in matches]
+    is_run = len(labels) > 1 and labels == list(range(labels[0], labels[0] + len(options)))
+    if not is_run or labels[0] not in (0, 1, ord("A"), ord("a")):
+        return options
+    return [text[match.end() :] for text, match in zip(options, matches, strict=True)]
+
+
 def as_list(text: str) -> list[Any] | None:
     """The list that a text is, in JSON or as Python writes it; None if it is none."""
     for read in (json.loads, _literal):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import count
 
 from snellen.core.item import Media, Part, View
 from snellen.presentation.presenters import option_lines
 
 PLACEHOLDER = re.compile(r"<image(?:[ _]?(\d{1,2}))?>", re.IGNORECASE)
 """The place of an image in the author's text."""
+MARKS = re.compile(r"^(?:\[image \d{1,3}\][ \t]{0,4})+(?:\n|$)", re.MULTILINE)
+"""A line of nothing but images."""
 LETTER, LETTERS = "the letter of one option", "the letters of all right options, separated by commas"
 FORMS = {
     "choice": "one of the options",
@@ -45,6 +48,12 @@ def most_mentioned(question: str, options: Sequence[str]) -> int:
     return max([*numbers, len(matches) - len(numbers)])
 
 
+def numbered_places(question: str, options: Sequence[str]) -> list[str]:
+    """The options with a number in each placeholder: in another order of the options, each keeps its image."""
+    numbers = count(1 + sum(not match[1] for match in PLACEHOLDER.finditer(question)))
+    return [PLACEHOLDER.sub(lambda match: match[0] if match[1] else f"<image {next(numbers)}>", o) for o in options]
+
+
 def placed(text: str, images: Sequence[Media]) -> tuple[Part, ...]:
     """The images in place of their placeholders, those without one first.
 
@@ -75,6 +84,14 @@ def _parts(text: str, count: int) -> Iterator[str | int]:
             passage += f"[image {number}]"
     if rest := (passage + text[start:]).strip():
         yield rest
+
+
+def for_people(view: View) -> str:
+    """The author's question alone. Marks of images are the numbers that people see, and are left out on own lines."""
+    numbers, is_single = count(1), len(view.query) == 1
+    text = PLACEHOLDER.sub(lambda match: f"[image {match[1] or next(numbers)}]", view.question)
+    text = MARKS.sub("", text)
+    return (text.replace("[image 1]", "") if is_single else text).strip()
 
 
 def words(view: View, method: str, embedded: Sequence[str]) -> str:

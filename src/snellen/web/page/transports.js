@@ -55,7 +55,7 @@
     let key = "";
     let name = "";
     const read = () => storage().getItem(key) ?? "";
-    const save = () => download(`${name.replace(/[^\w.-]/g, "_")}.jsonl`, read());
+    const save = () => download(`${name.replace(/[^\p{L}\p{M}\p{N}_.-]/gu, "_")}.jsonl`, read());
     const known = (parameters) => parameters.participant || sessionStorage.getItem(current);
     /** The form of a personal address; else the first one of this device, and for later participants the next. */
     const takeForm = (parameters) => {

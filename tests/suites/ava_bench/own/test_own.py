@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 from PIL import Image
@@ -165,3 +166,43 @@ def test_colours_are_read() -> None:
     assert read_colour("#ff8000") == (255.0, 128.0, 0.0)
     assert read_colour("255, 128 0") == (255.0, 128.0, 0.0)
     assert read_colour("red") is read_colour("1 2") is read_colour("1 2 300") is read_colour("#12345g") is None
+
+
+def _own_boxes(folder: Path, name: str, labels: str, card: str) -> tuple[dict[str, Any], str]:
+    """Boxes by image of YOLO labels of an image of 100 x 50 pixels, and the notes."""
+    (folder / "images").mkdir(exist_ok=True)
+    (folder / "labels").mkdir(exist_ok=True)
+    Image.new("RGB", (100, 50)).save(folder / "images" / f"{name}.png")
+    (folder / "labels" / f"{normalize('NFC', name)}.txt").write_text(labels)
+    (folder / "data.yaml").write_text(card)
+    records = list(OwnBoxes(folder / "images", folder / "labels").samples())
+    boxes = {r.record_id: [a.box for a in r.annotations] for r in records if not isinstance(r, Note)}
+    return boxes, " ".join(str(r) for r in records if isinstance(r, Note))
+
+
+def test_the_box_of_a_pose_is_read_and_predictions_are_named(tmp_path: Path) -> None:
+    box, card = "0 0.5 0.5 0.2 0.4", "names: [tiger]\nkpt_shape: [2, 2]\n"
+    boxes, _ = _own_boxes(tmp_path, "a", f"{box} 0.1 0.1 0.9 0.9\n", card)
+    assert boxes["a.png"] == [pytest.approx((40, 15, 60, 35))]
+    boxes, _ = _own_boxes(tmp_path, "a", f"{box} 0.1 0.1 2 0.9 0.9 2 0.2 0.2 0\n", card.replace("2, 2", "3, 3"))
+    assert boxes["a.png"] == [pytest.approx((40, 15, 60, 35))]
+    assert "a confidence: predictions" in _own_boxes(tmp_path, "a", f"{box} 0.93\n", card)[1]
+
+
+def test_labels_are_found_whose_accents_are_written_otherwise(tmp_path: Path) -> None:
+    name = normalize("NFD", "écran")
+    assert _own_boxes(tmp_path, name, "0 0.5 0.5 0.2 0.4\n", "names: [tiger]\n")[0][f"{name}.png"]
+
+
+def test_a_coco_file_of_windows_finds_its_images(tmp_path: Path) -> None:
+    (tmp_path / "images").mkdir()
+    Image.new("RGB", (100, 50)).save(tmp_path / "images" / "a.png")
+    for name in (r"images\a.png", r"..\..\media\4\a.png", "upload/a.png"):
+        coco = {
+            "images": [{"id": 1, "file_name": name, "width": 100, "height": 50}],
+            "categories": [{"id": 1, "name": "cat"}],
+            "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 20]}],
+        }
+        (tmp_path / "coco.json").write_text(json.dumps(coco))
+        records = list(OwnBoxes(tmp_path / "images", tmp_path / "coco.json").samples())
+        assert [r.record_id for r in records if not isinstance(r, Note)] == ["a.png"], name

@@ -27,7 +27,10 @@ LABELLED = re.compile(r"[(\[]?([A-Za-z])[)\].:]{1,2}\s{1,4}(.+)", re.DOTALL)
 
 @dataclass(frozen=True)
 class TableQuestion:
-    """A row in the terms of an item, with its answer as written. `is_listed`: the question lists its options itself."""
+    """A row in the terms of an item, with its answer as written.
+
+    `is_listed`: the question lists its options itself; `is_labelled`: the options had labels, which were taken off.
+    """
 
     row: RawRow
     text: str
@@ -35,6 +38,7 @@ class TableQuestion:
     images: tuple[Media | Reference, ...]
     options: tuple[tuple[str, str], ...] = ()
     is_listed: bool = False
+    is_labelled: bool = False
     id: str = ""
     task: str = ""
     split: Split = "test"
@@ -80,14 +84,39 @@ def _folded(text: str) -> str:
 
 
 def find_reading(questions: Sequence[TableQuestion]) -> str:
-    """The reading under which most answers name an option. Raises SnellenError if the first option may be 0 or 1."""
+    """The reading under which most answers name an option.
+
+    Raises SnellenError if the first option may be 0 or 1, and if numbers may be texts or numbers of options.
+    """
     counts = Counter({r: sum(option_keys(q, r) is not None for q in questions) for r in READINGS})
     by_text, from_0, from_1 = (counts[reading] for reading in READINGS)
     if from_0 == from_1 > by_text:
         raise SnellenError(
             "the answers are numbers of options, and the first may be 0 or 1; write the letters or the texts of options"
         )
+    if by_text == len(questions) in (from_0, from_1):
+        keys = [[option_keys(question, reading) for question in questions] for reading in READINGS]
+        if keys[0] not in keys[1:]:
+            raise SnellenError(
+                "the answers are numbers, which may be texts or numbers of options; write the letters of options"
+            )
     return max(READINGS, key=lambda reading: counts[reading])
+
+
+def refuse_lost_options(questions: Sequence[TableQuestion], lists: Sequence[str], others: Sequence[str]) -> None:
+    """Raise SnellenError if the answers look like names of options, but the table shows none.
+
+    These are letters up to J, or small numbers beside columns of `lists`; the message names the columns not used.
+    """
+    answers = {str(question.answer).strip() for question in questions}
+    is_lettered = all(len(answer) == 1 and answer in ascii_uppercase[:10] for answer in answers)
+    is_numbered = bool(lists) and all(answer.isdecimal() and int(answer) < 10 for answer in answers)
+    if len(answers) > 1 and (is_lettered or is_numbered) and not any(question.options for question in questions):
+        columns = ", ".join(f"`{name}`" for name in (lists or others)[:10]) or "none"
+        raise SnellenError(
+            f"all answers are {'letters' if is_lettered else 'small numbers'}, but no options were found (columns not "
+            f"used: {columns}); name theirs with --map options=COLUMN, or the kind of the answers with --map kind=text"
+        )
 
 
 def find_kind(questions: Sequence[TableQuestion], reading: str) -> AnswerKind:
@@ -142,6 +171,8 @@ def clean_answer(row: RawRow, column: str) -> Any:
     """The text of the cell, or a list of texts and numbers. Raises BadRow for an empty cell, and for structures."""
     cell = row.cells.get(column)
     parts = cell if isinstance(cell, list) else [cell]
+    if filled := [part for part in parts if part != "" and not str(part).isspace()]:
+        parts = filled
     if not parts or not all(isinstance(part, str | int | float) and str(part).strip() for part in parts):
         raise row.bad(column, "no answer" if cell in (None, []) else "neither a text, a number, nor a list of these")
     plain = [part.strip() if isinstance(part, str) else _whole(part) for part in parts]

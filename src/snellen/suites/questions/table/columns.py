@@ -21,7 +21,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
         *("answer", "answers", "gt_answer", "ground_truth", "correct_answer", "gt", "label", "target"),
         f"{TURN}gpt",
     ),
-    "options": ("options", "choices", "candidates", "answer_choices", "multiple_choices", "response_options"),
+    "options": (
+        *("options", "choices", "candidates", "answer_choices", "multiple_choices", "response_options"),
+        *("multi-choice options", "multi_choice_options", "multiple_choice_options", "mc_options", "option"),
+    ),
     "image": (
         *("decoded_image", "image", "images", "img", "image_path", "image_paths", "img_path", "image_file"),
         *("file_name", "filename", *IMAGE_COLUMNS[2:]),
@@ -36,7 +39,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "kind": (),
 }
 """Usual names by what a column holds, in lower case: of lmms-eval, VLMEvalKit, Hugging Face sets and LLaVA."""
-OPTION = re.compile(r"(?:option|choice|opt)[ _-]?([a-z]|\d{1,2})", re.IGNORECASE)
+OPTION = re.compile(r"(?:option|choice|opt|op)[ _-]?([a-z]|\d{1,2})", re.IGNORECASE)
 IMAGE = re.compile(r"(?:image|img)[ _-]?(\d{1,2})", re.IGNORECASE)
 KINDS: tuple[AnswerKind, ...] = tuple(
     kind for kind in get_args(AnswerKind) if kind not in ("box", "point", "colour", "description")

@@ -19,7 +19,7 @@ from snellen.core.storage.media import MediaFolder, image_fault
 from snellen.core.storage.user_files import file_fault, read_file
 from snellen.curation.near_copies import thumbnail
 from snellen.datasets.hub_tables import ShardCell
-from snellen.datasets.image_files import image_format
+from snellen.datasets.image_files import image_format, image_oddity, levels_fault
 from snellen.datasets.own_images import path_within, shown_name
 from snellen.suites.questions.lists import as_list
 
@@ -39,6 +39,8 @@ class TableImages:
         self.media, self.root = media, root
         self.thumbnails: dict[str, bytes] = {}
         """Small copies by SHA-256, of up to `MAX_COMPARED` images."""
+        self.oddities: dict[str, str] = {}
+        """What is odd about an image by its name; empty for nothing."""
         self._stored: dict[str, Media] = {}
         self._by_path: dict[str, Media] = {}
 
@@ -68,11 +70,11 @@ class TableImages:
 
     def _file(self, path: str) -> Media:
         try:
-            return self._store(read_file(self.root / path))
+            return self._store(read_file(self.root / path), shown_name(path))
         except OSError as error:
             raise SnellenError(f"{shown_name(path)}: cannot be read ({error.strerror})") from error
 
-    def _store(self, raw: bytes) -> Media:
+    def _store(self, raw: bytes, path: str = "") -> Media:
         """The image as stored, after it was decoded once. Raises SnellenError if it cannot be, or is too large."""
         name = sha256(raw)
         if name not in self._stored:
@@ -80,11 +82,12 @@ class TableImages:
 
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # `image_fault` has its own limit
-                format = image_format(raw, "the cell")
+                format = image_format(raw, path or "the cell")
                 with Image.open(io.BytesIO(raw)) as image:
                     media = Media(name, "image", format, *image.size)
-                    if fault := image_fault(raw, media):
-                        raise SnellenError(fault)
+                    if fault := image_fault(raw, media) or levels_fault(image):
+                        raise SnellenError(f"{path}: {fault}" if path else fault)
+                    self.oddities[path or f"image {name[:8]}"] = image_oddity(image)
                     if len(self.thumbnails) <= MAX_COMPARED:
                         self.thumbnails[name] = thumbnail(image)
             self._stored[name] = self.media.add(raw, "image", format, (media.width, media.height))

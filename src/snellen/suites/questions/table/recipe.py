@@ -29,14 +29,18 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import listed
 from snellen.curation.near_copies import find_near_copies
+from snellen.datasets.image_files import oddity_notes
 from snellen.datasets.own_images import shown_name
 from snellen.datasets.question_tables import BadRow, QuestionTable, find_tables
 from snellen.suites.questions.kinds import SUITE, VERSION, with_chance
+from snellen.suites.questions.lists import as_list
 from snellen.suites.questions.table.answers import (
+    NUMBER,
     TableQuestion,
     find_kind,
     find_reading,
     read_answer_cell,
+    refuse_lost_options,
     truth_words,
 )
 from snellen.suites.questions.table.columns import NAMES, TableLayout, find_columns
@@ -53,13 +57,14 @@ OPEN = "--open"
 
 @dataclass
 class TableReading:
-    """What was read: questions, bad rows (their messages), the columns and the number of files."""
+    """What was read: questions, bad rows (their messages), the columns and the unused `lists`, the number of files."""
 
     layout: TableLayout
     images: TableImages
     files: int
     questions: list[TableQuestion] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
+    lists: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ def _read(options: BuildOptions, media: MediaFolder) -> TableReading:
         for table in tables:
             _refuse_other_columns(table, tables[0], layout)
             for row in table.rows():
+                if not reading.questions:
+                    reading.lists |= {name: None for name in layout.others if _is_list(row.cells.get(name))}
                 try:
                     reading.questions.append(read_question(row, layout, reading.images))
                 except BadRow as error:
@@ -127,6 +134,10 @@ def _read(options: BuildOptions, media: MediaFolder) -> TableReading:
         first = f"; the first: {reading.faults[0]}" if reading.faults else ""
         raise SnellenError(f"{options.sources[TABLE]}: has no usable row{first}")
     return reading
+
+
+def _is_list(cell: Any) -> bool:
+    return isinstance(cell, list) or (isinstance(cell, str) and cell.startswith("[") and as_list(cell) is not None)
 
 
 def _refuse_other_columns(table: QuestionTable, first: QuestionTable, layout: TableLayout) -> None:
@@ -146,6 +157,8 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
     by_task, column_note = _tasks(questions, layout, options)
     with_options = [question for question in questions if question.options]
     answer_reading = find_reading(with_options) if with_options else ""
+    if not layout.kind:
+        refuse_lost_options(questions, list(reading.lists), layout.others)
     ids = _ids(questions)
     clusters = _clusters(questions, reading.images)
     items: dict[int, Item] = {}
@@ -170,6 +183,15 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
     if answer_reading not in ("", "letter or text"):
         what.append(f"an answer is the {answer_reading}")
     notes = [f"read: {'; '.join(what)}"]
+    notes += oddity_notes(reading.images.oddities, len(reading.images.oddities))
+    if labelled := sum(question.is_labelled for question in questions):
+        notes.append(f"labels in the texts of options were taken off, since prompts have their own ({labelled:,} rows)")
+    texts = [item.answer for item in items.values() if item.answer_kind == "text" and isinstance(item.answer, str)]
+    if (numeric := sum(bool(NUMBER.fullmatch(text)) for text in texts)) >= len(texts) / 10 and numeric:
+        notes.append(
+            f"{numeric:,} of {len(texts):,} single texts are numbers, scored as texts; --map kind=number --skip-bad "
+            "builds a set of these alone, with relaxed accuracy"
+        )
     if layout.others:
         notes.append(f"not used: {shown_name(', '.join(layout.others))} (--map factors=COLUMN gives results by it)")
     if layout.id and ids[0] != questions[0].id:

@@ -13,8 +13,8 @@ from snellen.core.item import Media, Split
 from snellen.core.item_checks import MAX_TEXT
 from snellen.core.plain_text import control_character
 from snellen.datasets.question_tables import RawRow
-from snellen.suites.questions.lists import as_list, options_in
-from snellen.suites.questions.prompts import most_mentioned
+from snellen.suites.questions.lists import LABEL, as_list, options_in, without_labels
+from snellen.suites.questions.prompts import most_mentioned, numbered_places
 from snellen.suites.questions.table.answers import READINGS, TableQuestion, clean_answer, option_keys
 from snellen.suites.questions.table.columns import TableLayout
 from snellen.suites.questions.table.images import Reference, TableImages
@@ -37,9 +37,11 @@ def read_question(row: RawRow, layout: TableLayout, images: TableImages) -> Tabl
         raise row.bad("all", row.fault)
     text = _text(row, layout.question, required=True)
     answer = clean_answer(row, layout.answer)
-    options, is_listed = _options(row, layout, text, answer)
+    options, is_listed, is_labelled = _options(row, layout, text, answer)
     if layout.hint and (hint := _text(row, layout.hint)):
         text = f"{hint}\n{text}"
+    if not is_listed:
+        options = tuple(zip(dict(options), numbered_places(text, [shown for _, shown in options]), strict=True))
     row_images = _images(row, layout, images)
     if (number := most_mentioned(text, [option for _, option in options])) > len(row_images):
         raise row.bad(layout.question, f"it mentions image {number}, but the row has {len(row_images)}")
@@ -49,10 +51,11 @@ def read_question(row: RawRow, layout: TableLayout, images: TableImages) -> Tabl
     return TableQuestion(
         row=replace(row, cells={}),
         text=text,
-        answer=answer,
+        answer=_without_label(answer, options) if is_labelled else answer,
         images=row_images,
         options=options,
         is_listed=is_listed,
+        is_labelled=is_labelled,
         id=_name(row, layout.id),
         task=_name(row, layout.task),
         split=SPLITS[split],
@@ -88,19 +91,29 @@ def _name(row: RawRow, column: str) -> str:
     return text
 
 
-def _options(row: RawRow, layout: TableLayout, question: str, answer: Any) -> tuple[Pairs, bool]:
-    """The options (key, text), and whether the question lists them itself."""
-    given = _given_options(row, layout)
+def _options(row: RawRow, layout: TableLayout, question: str, answer: Any) -> tuple[Pairs, bool, bool]:
+    """The options (key, text), whether the question lists them itself, and whether labels were taken off them."""
+    labelled = _given_options(row, layout)
+    texts = without_labels([text for _, text in labelled])
+    given = tuple(zip(dict(labelled), texts, strict=True))
     embedded = options_in(question)
     letters = [text for _, text in given]
     if embedded and (not given or [key for key, _ in embedded] == letters):
         names_option = option_keys(TableQuestion(row, question, answer, (), embedded), READINGS[0]) is not None
         if given or names_option or (isinstance(answer, str) and len(answer) == 1 and answer.isalpha()):
-            return embedded, True
-        return (), False
+            return embedded, True, False
+        return (), False, False
     if given and "".join(letters).lower() == ascii_lowercase[: len(given)]:  # the names of things in the image
-        return tuple((letter, "") for letter in letters), False
-    return given, False
+        return tuple((letter, "") for letter in letters), False, False
+    return given, False, given != labelled
+
+
+def _without_label(answer: Any, options: Pairs) -> Any:
+    """The answer, with no label if without it it is the text of an option."""
+    if isinstance(answer, list):
+        return [_without_label(part, options) for part in answer]
+    bare = LABEL.sub("", str(answer), count=1)
+    return bare if bare in dict(options).values() else answer
 
 
 def _given_options(row: RawRow, layout: TableLayout) -> Pairs:
@@ -112,7 +125,10 @@ def _given_options(row: RawRow, layout: TableLayout) -> Pairs:
         column = "".join(layout.options)
         cell = row.cells.get(column)
         if isinstance(cell, str):
-            cell = as_list(cell) if cell.strip().startswith("[") else None if not cell.strip() else cell
+            text = cell.strip()
+            cell = as_list(text) if text.startswith("[") else [part for _, part in options_in(text)] or text or None
+        if isinstance(cell, Mapping) and [*cell] == _keys(len(cell)):
+            cell = list(cell.values())
         if cell is not None and not isinstance(cell, list):
             raise row.bad(column, f"{cell!r:.60} is not a list of options")
         texts = [_option_text(row, column, part) for part in cell or ()]

@@ -17,10 +17,11 @@ from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import ANY_SOURCE, Ledger
-from snellen.curation.near_copies import is_turned, thumbnail
+from snellen.curation.near_copies import thumbnail
 from snellen.datasets import DATASETS
 from snellen.datasets.declarations.nature import OPEN
 from snellen.datasets.hub_tables import reading_order
+from snellen.datasets.image_files import image_oddity, levels_fault
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench.curated.datasets import ROW_OF_DATASET, DatasetRow, Industry
 from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, Level
@@ -40,8 +41,8 @@ LENT: Mapping[tuple[str, str], tuple[str, ...]] = {("COD10K", OPEN): ("CAMO", "N
 class ClassImage:
     """One image of a class: its bytes, its record, and the deciding region in pixels.
 
-    `grey` is a small copy (`near_copies.thumbnail`); `is_rotated` is true if its header (EXIF) does that. `original` is
-    the hash of the image of which it is a near copy, "" if it is none.
+    `grey` is a small copy (`near_copies.thumbnail`); `oddity` is what of it may not arrive (`image_oddity`).
+    `original` is the hash of the image of which it is a near copy, "" if it is none.
     """
 
     media: Media
@@ -50,7 +51,7 @@ class ClassImage:
     licence: str
     box: Box | None = None
     grey: bytes = field(default=b"", repr=False)
-    is_rotated: bool = False
+    oddity: str = ""
     original: str = ""
 
 
@@ -143,7 +144,7 @@ class RecordContent(NamedTuple):
     size: tuple[int, int]
     box: Box | None
     grey: bytes
-    is_rotated: bool
+    oddity: str
 
 
 def _read_bytes(record: Sample) -> tuple[bytes, str] | None:
@@ -170,14 +171,16 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
                 return "the image is larger than 64 million pixels; shrink it first"
             image.draft("L", (64, 64))  # decodes a JPEG at an eighth of its size, enough to detect truncation
             image.load()
-            grey, is_rotated = thumbnail(image), is_turned(image)
+            if fault := levels_fault(image):
+                return f"the image has {fault}"
+            grey, oddity = thumbnail(image), image_oddity(image)
     except (SnellenError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return "the image cannot be read"
     try:
         box = record.annotations[0].find_box()
     except SnellenError:
         return "the mask cannot be read"
-    return RecordContent(raw, format, size, None if box is None else _within(box, size), grey, is_rotated)
+    return RecordContent(raw, format, size, None if box is None else _within(box, size), grey, oddity)
 
 
 def _within(box: Box, size: tuple[int, int]) -> Box | None:
@@ -234,7 +237,7 @@ def _keep_readable(
         else:
             stored = media.add(content.raw, "image", content.format, content.size)
             images[id(record)] = ClassImage(
-                stored, record.source, record.record_id, record.licence, content.box, content.grey, content.is_rotated
+                stored, record.source, record.record_id, record.licence, content.box, content.grey, content.oddity
             )
     return images
 

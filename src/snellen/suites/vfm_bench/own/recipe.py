@@ -26,8 +26,9 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import level_shares, shuffled
-from snellen.curation.ledger import ANY_SOURCE, Ledger, listed
+from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes
+from snellen.datasets.image_files import oddity_notes
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
 from snellen.datasets.sample import Sample
@@ -111,7 +112,7 @@ class Own:
         with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
             tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
-        notes = _turned_notes(tasks)
+        notes = _image_notes(tasks)
         keep = options.setting(NEAR_COPIES, self.settings) == "keep"
         tasks = [unlike for task in tasks if (unlike := without_near_copies(task, keep, ledger, notes))]
         if not tasks:
@@ -195,15 +196,9 @@ def without_near_copies(task: ConceptTask, keep: bool, ledger: Ledger, notes: li
     return replace(task, classes=tuple(concepts)) if len(concepts) >= MIN_CLASSES else None
 
 
-def _turned_notes(tasks: Sequence[ConceptTask]) -> list[str]:
+def _image_notes(tasks: Sequence[ConceptTask]) -> list[str]:
     every = [image for task in tasks for concept in task.classes for image in concept.images]
-    rotated = [image.record for image in every if image.is_rotated]
-    if not rotated:
-        return []
-    return [
-        f"{len(rotated)} of {len(every)} images are rotated by their header (EXIF), which some models ignore; save "
-        f"them upright: {listed(rotated)}"
-    ]
+    return oddity_notes({image.record: image.oddity for image in every}, len(every))
 
 
 def draw_queries(tasks: Sequence[ConceptTask], options: BuildOptions) -> list[QueryIndex]:
