@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6155, "cli": 3170, "compute": 865, "core": 4970, "curation": 1700, "datasets": 6740,
-    "exam": 3085, "interop": 3130, "presentation": 405, "reports": 4240, "runs": 3385, "scoring": 4185, "stimuli": 3635,
-    "subjects": 11390, "suites": 28375, "towers": 960, "web": 4975, "src": 94800, "tests": 72100,
-    "commands": 39, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 85500,
+    ".": 325, "analysis": 6155, "cli": 3175, "compute": 865, "core": 4970, "curation": 1700, "datasets": 6805,
+    "exam": 3085, "interop": 3150, "presentation": 405, "reports": 4240, "runs": 3385, "scoring": 4185, "stimuli": 3635,
+    "subjects": 11455, "suites": 28480, "towers": 960, "web": 4985, "src": 95050, "tests": 72900,
+    "commands": 39, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 85800,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -75,7 +75,9 @@ the command that needs nothing else, for points, sequences and any order of imag
 for sets whose first items are asked while the others are drawn. `analysis`, `interop` and `options` have 550, 265 and
 one more for `diff` of other tools' logs, which before took our own runs alone; the copied parser of exports is gone.
 `suites`, `presentation` and `web` have 80, 45 and 15 more for points as answers and the threshold of pointing. Docs
-have 500 words more for these two, after the pages on speed became shorter.
+have 800 words more for these and their measurements, after the pages on speed became shorter. `datasets`, `subjects`
+and `suites` have 65, 65 and 100 more since tables, images, labels and folders of encoders that were read wrongly are
+read or refused.
 """
 
 
