@@ -36,6 +36,21 @@ def test_the_wealth_of_three_rounds_is_that_worked_by_hand() -> None:
     assert greatest_wealth(rounds([0, 0], [0, 1]), 0.5, 0.0) == 0.0
 
 
+def test_the_ends_of_ten_right_answers_are_those_worked_by_hand() -> None:
+    """Against a mean of m each share s gives (1 + s (1 - m) / m)^10. Of 95 %, half of 5 % are at this end: 40 times."""
+    low, high = confidence_sequence([1] * 10, range(10), (0, 1))
+    assert sum(part * (1 + share * (1 - low) / low) ** 10 for share, part in BETS.items()) == pytest.approx(
+        40, rel=1e-5
+    )
+    assert high == 1
+
+
+def test_a_bet_does_not_know_the_size_of_later_rounds() -> None:
+    """Right, then a round of two wrong answers: the first bet is as large as if no round of two followed."""
+    first = sum(part * (1 + share) for share, part in BETS.items())
+    assert greatest_wealth(rounds([1, 0, 0], [0, 1, 1]), 0.5, 0.0) == pytest.approx(math.log(first))
+
+
 def test_units_of_one_cluster_are_one_round() -> None:
     """A round of two right answers is worth one bet, not two, and rounds are played in the order of asking."""
     assert greatest_wealth(rounds([1, 1], [0, 0]), 0.5, 0.0) == greatest_wealth(rounds([1], [0]), 0.5, 0.0)
