@@ -214,6 +214,9 @@ def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_pa
     with pytest.raises(SnellenError, match="judgements: changed"):
         check_digest(root, exam.root / "items", total)
     judged.write_bytes(b"judged")
+    _change_cell(f"run/{SCORES}", "value", lambda value: 1.0 - value)(tmp_path, stream("a score under a digest"))
+    with pytest.raises(SnellenError, match=rf"{SCORES}: changed"):
+        check_digest(root, exam.root / "items", total)
     (root / "exchanges.parquet").unlink()
     with pytest.raises(SnellenError, match=r"exchanges\.parquet: changed, added or removed"):
         check_digest(root, exam.root / "items", total)
