@@ -95,7 +95,7 @@ def test_ends_only_move_inwards() -> None:
 def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
     truth: float, size: int, icc: float
 ) -> None:
-    """The adversary looks after every round; 400 runs: 5 % is 20, and 31 is exceeded once in 200 such tests."""
+    """Looking after every round; 5 % of 400 runs are 20. These runs: 4, 8 and 3, and at a level of 90 % 18, 14 and 9."""
     rng = np.random.default_rng(11)
     refuted = 0
     for _ in range(400):
@@ -104,7 +104,7 @@ def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
         answers = rng.binomial(1, np.repeat(shares, size))
         low, high = confidence_sequence(answers, np.repeat(np.arange(60), size), (0, 1))
         refuted += not low <= truth <= high
-    assert refuted <= 31
+    assert refuted <= 8
 
 
 def test_a_paired_sequence_is_that_of_the_differences() -> None:
