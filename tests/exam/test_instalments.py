@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from snellen.analysis.grading.deciding import sampled, turns
@@ -22,6 +24,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, instalment_of, items_file, read_itemset
 from snellen.core.storage.itemset_cards import read_card
 from snellen.core.storage.runfolder import read_run_card, same_items
@@ -30,6 +33,7 @@ from snellen.core.suite import Trial
 from snellen.exam.examination import Examination
 from snellen.exam.instalments import (
     DRAWING,
+    _new_items,
     declare,
     draw_instalment,
     instalment_options,
@@ -104,7 +108,16 @@ def test_instalments_have_names_and_images_of_their_own(three_instalments: ItemS
         ]
         assert sum(map(len, names)) == len(set.union(*names)), field
     seeds = {item.provenance["seed"] for item in for_testing(three_instalments.items)}
-    assert seeds == {0, instalment_seed(0, 1), instalment_seed(0, 2)}
+    by_hand = [int(hashlib.sha256(f'[0,"part",{number}]'.encode()).hexdigest()[:8], 16) for number in (1, 2)]
+    assert seeds == {0, *by_hand}
+    assert [instalment_seed(0, 1), instalment_seed(0, 2)] == by_hand
+
+
+def test_what_an_earlier_instalment_asks_about_is_left_out(first_instalment: ItemSet) -> None:
+    item = for_testing(first_instalment.items)[0]
+    drawn, new = (replace(item, provenance={"rule": rule}) for rule in ("a", "b"))
+    kept = _new_items([drawn, new], 1, [drawn])
+    assert [item.provenance for item in kept] == [{"rule": "b", "part": 1}]
 
 
 def test_an_instalment_is_what_its_options_say(three_instalments: ItemSet, tmp_path: Path) -> None:
@@ -119,7 +132,12 @@ def test_an_instalment_is_what_its_options_say(three_instalments: ItemSet, tmp_p
         assert [image.sha256 for image in twin.media()] == [image.sha256 for image in item.media()]
 
 
-def test_the_order_of_asking_stays_when_the_set_grows(first_instalment: ItemSet, three_instalments: ItemSet) -> None:
+@pytest.mark.parametrize("size", [12, 16])
+def test_the_order_of_asking_stays_when_the_set_grows(
+    size: int, first_instalment: ItemSet, three_instalments: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if an instalment is no multiple of a batch: 12 of 16 items, then 4."""
+    monkeypatch.setattr("snellen.runs.planning.deciding.BATCH", size)
     task = SUITE.tasks[TASK]
     early, late = turns(first_instalment, task, 240), turns(three_instalments, task, 240)
     assert {name: late[name] for name in early} == early
@@ -133,7 +151,7 @@ def test_the_order_of_asking_stays_when_the_set_grows(first_instalment: ItemSet,
 
     few, many = in_batches(first_instalment), in_batches(three_instalments)
     assert many[: len(few)] == few
-    assert len(many) == 3
+    assert len(many) == 3 * len(few)
 
 
 @pytest.mark.slow
@@ -167,6 +185,25 @@ def test_damage_to_an_instalment_is_refused_by_the_name_of_its_file(three_instal
     shutil.copy(items_file(tmp_path / "items", 2), items_file(tmp_path / "items", 1))
     with pytest.raises(SnellenError, match=r"items-002\.parquet row 0.*(twice|another instalment)"):
         read_itemset(tmp_path / "items")
+
+
+def test_a_changed_row_and_the_rows_of_another_instalment_are_refused(
+    three_instalments: ItemSet, tmp_path: Path
+) -> None:
+    root = shutil.copytree(three_instalments.root, tmp_path / "items")
+    path = items_file(root, 1)
+    table = files.read_table(path)
+    rows = table.to_pylist()
+    rows[0]["question"] += " "
+    files.write_table(path, pa.Table.from_pylist(rows, table.schema))
+    with pytest.raises(SnellenError, match=r"items-001\.parquet.*content_hash"):
+        read_itemset(root)
+    items_file(root, 2).replace(path)
+    card = json.loads((root / "itemset.json").read_text())
+    del card["parts"][1]
+    (root / "itemset.json").write_text(json.dumps(card))
+    with pytest.raises(SnellenError, match=r"items-001\.parquet row 0.*another instalment"):
+        read_itemset(root)
 
 
 def test_a_set_in_instalments_is_verified(

@@ -29,9 +29,9 @@ from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
-from snellen.core.storage.run_digest import write_digest
+from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
-from snellen.core.storage.seal import Seal, commitment_of, read_seal, write_secret
+from snellen.core.storage.seal import Seal, commitment_of, concealed_items, read_seal, write_secret
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
@@ -183,6 +183,43 @@ def test_no_file_of_a_sealed_set_shows_the_seed(suite: str, tmp_path: Path, caps
     other = make_seal(SUITES.get(suite), _options(Path()))
     with built_again(other) as again:
         assert again.card.rows_hash != items.card.rows_hash
+
+
+def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:
+    """In decimal or hexadecimal digits. A field that is the seed itself has the commitment in its place."""
+    item, seed = read_itemset(exam.root / "items").items[0], int(exam.seal.seed)
+    for text in (f"Seed {seed}?", f"Seed {seed:X}?"):
+        with pytest.raises(SnellenError, match="shows the seed"):
+            concealed_items((replace(item, question=text),), exam.seal)
+    (hidden,) = concealed_items((replace(item, latent={"a": [seed]}, provenance={"seed": seed}),), exam.seal)
+    name = f"sealed:{exam.seal.commitment}"
+    assert (hidden.latent, hidden.provenance) == ({"a": [name]}, {"seed": name})
+
+
+def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam) -> None:
+    items = read_itemset(exam.root / "items")
+    card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})
+    with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
+        check_seal(replace(items, card=card), exam.seal)
+
+
+def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_path: Path) -> None:
+    root = shutil.copytree(exam.root / "run", tmp_path / "run")
+    judged = root / "judgements" / "judge.parquet"
+    judged.parent.mkdir()
+    judged.write_bytes(b"judged")
+    total = write_digest(root, exam.root / "items").total
+    check_digest(root, exam.root / "items", total)
+    judged.write_bytes(b"Judged")
+    with pytest.raises(SnellenError, match="judgements: changed"):
+        check_digest(root, exam.root / "items", total)
+    judged.write_bytes(b"judged")
+    _change_cell(f"run/{SCORES}", "value", lambda value: 1.0 - value)(tmp_path, stream("a score under a digest"))
+    with pytest.raises(SnellenError, match=rf"{SCORES}: changed"):
+        check_digest(root, exam.root / "items", total)
+    (root / "exchanges.parquet").unlink()
+    with pytest.raises(SnellenError, match=r"exchanges\.parquet: changed, added or removed"):
+        check_digest(root, exam.root / "items", total)
 
 
 def test_the_seed_is_nowhere_until_it_is_revealed(exam: Exam, tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import write_blind, write_card
+from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
-from snellen.exam.verification import check_replies, read_apart
+from snellen.exam.verification import check_replies, check_scores, read_apart
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
@@ -92,6 +93,24 @@ def test_tables_of_calls_are_those_of_the_parts(items: ItemSet, tmp_path: Path) 
     pq.write_table(table.set_column(table.column_names.index("text"), "text", texts), path)
     with pytest.raises(SnellenError, match="other cells than the recorded replies"):
         check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    (part,) = part_files(done.root)
+    part.write_bytes(b"".join(part.read_bytes().splitlines(keepends=True)[:-1]))
+    with pytest.raises(SnellenError, match="has no recorded reply to the prompt"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path = done.root / "scores.strict.parquet"
+    table = pq.read_table(path)
+    values = pa.array([value - 1e-6 for value in table["value"].to_pylist()], pa.float64())
+    pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
+    with pytest.raises(SnellenError, match="value of item"):
+        check_scores(done.root, read_run_card(done.root), items, done.suite)
 
 
 def test_a_reading_by_another_parser_is_counted_and_no_forgery(

@@ -36,6 +36,21 @@ def test_the_wealth_of_three_rounds_is_that_worked_by_hand() -> None:
     assert greatest_wealth(rounds([0, 0], [0, 1]), 0.5, 0.0) == 0.0
 
 
+def test_the_ends_of_ten_right_answers_are_those_worked_by_hand() -> None:
+    """Against a mean of m each share s gives (1 + s (1 - m) / m)^10. Of 95 %, half of 5 % are at this end: 40 times."""
+    low, high = confidence_sequence([1] * 10, range(10), (0, 1))
+    assert sum(part * (1 + share * (1 - low) / low) ** 10 for share, part in BETS.items()) == pytest.approx(
+        40, rel=1e-5
+    )
+    assert high == 1
+
+
+def test_a_bet_does_not_know_the_size_of_later_rounds() -> None:
+    """Right, then a round of two wrong answers: the first bet is as large as if no round of two followed."""
+    first = sum(part * (1 + share) for share, part in BETS.items())
+    assert greatest_wealth(rounds([1, 0, 0], [0, 1, 1]), 0.5, 0.0) == pytest.approx(math.log(first))
+
+
 def test_units_of_one_cluster_are_one_round() -> None:
     """A round of two right answers is worth one bet, not two, and rounds are played in the order of asking."""
     assert greatest_wealth(rounds([1, 1], [0, 0]), 0.5, 0.0) == greatest_wealth(rounds([1], [0]), 0.5, 0.0)
@@ -80,7 +95,7 @@ def test_ends_only_move_inwards() -> None:
 def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
     truth: float, size: int, icc: float
 ) -> None:
-    """The adversary looks after every round; 400 runs: 5 % is 20, and 31 is exceeded once in 200 such tests."""
+    """Looking after every round; 5 % of 400 runs are 20. These runs: 4, 8 and 3, and at a level of 90 % 18, 14 and 9."""
     rng = np.random.default_rng(11)
     refuted = 0
     for _ in range(400):
@@ -89,7 +104,7 @@ def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
         answers = rng.binomial(1, np.repeat(shares, size))
         low, high = confidence_sequence(answers, np.repeat(np.arange(60), size), (0, 1))
         refuted += not low <= truth <= high
-    assert refuted <= 31
+    assert refuted <= 8
 
 
 def test_a_paired_sequence_is_that_of_the_differences() -> None:

@@ -42,7 +42,7 @@ from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import connect, keep_row, take_slot
-from snellen.web.study import BUNDLE, LOCK, StudyCard, read_plan, read_study
+from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
@@ -465,6 +465,7 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
         forget(root, "other-code", [out])
     result = snellen("study", "forget", str(root), "gone-gone", "--imported", str(out), "--json")
     receipt = json.loads(result.stdout)
+    assert Path(f"{root / RESULTS}-wal").stat().st_size == 0, "the log of a server that runs is emptied"
     assert receipt["rows_deleted_from_database"] == len(everything[1].rows)
     assert json.loads(Path(receipt["receipt"]).read_text())["folders_written_again"] == [str(out)]
     assert [submission.name for submission in read_results_of(root, [])] == ["p01"]
@@ -486,6 +487,19 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+def test_deleted_rows_are_overwritten(tmp_path: Path) -> None:
+    """Far more rows than a page holds, of which every other one is deleted."""
+    with closing(connect(tmp_path / "results")) as connection:
+        connection.execute("CREATE TABLE texts (n INTEGER PRIMARY KEY, text TEXT)")
+        rows = [(n, f"{'gone' if n % 2 else 'kept'}-{n}-" * 20) for n in range(400)]
+        connection.executemany("INSERT INTO texts VALUES (?, ?)", rows)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("DELETE FROM texts WHERE n % 2")
+    content = (tmp_path / "results").read_bytes()
+    assert b"kept-398" in content
+    assert b"gone" not in content
 
 
 @pytest.mark.parametrize("entry", [["x"] * 4, [1.0, True, 2.0, 3.0], [[1.0]], {"a": 1}, [1.0] * 5])

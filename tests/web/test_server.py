@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
-from snellen.web.guard import MAX_BODY_BYTES
+from snellen.web.guard import MAX_BODY_BYTES, MAX_NESTED
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import app_of, open_service
 from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
@@ -382,10 +382,14 @@ def test_a_body_under_no_link_is_not_read(visitor: Visitor) -> None:
 
 def test_many_entries_are_refused_before_each_is_checked(visitor: Visitor) -> None:
     secret = visitor.begin(rows_of_form(visitor.plan, "p01", 0)[:2])
-    many: list[dict[str, Any]] = [{"a": [{}] * 5000}, {"a": {}}, {str(n): "x" for n in range(1001)}]
-    for answers in many:
+    many: list[tuple[dict[str, Any], str]] = [
+        ({"a": [{}] * 5000}, f"more than {MAX_NESTED} lists and objects"),
+        ({"a": {}}, ""),
+        ({str(n): "x" for n in range(1001)}, ""),
+    ]
+    for answers, words in many:
         response = visitor.send_json(answers_row(visitor.plan, "choice", answers=answers), secret)
-        refused(response, 422)
+        refused(response, 422, words)
         assert len(response.text) < 300
 
 

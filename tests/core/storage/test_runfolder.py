@@ -474,3 +474,19 @@ def test_tables_record_their_parts_without_a_clock(tmp_path: Path, built: ItemSe
     assert tables_are_behind(root), "tables that do not name their parts"
     (root / "exchanges.parquet").write_bytes(b"PAR1")
     assert tables_are_behind(root)
+
+
+def test_a_failure_counts_for_its_own_prompt_alone_and_a_part_is_synced_when_closed(
+    tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite, root = suite_of(), tmp_path / "run"
+    plan = Plan(built, suite, [arm(replies("own:red", Reply("x" * (MAX_TEXT + 1))), suite)])
+    synced = list[tuple[int, int]]()
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_ino, os.fstat(file).st_size)))
+    ask(root, plan)
+    status = only_part(root).stat()
+    assert (status.st_ino, status.st_size) in synced
+    exchange = next(iter(read_exchanges(root)))
+    with open_run(root, run_card(plan), built.media) as folder:
+        assert folder.failed(exchange.key, exchange.digest)
+        assert not folder.failed(exchange.key, "0" * len(exchange.digest))

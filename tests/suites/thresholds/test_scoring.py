@@ -33,6 +33,7 @@ from snellen.suites.thresholds.scoring import (
     BATCH,
     FIRST_CONTROLS,
     MOST_ITEMS,
+    answers_of,
     condition_of,
     schedule,
     threshold,
@@ -189,3 +190,24 @@ def test_recorded_answers_to_the_whole_bank_are_scored(tmp_path: Path, items: It
     assert row.grade.reason == MEASURED
     assert row.n == 272
     assert 4.5 < row.value < 6.1
+
+
+def test_answers_without_a_score_are_not_wrong_ones(items: ItemSet) -> None:
+    chosen = items_of(items)[:3]
+    answers = answers_of(chosen, [0.0, 1.0, math.nan])
+    assert (answers.counts.sum(), answers.right.sum()) == (2, 1)
+
+
+@pytest.mark.parametrize(("right", "goes_on"), [(1, False), (2, True)])
+def test_two_of_the_first_four_controls_are_enough_to_go_on(items: ItemSet, right: int, goes_on: bool) -> None:
+    chosen = {item.item_id: item for item in items_of(items) if item.split == "test"}
+    asking = schedule(list(chosen.values()))([Trial((item.view(),)) for item in chosen.values()])
+    names = [trial.views[0].item_id for trial in next(asking)]
+    controls = [name for name in names if chosen[name].factors["control"] == "yes"]
+    assert len(controls) == FIRST_CONTROLS
+    errors = {name: float(name in controls[right:]) for name in names}
+    try:
+        is_asked = bool(asking.send(errors))
+    except StopIteration:
+        is_asked = False
+    assert is_asked == goes_on
