@@ -115,9 +115,9 @@ def test_instalments_have_names_and_images_of_their_own(three_instalments: ItemS
 
 def test_what_an_earlier_instalment_asks_about_is_left_out(first_instalment: ItemSet) -> None:
     item = for_testing(first_instalment.items)[0]
-    drawn, new = (replace(item, provenance={"rule": rule}) for rule in ("a", "b"))
-    kept = _new_items([drawn, new], 1, [drawn])
-    assert [item.provenance for item in kept] == [{"rule": "b", "part": 1}]
+    earlier, new = (replace(item, provenance={"rule": rule}) for rule in ("a", "b"))
+    instalment = _new_items([earlier, new], 1, [earlier])
+    assert [item.provenance for item in instalment] == [{"rule": "b", "part": 1}]
 
 
 def test_an_instalment_is_what_its_options_say(three_instalments: ItemSet, tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_ends_only_move_inwards() -> None:
 def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
     truth: float, size: int, icc: float
 ) -> None:
-    """Looking after every round; 5 % of 400 runs are 20. These runs: 4, 8 and 3, and at a level of 90 % 18, 14 and 9."""
+    """5 % of 400 runs are 20. Measured with these draws: 4, 8 and 3, and at a level of 90 % 18, 14 and 9."""
     rng = np.random.default_rng(11)
     refuted = 0
     for _ in range(400):
