@@ -510,9 +510,9 @@ def test_processors_only_for_torchvision_are_refused(tmp_path: Path) -> None:
     folder = grounding_dino(tmp_path / "dino")
     settings = json.loads((folder / "preprocessor_config.json").read_text())
     (folder / "preprocessor_config.json").write_text(
-        json.dumps({**settings, "image_processor_type": "DINOv3ViTImageProcessor"})
+        json.dumps({**settings, "image_processor_type": "DepthProImageProcessor"})
     )
-    with pytest.raises(SnellenError, match="no image processor that works with Pillow"):
+    with pytest.raises(SnellenError, match="no image processor works with Pillow"):
         make_subject(f"detector:hf/{folder}")
 
 

@@ -63,7 +63,7 @@ def _other_form(folder: Path) -> str:
     config = folder / "config.json"
     if not config.is_file():
         return next((form for pattern, form in OTHER_FORMS.items() if any(folder.glob(pattern))), "")
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, RecursionError):
         keys = json.loads(config.read_text("utf-8"))
         kind = keys.get("model_type", "timm_wrapper") if isinstance(keys, dict) and "architecture" in keys else ""
         if kind == "timm_wrapper":
