@@ -116,6 +116,8 @@ class Server:
         1000 * y / size[1],
     )
     """How the model states a point of the image that it sees, of this size."""
+    point: str = "({0:.0f}, {1:.0f})"
+    """How it writes these two numbers."""
 
 
 FAULTS = {
@@ -171,6 +173,26 @@ PROVIDERS = {
     "a long edge of 1,568 px (Claude)": Server("resolution", _fit(1568)),
     "a short side of 768 px (GPT-4o and others of OpenAI)": Server("resolution", _fit(2048, 768)),
 }
+
+
+def _patches_of_28(image: Image.Image) -> Image.Image:
+    return image.resize((round(image.width / 28) * 28, round(image.height / 28) * 28), Image.Resampling.BICUBIC)
+
+
+AGENTS = {
+    "pixels of an image with a longer side of at most 1,56": Server(
+        change=_fit(1568), frame=lambda x, y, size: (x, y),
+        point='{{"action": "left_click", "coordinate": [{0:.0f}, {1:.0f}]}}',
+    ),
+    "thousandths of width and height, y first": Server(
+        frame=lambda x, y, size: (1000 * y / size[1], 1000 * x / size[0]),
+        point='[{{"point": [{0:.0f}, {1:.0f}], "label": "red disc"}}]',
+    ),
+    "pixels of the image as sent": Server(
+        change=_patches_of_28, frame=lambda x, y, size: (x, y), point="click(start_box='({0:.0f},{1:.0f})')"
+    ),
+}  # fmt: skip
+"""By the frame that is found: servers as those of agents with Claude, Gemini and UI-TARS, by their published forms."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +251,7 @@ class Observer(Base):
             return letters or list(rng.choice(LETTERS, 3)), LETTERS
         image = images[0] if images else None
         if "red disc" in text:
-            return [_point(image, self.server.frame) if image else "(1, 1)"], ("(500, 500)", "(1, 999)")
+            return [_point(image, self.server) if image else "(1, 1)"], ("(500, 500)", "(1, 999)")
         if "twelve rings" in text:
             return self._rings(image, rng), DIRECTIONS
         words, answer = (
@@ -308,13 +330,12 @@ def _named(image: Image.Image, x: float, y: float) -> str:
     return min(drawing.RGB, key=lambda name: float(((np.array(drawing.RGB[name]) - pixel) ** 2).sum()))
 
 
-def _point(image: Image.Image, frame: Callable[[float, float, tuple[int, int]], tuple[float, float]]) -> str:
+def _point(image: Image.Image, server: Server) -> str:
     red, green, _ = np.asarray(image, np.int64).transpose(2, 0, 1)
     rows, columns = np.nonzero(red - green > 120)
     if not len(rows):
         return "(0, 0)"
-    x, y = frame(float(columns.mean()), float(rows.mean()), image.size)
-    return f"({x:.0f}, {y:.0f})"
+    return server.point.format(*server.frame(float(columns.mean()), float(rows.mean()), image.size))
 
 
 def _edge(image: Image.Image, text: str) -> str:

@@ -20,7 +20,7 @@ from snellen_sight import asking
 from snellen_sight.checks import CHECKS
 from snellen_sight.command import main
 from snellen_sight.results import SightLine, SightResult
-from tests.helpers.sight_servers import CLEAN, FAULTS, Images, Observer, Server, observer
+from tests.helpers.sight_servers import AGENTS, CLEAN, FAULTS, Images, Observer, Server, observer
 from tests.helpers.stub_server import ServedRequest, Status, StubServer
 
 PACKAGE = Path(__file__).parents[2] / "packages" / "sight" / "src"
@@ -180,3 +180,13 @@ def test_it_needs_little_and_starts_quickly() -> None:
     seconds = [float(run.stdout.split("\n")[0]) for run in runs]
     assert min(seconds) < 0.3
     assert runs[0].stdout.splitlines()[1] == "[]"
+
+
+@pytest.mark.parametrize("frame", AGENTS)
+def test_the_frame_of_an_agent_s_server_is_found(frame: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with StubServer(_served(AGENTS[frame])) as stub:
+        assert main([stub.url, "agent", "--checks", "pointing", "--json"]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    (text,) = (line["text"] for line in result["lines"] if line["check"] == "pointing")
+    assert text.startswith(f"points are {frame}")
+    assert len(result["calls"]) <= 20
