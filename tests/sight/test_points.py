@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from snellen_sight.points import PointReply, read_point
@@ -45,3 +47,10 @@ def test_what_is_no_point_or_several_is_not_read(reply: str) -> None:
 def test_percent_and_fractions_keep_their_numbers() -> None:
     assert read_point("41.2%, 8.8%") == PointReply(41.2, 8.8)
     assert read_point("x: .412, y: 0.088") == PointReply(0.412, 0.088, is_named=True)
+
+
+def test_hostile_replies_are_read_in_bounded_time() -> None:
+    begun = time.process_time()
+    for unit in ("1", "(", "1,", "x=", "[1 ", "<think>", "1.", "x is at "):
+        read_point(unit * (4_000_000 // len(unit)))
+    assert time.process_time() - begun < 8

@@ -27,6 +27,9 @@ _EDGE = re.compile(
 )
 _LISTS = re.compile(rf"(?<![\w.])({_NUMBER}{_UNIT}(?:{_SEPARATOR}{_NUMBER}{_UNIT})+)(?![\w]|\.\d)", re.IGNORECASE)
 
+LONGEST, _LONG_NUMBER = 4000, re.compile(r"\d{25}")
+"""Only the end of a longer reply is read."""
+
 
 @dataclass(frozen=True)
 class PointReply:
@@ -44,7 +47,10 @@ def read_point(reply: str) -> PointReply | None:
     PointReply(first=412.0, second=88.0, is_named=True)
 
     """
-    text = _THOUSANDS.sub(r"\1\2", _THOUGHT.sub("", reply)).replace("−", "-")
+    end = reply[-LONGEST:]
+    if _LONG_NUMBER.search(end):  # no place, and slow to read
+        return None
+    text = _THOUSANDS.sub(r"\1\2", _THOUGHT.sub("", end)).replace("−", "-")
     found = _named(text) or _from_edges(text) or _listed(text)
     return found[0] if found and all(point == found[0] for point in found) else None
 
