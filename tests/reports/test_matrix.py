@@ -17,12 +17,13 @@ from snellen.core.errors import CallFailed
 from snellen.core.hashing import digest
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.sight import FOLDER, SightCard, SightLine, write_sight
+from snellen.core.storage.sight import FOLDER, SightCard, write_sight
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, write_report
 from snellen.reports.front_page import ExamPart, Front, GradedAbility, SubjectLine, front
 from snellen.reports.loading import load_run
 from snellen.reports.matrix import COMMAND, Matrix, alarms, commands, draw_matrix, matrix
+from snellen_sight.results import SightLine
 from tests.reports.exam import Able, able, suite_of, write_items, write_run
 from tests.reports.test_report import Tags, page
 
