@@ -8,13 +8,12 @@ docs/en/Development.md (a table with the columns of the data set and `prediction
 from __future__ import annotations
 
 import base64
-import csv
 import gzip
 import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
@@ -28,6 +27,7 @@ from snellen.subjects.recorded import Recording
 from snellen.subjects.registry import subjects_of
 from snellen.suites import SUITES
 from tests.helpers.journey import colour_set, suite_of
+from tests.helpers.logs import table
 from tests.helpers.refusals import assert_refused
 
 REPLIES = {"000": "red", "001": 'It is "green",\nsurely', "002": "blau 🟦", "003": "The colour is"}
@@ -52,15 +52,6 @@ def lines(path: Path, rows: Sequence[Any]) -> Path:
         path.write_bytes(gzip.compress(text.encode()))
     else:
         path.write_text(text)
-    return path
-
-
-def table(path: Path, rows: Sequence[Mapping[str, str]], delimiter: str = ",") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
-        writer.writeheader()
-        writer.writerows(rows)
     return path
 
 

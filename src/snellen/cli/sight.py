@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
 from snellen.cli.asking import name_services
 from snellen.cli.output import print_json
 from snellen.core.plain_text import printable
-from snellen.core.storage.sight import SightCard, read_sight
-from snellen_sight.command import print_line, show_count
+from snellen.core.storage.sight import read_sight
+from snellen_sight.command import print_line, print_result, show_count
 from snellen_sight.results import FINE_CODE, SightLine, exit_code_of
 
 
@@ -26,19 +25,10 @@ def sight(spec: str, out: Path | None, seed: int, as_json: bool) -> int:
     if as_json:
         print_json({**card.model_dump(exclude={"calls"}), "calls": len(card.calls), "file": str(folder / card.file)})
     else:
-        print_card(card)
+        print_result(card.subject, card.date, len(card.calls), card.lines)
         print(f"Result: {folder / card.file}")
     # How an encoder is built is no fault of a server.
     return FINE_CODE if subject.card.role == "encoder" else exit_code_of(card.lines)
-
-
-def print_card(card: SightCard) -> None:
-    """Print the subject and one line per check, broken between words at 80 columns."""
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\033[K")
-    print(f"What reaches {printable(card.subject)} ({card.date[:10]}, {len(card.calls)} calls)")
-    for line in card.lines:
-        print_line(line)
 
 
 def print_changes(former: Path, current: Path, as_json: bool) -> None:

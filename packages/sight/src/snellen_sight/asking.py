@@ -24,6 +24,7 @@ from snellen_sight.checks.sequence import AFTER_A_TURN, IN_TURN, SEQUENCE
 from snellen_sight.checks.sequence import AT_ONCE as BATCH_AT_ONCE
 from snellen_sight.client import Connections, Endpoint
 from snellen_sight.completions import ChatReply, read_completion
+from snellen_sight.drawing import SightFile
 from snellen_sight.likelihood import SightQuestion, best, log_likelihoods
 from snellen_sight.lines import image_line, token_line
 from snellen_sight.messages import content_of
@@ -134,10 +135,8 @@ def _declines_turns(question: SightQuestion) -> str:
 async def _request(connections: Connections, question: SightQuestion, number: int) -> ChatReply | Trouble:
     messages: list[dict[str, Any]] = []
     for file, text, reply in question.earlier:
-        messages.append({"role": "user", "content": [content_of(file), {"type": "text", "text": text}]})
-        messages.append({"role": "assistant", "content": reply})
-    content = [*map(content_of, question.images), {"type": "text", "text": question.text}]
-    messages.append({"role": "user", "content": content})
+        messages += [_message([file], text), {"role": "assistant", "content": reply}]
+    messages.append(_message(question.images, question.text))
 
     async def once() -> ChatReply | Trouble:
         body = await connections.post("/chat/completions", {"messages": messages})
@@ -148,6 +147,11 @@ async def _request(connections: Connections, question: SightQuestion, number: in
     if isinstance(outcome, Trouble) and len(key) >= LEAST_SECRET:
         return replace(outcome, reason=outcome.reason.replace(key, "[key]"))
     return outcome
+
+
+def _message(files: Sequence[SightFile], text: str) -> dict[str, Any]:
+    """The message that asks a question about images."""
+    return {"role": "user", "content": [*map(content_of, files), {"type": "text", "text": text}]}
 
 
 def stream(*names: str | int) -> np.random.Generator:

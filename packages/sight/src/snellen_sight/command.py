@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             continue
         results.append(result)
         if not options.json:
-            print_result(result)
+            print_result(result.model, result.date, len(result.calls), result.lines)
     if options.json:
         about = {"server": host_of(options.url), "seed": options.seed, "version": __version__}
         failures = [{"model": model, **about, "error": error} for model, error in refused.items()]
@@ -100,12 +100,12 @@ def show_count(count: int) -> None:
         sys.stderr.flush()
 
 
-def print_result(result: SightResult) -> None:
-    """Print the model and one line per check, broken between words at 80 columns."""
+def print_result(name: str, date: str, count: int, lines: Sequence[SightLine]) -> None:
+    """Print what was checked, when and in how many calls, and one line per check, broken at 80 columns."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
-    print(f"What reaches {plain(result.model)} ({result.date[:10]}, {len(result.calls)} calls)")
-    for line in result.lines:
+    print(f"What reaches {plain(name)} ({date[:10]}, {count} calls)")
+    for line in lines:
         print_line(line)
 
 
