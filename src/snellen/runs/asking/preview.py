@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import cycle
 from pathlib import Path
@@ -107,22 +108,28 @@ class Estimate:
 
 def estimates(plan: Plan, root: Path) -> list[Estimate]:
     """An estimate for each remote subject of a plan with calls left; `root` is the run's folder, existing or not."""
-    by_subject: dict[str, Estimate] = {}
+    counts, faults, cards = defaultdict[str, Counter[str]](Counter), dict[str, str](), dict[str, SubjectCard]()
     for arm, is_most, is_recorded, prompt, media in _remote_calls(plan, root):
         card = arm.subject.card
-        before = by_subject.get(card.name, Estimate(card.name, 0, 0, 0, None))
+        cards[card.name], count = card, counts[card.name]
         if is_recorded:
-            by_subject[card.name] = replace(before, recorded=before.recorded + 1)
+            count["recorded"] += 1
             continue
-        new_tokens, fault = _size_up(prompt, card, media)
-        tokens = before.tokens_in + new_tokens
-        price = card.attributes.get("price_in")
-        money = None if price is None else tokens * float(price) / 1e6
-        by_subject[card.name] = replace(
-            before, calls=before.calls + 1, tokens_in=tokens, money=money,
-            beyond=before.beyond + bool(fault), fault=before.fault or fault or "", is_most=before.is_most or is_most,
-        )  # fmt: skip
-    return [estimate for estimate in by_subject.values() if estimate.calls]
+        tokens, fault = _size_up(prompt, card, media)
+        count["calls"] += 1
+        count["tokens_in"] += tokens
+        count["is_most"] |= is_most
+        if fault:
+            count["beyond"] += 1
+            faults.setdefault(card.name, fault)
+    return [_estimate(cards[name], count, faults.get(name, "")) for name, count in counts.items() if count["calls"]]
+
+
+def _estimate(card: SubjectCard, count: Counter[str], fault: str) -> Estimate:
+    tokens, price = count["tokens_in"], card.attributes.get("price_in")
+    cost = None if price is None else tokens * float(price) / 1e6
+    is_most = bool(count["is_most"])
+    return Estimate(card.name, count["calls"], count["recorded"], tokens, cost, count["beyond"], fault, is_most)
 
 
 def limit_faults(remote: Iterable[Estimate]) -> str:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 MB = 2**20
@@ -157,6 +157,7 @@ _RULES: Sequence[tuple[str, TokenRule]] = (
 """By an expression found in the model's name, whoever serves it; the first one counts."""
 
 
+@lru_cache(maxsize=10_000)  # images of a set have few sizes
 def image_tokens(model_name: str, width: int, height: int) -> int:
     """Tokens of an image as sent, by the model's published rule; a rough `IMAGE_TOKENS` if it is unknown."""
     rule = next((rule for pattern, rule in _RULES if re.search(pattern, model_name.casefold())), None)
