@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6155, "cli": 3175, "compute": 865, "core": 4970, "curation": 1700, "datasets": 6805,
-    "exam": 3085, "interop": 3150, "presentation": 405, "reports": 4240, "runs": 3385, "scoring": 4185, "stimuli": 3635,
-    "subjects": 11455, "suites": 28480, "towers": 960, "web": 4985, "src": 95050, "tests": 72900,
-    "commands": 39, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 85800,
+    ".": 325, "analysis": 6155, "cli": 3175, "compute": 865, "core": 4980, "curation": 1700, "datasets": 6805,
+    "exam": 3085, "interop": 3150, "presentation": 420, "reports": 4240, "runs": 3385, "scoring": 4185, "stimuli": 3635,
+    "subjects": 11470, "suites": 28500, "towers": 960, "web": 5005, "src": 95130, "tests": 72900,
+    "commands": 39, "options": 240, "long functions": 0, "long modules": 0, "words of docs": 85900,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -77,7 +77,8 @@ one more for `diff` of other tools' logs, which before took our own runs alone; 
 `suites`, `presentation` and `web` have 80, 45 and 15 more for points as answers and the threshold of pointing. Docs
 have 800 words more for these and their measurements, after the pages on speed became shorter. `datasets`, `subjects`
 and `suites` have 65, 65 and 100 more since tables, images, labels and folders of encoders that were read wrongly are
-read or refused.
+read or refused; 80 more lines and an option are for videos in own tables, tables in UTF-16, an image processor by name,
+and studies in a panel's frame.
 """
 
 

@@ -231,6 +231,7 @@ def test_images_in_base64_match_items(tmp_path: Path, monkeypatch: pytest.Monkey
 
 FORMS_OF_FILES: dict[str, tuple[str, str]] = {
     "semicolons": ("a.csv", "id;reply\n1;yes, red\n2;blue\n"),
+    "UTF-16": ("a.tsv", "id\treply\n1\tyes, red\n2\tblue\n"),
     "replies by id": ("a.json", '{"1": "yes, red", "2": "blue"}'),
     "rows by id": ("a.json", '{"1": {"reply": "yes, red"}, "2": {"reply": "blue"}}'),
     "data": ("a.json", '{"data": [{"id": 1, "reply": "yes, red"}, {"id": 2, "reply": "blue"}]}'),
@@ -240,7 +241,7 @@ FORMS_OF_FILES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("form", FORMS_OF_FILES)
 def test_other_forms_of_files_are_read(form: str, tmp_path: Path) -> None:
     name, text = FORMS_OF_FILES[form]
-    (tmp_path / name).write_text(text)
+    (tmp_path / name).write_text(text, "utf-16" if form == "UTF-16" else "utf-8")
     assert texts(tmp_path / name) == {"1": "yes, red", "2": "blue"}
 
 
@@ -291,7 +292,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "a list": ("a.jsonl", b"[1]\n", "a list, not an object"),
     "deep JSON": ("a.jsonl", b"[" * 200_000, "not readable"),
     "no UTF-8": ("a.csv", b"id,reply\n1,\xff\n", "not readable"),
-    "NUL bytes": ("a.csv", "id,reply\n1,red\n".encode("utf-16"), "not readable"),
+    "UTF-16 without its mark": ("a.csv", "id,reply\n1,red\n".encode("utf-16-le"), "NUL bytes"),
     "NUL in a cell": ("a.csv", b"id,reply\n1,a\0b\n", "NUL bytes"),
     "same column twice": ("a.csv", b"id,id,reply\n1,2,red\n", "each once"),
     "more cells": ("a.csv", b"id,reply\n1,red,blue\n", "3 cells under 2 columns"),

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.web import store
 from snellen.web.admission import FormProgress
+from snellen.web.guard import headers_of
 from snellen.web.limits import Rate, VisitorLimits
 from snellen.web.plan import RecordRow
 from snellen.web.server import open_service
@@ -232,7 +233,7 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
 GOOD: list[dict[str, str]] = [
     {}, {"host": "localhost"}, {"host": "127.0.0.9"}, {"host": "::1"}, {"public_url": "http://localhost:9000"},
     {"public_url": "https://study.example"}, {"public_url": "https://study.example:8443/eyes/"},
-    {"host": "0.0.0.0", "public_url": "https://study.example"},
+    {"host": "0.0.0.0", "public_url": "https://study.example"}, {"framed_by": "https://panel.example:8443"},
 ]  # fmt: skip
 BAD: list[tuple[dict[str, str], str]] = [
     ({"host": "0.0.0.0"}, "--host 0.0.0.0: answers would travel unencrypted"),
@@ -244,6 +245,8 @@ BAD: list[tuple[dict[str, str], str]] = [
     ({"public_url": "study.example"}, "--public-url study.example: no address of a site"),
     ({"public_url": "ftp://study.example"}, "--public-url ftp://study.example: no address of a site"),
     ({"public_url": "https://"}, "--public-url https://: no address of a site"),
+    ({"framed_by": "https://panel.example; script-src *"}, "--framed-by https://panel.example; script-src *: no site"),
+    ({"framed_by": "https://panel.example/page"}, "--framed-by https://panel.example/page: no site"),
     ({"public_url": "https://[::1"}, "--public-url https://[::1: no address of a site"),
 ]
 
@@ -304,3 +307,12 @@ def test_a_large_head_is_refused_and_no_log_has_the_link(tmp_path: Path) -> None
         process.terminate()
         process.wait(PATIENCE)
     assert urlsplit(link).path.split("/")[2] not in errors.read_text()
+
+
+def test_only_the_named_site_may_show_the_study_in_a_frame() -> None:
+    closed, framed = headers_of(StudySite()), headers_of(StudySite(framed_by="https://panel.example"))
+    assert closed["X-Frame-Options"] == "DENY"
+    assert closed["Content-Security-Policy"].endswith("frame-ancestors 'none'")
+    assert "X-Frame-Options" not in framed
+    assert framed["Content-Security-Policy"].endswith("frame-ancestors https://panel.example")
+    assert {name: framed[name] for name in framed if name != "Content-Security-Policy"}.items() <= closed.items()

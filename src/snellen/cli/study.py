@@ -73,6 +73,9 @@ def serve(
     public_url: Annotated[
         str, typer.Option(help="Address of the TLS proxy in front of the study (https://…), for its links.")
     ] = "",
+    framed_by: Annotated[
+        str, typer.Option(help="Site whose pages may show the study in a frame (https://panel.example). Default: none.")
+    ] = "",
     max_participants: Annotated[int, typer.Option(min=1, help="Greatest number of participants.")] = 1000,
 ) -> None:
     """Serve a study from this machine. Every answer is saved before the next question."""
@@ -81,7 +84,7 @@ def serve(
     from snellen.web.site import StudySite
 
     limits = VisitorLimits(participants=max_participants)
-    do(study, StudySite(host, port, public_url), lambda line: print(line, flush=True), limits)
+    do(study, StudySite(host, port, public_url, framed_by), lambda line: print(line, flush=True), limits)
 
 
 @app.command()

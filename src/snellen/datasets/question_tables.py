@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import math
 import re
@@ -22,7 +23,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator
+from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator, table_encoding
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
@@ -184,13 +185,14 @@ def _lines(path: Path) -> Iterator[str]:
     """The lines of a text file, decompressed if it ends in .gz; what it unpacks to is limited."""
     is_packed, read = path.suffix.lower() == ".gz", 0
     with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
-        while line := file.readline(MAX_ROW_BYTES + 1):
+        text = io.TextIOWrapper(file, table_encoding(file.peek(2)), newline="\n")
+        while line := text.readline(MAX_ROW_BYTES + 1):
             if len(line) > MAX_ROW_BYTES:
                 raise ValueError(f"a line of more than {MAX_ROW_BYTES // 1_000_000} MB")
             read += len(line)
             if is_packed and read > MAX_LIST_BYTES:
                 raise ValueError(f"it unpacks to more than {MAX_LIST_BYTES // 1_000_000} MB; unpack it first")
-            yield line.decode("utf-8-sig" if read == len(line) else "utf-8")
+            yield line
 
 
 class _CountedLines:

@@ -26,6 +26,7 @@ ORDER = Axis("order", ("stored", "shuffled"), "the order of options and solved e
 SHEET = Axis(
     "sheet", ("auto", "separate", "single"), "images shown separately, or as one for subjects that take one image"
 )
+FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "frames of a video that are shown")
 
 
 def control(value: Value, context: ViewContext) -> tuple[Transform, ...]:
@@ -44,6 +45,20 @@ def resolve_sheet(condition: Condition, card: SubjectCard) -> Mapping[str, Value
     if condition["sheet"] != "auto":
         return {}
     return {"sheet": "single" if card.max_images == 1 else "separate"}
+
+
+def resolve_frames(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
+    """The value of `frames=auto`, as in Table 9 of VLM2-Bench.
+
+    A subject may set the attribute `frames`. Otherwise models of the Qwen family get one frame per second, subjects
+    that accept fewer than sixteen images get eight, and all others sixteen.
+    """
+    if condition["frames"] != "auto":
+        return {}
+    attribute = card.attributes.get("frames", "")
+    few = card.max_images is not None and 1 < card.max_images < 16
+    default = "1fps" if "qwen" in card.name.lower() else "8" if few else "16"
+    return {"frames": attribute if attribute in FRAMES.values[1:] else default}
 
 
 def map_images(view: View, change: Callable[[Media], Sequence[Media]]) -> View:

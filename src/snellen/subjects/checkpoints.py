@@ -38,6 +38,9 @@ def read_config(who: str, path: str) -> Any:
     transformers = import_extra("transformers", who)
     if form := _other_form(Path(path)):
         raise SnellenError(f"{who}: {form}")
+    is_local = path.startswith((".", "/", "~")) or path.count("/") > 1 or ("/" in path and Path(path).parent.is_dir())
+    if is_local and not Path(path).exists():  # not to be looked up on the hub
+        raise SnellenError(f"{who}: no such model (there is no folder {path}); give a folder or a hub id")
     try:
         return transformers.AutoConfig.from_pretrained(path, trust_remote_code=False)
     except (
@@ -97,7 +100,8 @@ def read_image_processor(who: str, path: str) -> Any:
     except (OSError, ValueError, ImportError) as error:
         names = ("preprocessor_config.json", "processor_config.json")
         if Path(path).is_dir() and not any((Path(path) / name).is_file() for name in names):
-            raise SnellenError(f"{who}: has no {names[0]}; copy that of the model it was trained from") from error
+            advice = "copy that of the model it was trained from; encoders also take ?processor=FOLDER"
+            raise SnellenError(f"{who}: has no {names[0]}; {advice}") from error
         raise _no_processor(who, first_line(error)) from error
     if any("Torchvision" in base.__name__ for base in type(processor).__mro__):
         raise _no_processor(who, f"{type(processor).__name__} is for torchvision")

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from fastapi.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from snellen.web.site import host_name
+from snellen.web.site import StudySite, host_name
 from snellen.web.store import Refusal
 
 MAX_BODY_BYTES = 256 * 2**10
@@ -29,6 +29,19 @@ HEADERS = {
 }
 HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
 """For browsers that opened a study over TLS: never without it again, for a year."""
+
+
+def headers_of(site: StudySite | None) -> Mapping[str, str]:
+    """The headers of a study at a site; without one, of a study in tests."""
+    headers = HEADERS | (HTTPS_ONLY if site and site.is_public else {})
+    if not site or not site.framed_by:
+        return headers
+    allowed = f"frame-ancestors {site.framed_by}"
+    return {
+        name: text.replace("frame-ancestors 'none'", allowed)
+        for name, text in headers.items()
+        if name != "X-Frame-Options"
+    }
 
 
 def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:

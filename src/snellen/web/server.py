@@ -30,7 +30,7 @@ from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.web import store
 from snellen.web.admission import FormProgress, row_problem
-from snellen.web.guard import HEADERS, HTTPS_ONLY, Guard, sentence
+from snellen.web.guard import Guard, headers_of, sentence
 from snellen.web.limits import DEFAULT_LIMITS, Brakes, VisitorLimits
 from snellen.web.page import index_page
 from snellen.web.plan import Frozen, RecordRow, Start, StudyPlan, refuse_broken_text
@@ -241,7 +241,7 @@ def app_of(service: StudyService, openapi: bool = False) -> FastAPI:
         redirect_slashes=False,
         lifespan=life,
     )
-    headers = HEADERS | (HTTPS_ONLY if service.site and service.site.is_public else {})
+    headers = headers_of(service.site)
     hosts = service.site.hosts if service.site else frozenset[str]()
     app.add_middleware(Guard, headers, hosts, service.refuse_strangers)
     for prefix, reviews in (("s", False), ("r", True)):

@@ -17,11 +17,15 @@ PAGE = "docs/serving.md"
 
 @dataclass(frozen=True)
 class StudySite:
-    """The address that listens, and the `public_url` of a proxy by which participants reach it."""
+    """The address that listens, the `public_url` of a proxy by which participants reach it, and a site (`framed_by`).
+
+    The pages of that site, such as a panel's, may show the study in a frame.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000
     public_url: str = ""
+    framed_by: str = ""
 
     @property
     def is_public(self) -> bool:
@@ -68,6 +72,8 @@ class StudySite:
             yield f"--public-url {self.public_url}: no address of a site; give one like https://study.example"
         if url.scheme == "http" and not is_local(url.hostname or ""):
             yield f"--public-url {self.public_url}: answers would travel unencrypted; give an https:// address ({PAGE})"
+        if self.framed_by and not re.fullmatch(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?", self.framed_by):
+            yield f"--framed-by {self.framed_by}: no site; give one like https://panel.example, without a path"
         if not is_local(self.host) and url.scheme != "https":
             yield f"--host {self.host}: answers would travel unencrypted; give the --public-url of a TLS proxy ({PAGE})"
         missing = [name for name in ("consent", *CONSENT_FIELDS) if not getattr(design.texts, name)]

@@ -220,9 +220,21 @@ def test_what_an_encoder_lacks_is_named(tmp_path: Path) -> None:
     (vit(tmp_path / "vit") / "preprocessor_config.json").unlink()
     with pytest.raises(SnellenError, match=r"has no preprocessor_config\.json; copy that"):
         load_encoder(f"hf/{tmp_path / 'vit'}", {}).features(IMAGES)
+    own, named = load_encoder(f"hf/{vit(tmp_path / 'own')}", {}), {"processor": str(tmp_path / "own")}
+    np.testing.assert_array_equal(load_encoder(f"hf/{tmp_path / 'vit'}", named).features(IMAGES), own.features(IMAGES))
     transformers.ViTModel(transformers.ViTConfig(**VISION, num_channels=1)).save_pretrained(tmp_path / "grey")
     with pytest.raises(SnellenError, match="takes images of 1 channels"):
         load_encoder(f"hf/{tmp_path / 'grey'}", {})
+
+
+@pytest.mark.parametrize("path", ["./vit", "/nowhere/vit", "a/b/c", "present/step-1"])
+def test_folders_that_are_missing_are_not_looked_up_on_the_hub(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "present").mkdir()
+    with pytest.raises(SnellenError, match=f"there is no folder {path}"):
+        load_encoder(f"hf/{path}", {})
 
 
 def test_features_that_are_not_numbers_are_refused(tmp_path: Path) -> None:
@@ -281,7 +293,7 @@ def test_clip_and_a_convolutional_net_have_patches(tmp_path: Path) -> None:
 def test_tokens_without_a_grid_are_an_error(tmp_path: Path) -> None:
     vit(tmp_path)
     with pytest.raises(SnellenError, match=r"\(7, 16\) are not a grid of 2 x 2 patches after 0 or 1 others"):
-        _grid(str(tmp_path), torch.zeros(1, 7, 16))
+        _grid(str(tmp_path), torch.zeros(1, 7, 16), (16, 16))
 
 
 def test_any_model_with_a_grid_can_have_an_attentive_probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

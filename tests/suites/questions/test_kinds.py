@@ -33,7 +33,7 @@ KINDS: dict[str, list[dict[str, Any]]] = {
     "true_false": [{"answer": answer} for answer in ("yes", "No", "no", "Yes")],
     "integer": [{"answer": answer} for answer in (3, "4", 5.0, 12)],
     "number": [{"answer": answer} for answer in (3, "4.25", 0, -1e-3)],
-    "text": [{"answer": answer} for answer in ("a cat", ["dog", "hound"], "3", "yes")],
+    "text": [{"answer": answer} for answer in ("a cat", ["dog", "hound"], "3 cats", "yes")],
 }
 
 
@@ -67,7 +67,7 @@ def test_the_kind_of_each_task_is_found(kinds_set: ItemSet) -> None:
         "true_false": ["true", "false", "false", "true"],
         "integer": [3, 4, 5, 12],
         "number": [3.0, 4.25, 0.0, -1e-3],
-        "text": ["a cat", ("dog", "hound"), "3", "yes"],
+        "text": ["a cat", ("dog", "hound"), "3 cats", "yes"],
     }
     assert not SUITE.tasks
 

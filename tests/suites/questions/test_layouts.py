@@ -9,11 +9,19 @@ from pathlib import Path
 from typing import Any
 from unicodedata import normalize
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.storage.media import MediaFolder
+from snellen.core.subject import SubjectCard
+from snellen.core.suite import ViewContext, settle
+from snellen.runs.asking.views import show_items
+from snellen.stimuli.video import write_video
 from snellen.suites.questions import SUITE
+from snellen.suites.questions.kinds import AXES
 from tests.suites.questions import tables
 
 
@@ -253,12 +261,44 @@ def test_empty_texts_among_accepted_ones_are_passed_over(tmp_path: Path) -> None
     assert item.answer == ("stop", "STOP")
 
 
-def test_numbers_among_texts_are_noted(tmp_path: Path) -> None:
+def test_numbers_among_texts_are_scored_as_numbers(tmp_path: Path) -> None:
     rows = [
         {"image": tables.image_text(n), "question": "Which value?", "answer": answer}
-        for n, answer in enumerate(("14", "Yes", "0.57"))
+        for n, answer in enumerate(("14", "Yes", "0.57", ["7", "seven"]))
     ]
-    assert "2 of 3 single texts are numbers" in _notes(tmp_path / "t.jsonl", rows)
+    items = tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set")
+    kinds = [(item.task, item.answer_kind, item.answer) for item in items.items]
+    assert kinds[0] == ("questions--numbers", "number", 14.0)
+    assert kinds[1] == ("questions", "text", "Yes")
+    assert kinds[2] == ("questions--numbers", "number", 0.57)
+    assert kinds[3] == ("questions", "text", ("7", "seven"))
+    assert "2 numbers among texts are asked as tasks of their own, called …--numbers" in items.card.notes
+
+
+def test_videos_are_asked_as_frames(tmp_path: Path) -> None:
+    frames = (np.full((16, 24, 3), level, np.uint8) for level in range(0, 240, 10))
+    write_video(frames, tmp_path / "clip.mp4", fps=12)
+    rows = [{"video": "clip.mp4", "question": "Does it get lighter?", "answer": "yes"}]
+    items = tables.build_set(tables.write_jsonl(tmp_path / "t.jsonl", rows), tmp_path / "set")
+    ((video,),) = (item.query for item in items.items)
+    assert (video.kind, video.format, video.width, video.height, video.seconds) == ("video", "mp4", 24, 16, 2)
+    suite = SUITE.of_items(items)
+    (task,) = suite.tasks.values()
+    for value, count in (("auto", 16), ("8", 8), ("1fps", 2), ("native", 1)):
+        (condition,) = parse_conditions(AXES, f"frames={value}")
+        context = ViewContext(settle(condition, suite, SubjectCard("someone")), items.items)
+        view = show_items(items.items, context, task, 0, MediaFolder(tmp_path / "frames", items.media))
+        assert len(next(iter(view.values())).query) == count
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.csv.gz"])
+def test_tables_are_read_in_the_encodings_of_spreadsheets(encoding: str, name: str, tmp_path: Path) -> None:
+    lines = ["image;question;answer", f"{tables.image_file(tmp_path)};Größe?;klein"]
+    raw = "\r\n".join(line.replace(";", "\t" if "tsv" in name else ";") for line in lines).encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+    item = next(iter(tables.build_set(tmp_path / name, tmp_path / "set").items))
+    assert (item.question, item.answer) == ("Größe?", "klein")
 
 
 def _image_rows(*names: str) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ they are regular: a pipe or a device might never end.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import hashlib
 import os
@@ -68,7 +69,16 @@ def separator(header: str) -> str:
     return max(",;\t", key=header.count)
 
 
+def table_encoding(start: bytes) -> str:
+    """The encoding of a user's table by its first bytes: UTF-16 where its mark stands (Excel's "Unicode text")."""
+    return "utf-16" if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig"
+
+
 def read_text(path: Path, encoding: str = "utf-8", limit: int = MAX_LIST_BYTES, *, regular: bool = False) -> str:
-    """The text of a file. Raises OSError as `read_bytes`, or as `read_file` for a `regular` one; UnicodeDecodeError."""
+    """The text of a file; with "utf-8-sig", of one that another program wrote (`table_encoding`).
+
+    Raises OSError as `read_bytes`, or as `read_file` for a `regular` one; UnicodeDecodeError.
+    """
     raw = (read_file if regular else read_bytes)(path, limit)
-    return raw.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
+    text = raw.decode(table_encoding(raw) if encoding == "utf-8-sig" else encoding)
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -34,13 +34,15 @@ SUPERVISION = "supervision"
 
 
 def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encoder:
-    """The encoder of that name; settings `batch`, `device` (torch) and `layer` (hf/) are parsed.
+    """The encoder of that name; settings `batch`, `device` (torch), `layer` and `processor` (hf/) are parsed.
 
     Raises SnellenError for an unknown name or setting, or a missing extra.
     """
     given_settings = dict(settings or {})
     refuse_unknown(given_settings, _encoder_settings(name), f"encoder:{name} has no setting")
-    more: dict[str, Any] = {key: given_settings[key] for key in ("device", "layer") if key in given_settings}
+    more: dict[str, Any] = {
+        key: given_settings[key] for key in ("device", "layer", "processor") if key in given_settings
+    }
     if "batch" in given_settings:
         more["batch"] = _number(name, "batch", given_settings["batch"], int)
     if name == "colour-histogram":
@@ -96,7 +98,7 @@ def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
 
 def _encoder_settings(name: str) -> tuple[str, ...]:
     if name.startswith("hf/") and name != "hf/":
-        return ("batch", "device", "layer")
+        return ("batch", "device", "layer", "processor")
     refuse_unknown([name] if name not in ENCODERS else [], (*ENCODERS, "hf/PATH_OR_ID"), "no encoder")
     return ("batch",) if name in ("colour-histogram", "hog") else ("batch", "device")
 

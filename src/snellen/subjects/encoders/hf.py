@@ -6,6 +6,7 @@ differently, and features must not depend on what else is installed.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.subjects.checkpoints import (
     for_inference,
     load_weights,
@@ -41,6 +43,8 @@ UNFIT = {"vit_mae": "hides random patches; convert the checkpoint to a plain ViT
 class HfEncoder:
     """A model at `path`, a folder or a hub id, with the features of one of its layers.
 
+    `processor` is the folder or hub id of the model whose image processor prepares images; empty for its own.
+
     `pooled`: for CLIP-like models the image features in the space of texts, for others the pooled output or, if there
     is none (or it was never trained), the mean of the last tokens. `tokens`: the mean of the last tokens, including the
     class token. `cls`: the first token. `N`: the mean of the tokens, or places, of hidden state N. Only `pooled` has a
@@ -51,6 +55,7 @@ class HfEncoder:
     layer: str = "pooled"
     device: str = "cpu"
     batch: int = 4
+    processor: str = ""
 
     def __post_init__(self) -> None:
         if self.layer not in LAYERS and not self.layer.removeprefix("-").isdigit():
@@ -67,7 +72,9 @@ class HfEncoder:
         """All settings that affect features; the weights' digest covers processor and configuration."""
         who = _who(self.path)
         settings = {"encoder": "hf", "version": 1, "weights": weights_digest(who, self.path), "layer": self.layer}
-        settings["processor"] = type(read_image_processor(who, self.path)).__name__
+        settings["processor"] = type(self._processor).__name__
+        if self.processor:
+            settings["processor_settings"] = digest(json.loads(self._processor.to_json_string()), 12)
         if self.text is not None:
             settings["template"] = self.text.template
         return settings | ({} if self.device == "cpu" else {"device": self.device})
@@ -91,9 +98,7 @@ class HfEncoder:
     def features(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 (n, d)."""
         model, pooler = _model(self.path, self.device)
-        inputs = read_image_processor(_who(self.path), self.path)(
-            images=[image.convert("RGB") for image in images], return_tensors="pt"
-        )
+        inputs = self._processor(images=[image.convert("RGB") for image in images], return_tensors="pt")
         inputs = inputs.to(self.device)
         with inference():
             if _dual(self.path) and self.layer == "pooled":
@@ -106,7 +111,7 @@ class HfEncoder:
         """All settings that affect patch features."""
         own = {key: value for key, value in self.settings.items() if key != "template"}
         layer = "last hidden state" if self.layer in LAYERS else self.layer
-        return {**own, "patches": 1, "layer": layer, "size": list(_size(self.path))}
+        return {**own, "patches": 1, "layer": layer, "size": list(self._size)}
 
     def patches(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 (n, rows, columns, d): the last hidden state, or number `layer`.
@@ -116,17 +121,32 @@ class HfEncoder:
         """
         from PIL import Image
 
-        rows, columns = _size(self.path)
+        rows, columns = self._size
         squeezed = [p.convert("RGB").resize((columns, rows), Image.Resampling.BICUBIC) for p in images]
-        inputs = read_image_processor(_who(self.path), self.path)(
-            images=squeezed, return_tensors="pt", do_resize=False, do_center_crop=False
-        ).to(self.device)
+        inputs = self._processor(images=squeezed, return_tensors="pt", do_resize=False, do_center_crop=False).to(
+            self.device
+        )
         model = _model(self.path, self.device)[0]
         vision_model = model.vision_model if _dual(self.path) else model
         with inference():
             output = vision_model(**inputs, output_hidden_states=self.layer not in LAYERS)
             states = output.last_hidden_state if self.layer in LAYERS else self._state(output)
-            return self._finite(_array(_grid(self.path, states)))
+            return self._finite(_array(_grid(self.path, states, self._size)))
+
+    @property
+    def _processor(self) -> Any:
+        return read_image_processor(_who(self.path), self.processor or self.path)
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        """Rows and columns in pixels of the processor's output."""
+        processor = self._processor
+        size = getattr(processor, "crop_size", None) or processor.size
+        side = size.get("shortest_edge", size.get("longest_edge", 0))
+        rows, columns = int(size.get("height", side)), int(size.get("width", side))
+        if not rows or not columns:
+            raise SnellenError(f"{_who(self.path)}: its image processor has no size ({dict(size)}); patches need one")
+        return rows, columns
 
     def _finite(self, features: Floats) -> Floats:
         bad = int((~np.isfinite(features)).reshape(len(features), -1).any(axis=1).sum())
@@ -194,26 +214,14 @@ def _tokens(path: str, states: torch.Tensor) -> torch.Tensor:
     return states
 
 
-@once
-def _size(path: str) -> tuple[int, int]:
-    """Rows and columns in pixels of the processor's output."""
-    processor = read_image_processor(_who(path), path)
-    size = getattr(processor, "crop_size", None) or processor.size
-    side = size.get("shortest_edge", size.get("longest_edge", 0))
-    rows, columns = int(size.get("height", side)), int(size.get("width", side))
-    if not rows or not columns:
-        raise SnellenError(f"encoder:hf/{path}: its image processor has no size ({dict(size)}); patches need one")
-    return rows, columns
-
-
-def _grid(path: str, states: torch.Tensor) -> torch.Tensor:
-    """Hidden states as (n, rows, columns, d), without the tokens before the patches."""
+def _grid(path: str, states: torch.Tensor, size: tuple[int, int]) -> torch.Tensor:
+    """Hidden states of images of this size as (n, rows, columns, d), without the tokens before the patches."""
     if states.ndim == 4:
         return states.permute(0, 2, 3, 1)
     config = _config(path)
     config = getattr(config, "vision_config", config)
     patch = getattr(config, "patch_size", None)
-    rows, columns = (side // patch for side in _size(path)) if isinstance(patch, int) else (0, 0)
+    rows, columns = (side // patch for side in size) if isinstance(patch, int) else (0, 0)
     before = states.shape[1] - rows * columns
     if states.ndim != 3 or not rows * columns or before not in _prefixes(config):
         raise SnellenError(

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from snellen.core.lazy import LazyObjects
 from snellen.core.suite import Suite
+from snellen.presentation.controls import resolve_frames
 from snellen.suites.questions.kinds import AXES, CARD, tasks_of
 
-SUITE = Suite(CARD, AXES, {}, LazyObjects(table=f"{__name__}.table.recipe:FromTable"), tasks_of=tasks_of)
+SUITE = Suite(
+    CARD, AXES, {}, LazyObjects(table=f"{__name__}.table.recipe:FromTable"), resolve_frames, tasks_of=tasks_of
+)

@@ -15,18 +15,19 @@ from snellen.core.item import Item, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import Method, Task, Transform, ViewContext, read_suite_card
-from snellen.presentation.controls import IMAGES, ORDER, Lettered, control, order_transforms
+from snellen.presentation.controls import FRAMES, IMAGES, ORDER, Lettered, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.scoring.answers.texts import key_forms, read_text
 from snellen.scoring.metrics import anls, exact_match, peers
 from snellen.scoring.protocols import ACCURACY, all_right, correct, strict
+from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.questions.lists import options_in
 from snellen.suites.questions.prompts import PLACEHOLDER, for_people, lists_options, placed, words
 
 CARD = read_suite_card("snellen.suites.questions")
 SUITE, VERSION = CARD.name, CARD.version
 METHOD = Axis("method", ("direct", "reasoning", "verbatim"), "the form of the answer asked for, with reasons, or not")
-AXES = (METHOD, ORDER, IMAGES)
+AXES = (METHOD, ORDER, FRAMES, IMAGES)
 SAME, NEAR = 1e-6, 0.05
 """Greatest error of a right number, as a share of the right one: of `accuracy`, and of `relaxed_accuracy`."""
 
@@ -143,7 +144,13 @@ def _embedded(question: str) -> tuple[str, ...]:
 
 
 def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
-    return (*order_transforms(context.condition["order"]), Named(), *control(context.condition["images"], context))
+    condition = context.condition
+    frames = () if condition["frames"] == "native" or not _has_video(item) else (Frames(str(condition["frames"])),)
+    return (*order_transforms(condition["order"]), Named(), *frames, *control(condition["images"], context))
+
+
+def _has_video(item: Item) -> bool:
+    return any(media.kind == "video" for media in item.query)
 
 
 def _asks(item: Item, condition: Condition) -> bool:
@@ -179,7 +186,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
         tasks[name] = Task(
             id=name,
             kind=kind,
-            axes=tuple(axis.name for axis in AXES),
+            axes=tuple(axis.name for axis in AXES if axis != FRAMES or any(map(_has_video, of_task))),
             transforms=_transforms,
             method=_method,
             protocols=protocols,

@@ -11,6 +11,7 @@ from snellen.core.score import Protocol, Protocols
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Task, Transform, ViewContext
 from snellen.presentation.controls import (
+    FRAMES,
     IMAGES,
     ORDER,
     PROMPT,
@@ -18,6 +19,7 @@ from snellen.presentation.controls import (
     Lettered,
     control,
     order_transforms,
+    resolve_frames,
     resolve_sheet,
 )
 from snellen.presentation.methods import OneByOne
@@ -33,7 +35,6 @@ VISUAL_PROMPT = Axis(
     ("none", "vp-grid", "vp-zoom-o", "vp-zoom-p"),
     "dots with coordinates (GC, Figure 9), crops of the object (OC, Figure 10) or of the face (PC, Figure 11)",
 )
-FRAMES = Axis("frames", ("auto", "8", "16", "1fps", "native"), "frames of a video that are shown (Table 9)")
 AXES = (METHOD, VISUAL_PROMPT, FRAMES, SHEET, ORDER, PROMPT, IMAGES)
 
 FAMILY_BY_VALUE: Mapping[Value, str] = {"vp-grid": "gc", "vp-zoom-o": "oc", "vp-zoom-p": "pc", "cot-special": "gc"}
@@ -42,18 +43,8 @@ FRAMES_A_LINE = 4
 
 
 def resolve(condition: Condition, card: SubjectCard) -> Mapping[str, Value]:
-    """The values of `auto`: a single sheet for subjects that accept only one image, and frames as in Table 9.
-
-    A subject may set the attribute `frames`. Otherwise models of the Qwen family get one frame per second, subjects
-    that accept fewer than sixteen images get eight, and all others sixteen.
-    """
-    resolved = dict(resolve_sheet(condition, card))
-    if condition["frames"] == "auto":
-        attribute = card.attributes.get("frames", "")
-        few = card.max_images is not None and 1 < card.max_images < 16
-        default = "1fps" if "qwen" in card.name.lower() else "8" if few else "16"
-        resolved["frames"] = attribute if attribute in FRAMES.values[1:] else default
-    return resolved
+    """The values of `auto`: a single sheet for subjects that accept only one image, and frames as in Table 9."""
+    return {**resolve_sheet(condition, card), **resolve_frames(condition, card)}
 
 
 def choices(view: View) -> str:

@@ -27,7 +27,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "image": (
         *("decoded_image", "image", "images", "img", "image_path", "image_paths", "img_path", "image_file"),
-        *("file_name", "filename", *IMAGE_COLUMNS[2:]),
+        *("file_name", "filename", *IMAGE_COLUMNS[2:], "video", "videos", "video_path", "video_file"),
     ),
     "id": ("id", "index", "question_id", "qid", "uid", "sample_id", "item_id", "idx", "pid"),
     "task": ("task", "category"),

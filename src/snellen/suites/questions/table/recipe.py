@@ -53,6 +53,8 @@ MAX_TASKS = 60
 MAX_ID = 200
 OPEN = "--open"
 """Ends the name of a task of questions without options, if others of the same name have options."""
+NUMBERS = "--numbers"
+"""Ends the name of a task of numbers, if other answers of the same name are texts."""
 
 
 @dataclass
@@ -155,6 +157,7 @@ def _note_fault(reading: TableReading, error: BadRow, options: BuildOptions) -> 
 def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item], list[str]]:
     layout, questions = reading.layout, _with_references(reading, options)
     by_task, column_note = _tasks(questions, layout, options)
+    by_task = by_task if layout.kind else _with_numbers_apart(by_task, questions)
     with_options = [question for question in questions if question.options]
     answer_reading = find_reading(with_options) if with_options else ""
     if not layout.kind:
@@ -186,12 +189,8 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
     notes += oddity_notes(reading.images.oddities, len(reading.images.oddities))
     if labelled := sum(question.is_labelled for question in questions):
         notes.append(f"labels in the texts of options were taken off, since prompts have their own ({labelled:,} rows)")
-    texts = [item.answer for item in items.values() if item.answer_kind == "text" and isinstance(item.answer, str)]
-    if (numeric := sum(bool(NUMBER.fullmatch(text)) for text in texts)) >= len(texts) / 10 and numeric:
-        notes.append(
-            f"{numeric:,} of {len(texts):,} single texts are numbers, scored as texts; --map kind=number --skip-bad "
-            "builds a set of these alone, with relaxed accuracy"
-        )
+    if apart := sum(len(numbers) for task, numbers in by_task.items() if task.endswith(NUMBERS)):
+        notes.append(f"{apart:,} numbers among texts are asked as tasks of their own, called …{NUMBERS}")
     if layout.others:
         notes.append(f"not used: {shown_name(', '.join(layout.others))} (--map factors=COLUMN gives results by it)")
     if layout.id and ids[0] != questions[0].id:
@@ -231,6 +230,19 @@ def _tasks(
         is_open = name in with_options and not question.options
         by_task.setdefault(name + OPEN if is_open else name, []).append(number)
     return by_task, f"`{layout.task}`" if is_used else ""
+
+
+def _with_numbers_apart(by_task: Mapping[str, list[int]], questions: Sequence[TableQuestion]) -> dict[str, list[int]]:
+    """The tasks, with numbers apart where a tenth of the answers or more are numbers and the others texts."""
+    apart: dict[str, list[int]] = {}
+    for task, numbers in by_task.items():
+        numeric = {n for n in numbers if not questions[n].options and NUMBER.fullmatch(str(questions[n].answer))}
+        if len(numbers) / 10 <= len(numeric) < len(numbers):
+            apart[task] = [n for n in numbers if n not in numeric]
+            apart[task + NUMBERS] = sorted(numeric)
+        else:
+            apart[task] = numbers
+    return apart
 
 
 def _ids(questions: Sequence[TableQuestion]) -> list[str]:
