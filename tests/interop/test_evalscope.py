@@ -72,7 +72,8 @@ def test_evalscope_loads_both_files_and_gives_our_accuracy(sets_folder: Path, tm
     (vanilla,) = parse_conditions(suite.axes, "vanilla")
     questions = select_questions(items, suite, vanilla, tmp_path / "media").questions
     export(items.root, "evalscope", folder := tmp_path / "export")
-    (path,) = (folder / "mcq").glob("*.jsonl")
+    path = min((folder / "mcq").glob("*.jsonl"))
+    questions = tuple(question for question in questions if question.item.task == path.stem)
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin"}
     ended = subprocess.run(
         [python, "-c", SCRIPT, path.stem, str(tmp_path / "work")],

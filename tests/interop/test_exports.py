@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
+from snellen.exam.run import run
 from snellen.interop.exporting import FORMATS, ExportAccount, export
 from snellen.interop.questions import select_questions
 from snellen.runs.asking.preview import first_calls
@@ -87,12 +88,12 @@ def read_vlmevalkit(folder: Path) -> dict[str, Row]:
 
 
 def read_evalscope(folder: Path) -> dict[str, Row]:
-    """Questions as messages; options of the same questions from the other file, if they have any."""
+    """Questions as messages; options of the same questions from the other files, if they have any."""
     rows, choices = {}, {}
     for path in folder.glob("mcq/*.jsonl"):
-        choices = {row["item_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
-    (path,) = folder.glob("vqa/*.jsonl")
-    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        choices |= {row["item_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
+    lines = [line for path in folder.glob("vqa/*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    for row in map(json.loads, lines):
         content = row["messages"][0]["content"]
         urls = [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
         choice = choices.get(row["item_id"], {"options": []})
@@ -257,3 +258,34 @@ def test_refusals_have_one_line(sets_folder: Path, tmp_path: Path) -> None:
 def test_every_format_has_a_description() -> None:
     assert set(READERS) == set(FORMATS)
     assert all(FORMATS.get(name).name == name and FORMATS.get(name).usage for name in FORMATS)
+
+
+@pytest.mark.parametrize("suite", ["vlm2-bench", "ava-bench"])
+@pytest.mark.parametrize("tool", ["evalscope", "vlmevalkit"])
+def test_right_answers_come_back_from_the_files_that_tools_write(
+    tool: str, suite: str, sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EvalScope numbers the rows of a file; VLMEvalKit adds a column to them. Every exported item scores 1."""
+    monkeypatch.chdir(tmp_path)
+    items = small_set(suite, sets_folder)
+    account = export(items.root, tool, tmp_path / "export")
+    out = tmp_path / "predictions" / "stub"
+    out.mkdir(parents=True)
+    if tool == "evalscope":
+        for path in (tmp_path / "export" / "vqa").glob("*.jsonl"):
+            answers = [json.loads(line)["answer"] for line in path.read_text("utf-8").splitlines()]
+            rows = [
+                {"index": n, "model": "stub", "model_output": {"choices": [{"message": {"content": answer}}]}}
+                for n, answer in enumerate(answers)
+            ]
+            (out / f"general_vqa_{path.name}").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    else:
+        for path in (tmp_path / "export").glob("*.tsv"):
+            table = pd.read_csv(path, sep="\t", keep_default_na=False)
+            table.assign(prediction=table["answer"]).to_csv(out / f"stub_{path.name}", sep="\t", index=False)
+    done = run(items, ["recorded:predictions/stub/*"], tmp_path / "run", show_progress=False)
+    answered = [response for response in done.responses if response.text is not None]
+    assert len(answered) == sum(account.exported.values()) > 20
+    scores = done.all_results()
+    main = scores[(scores["protocol"] == "strict") & (scores["factor"] == "") & (scores["metric"] == "accuracy")]
+    assert (main["value"] == 1).all()

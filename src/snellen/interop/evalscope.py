@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.storage import files
-from snellen.interop.formats import LETTERS, ExportFormat, export_name, image_name, not_a_choice, write_images
+from snellen.interop.formats import LETTERS, ExportFormat, image_name, not_a_choice, write_images
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import NO_POINTS
 
@@ -27,12 +27,16 @@ def too_many_images(question: ModelQuestion) -> str | None:
 
 
 def write_folders(selection: Selection, out: Path) -> None:
-    """Write `mcq/NAME.jsonl` with the questions that have options, `vqa/NAME.jsonl` with all, and `images/`."""
-    name = export_name(selection)
-    choices = [question for question in selection.questions if not_a_choice(question) is None]
-    if choices:
-        _write_lines(out / "mcq" / f"{name}.jsonl", [_choice_row(question) for question in choices])
-    _write_lines(out / "vqa" / f"{name}.jsonl", [_open_row(question) for question in selection.questions])
+    """Write `mcq/TASK.jsonl` with the questions that have options, `vqa/TASK.jsonl` with all, and `images/`.
+
+    Results number the rows of a file; a file per task lets `recorded:` tell by their number which items they are of.
+    """
+    for task in selection.counts():
+        questions = [question for question in selection.questions if question.item.task == task]
+        choices = [question for question in questions if not_a_choice(question) is None]
+        if choices:
+            _write_lines(out / "mcq" / f"{task}.jsonl", [_choice_row(question) for question in choices])
+        _write_lines(out / "vqa" / f"{task}.jsonl", [_open_row(question) for question in questions])
     write_images(selection, out)
 
 
@@ -72,7 +76,7 @@ EVALSCOPE = ExportFormat(
     write_folders,
     "In this folder, since image paths are relative to it:\n\n"
     "```sh\nevalscope eval --model MODEL --api-url URL --eval-type openai_api --datasets general_vqa \\\n"
-    '  --dataset-args \'{"general_vqa": {"local_path": "vqa", "subset_list": ["{name}"]}}\'\n```\n\n'
+    '  --dataset-args \'{"general_vqa": {"local_path": "vqa", "subset_list": ["TASK", …]}}\'\n```\n\n'
     'or `general_vmcq` with `"local_path": "mcq"`. `general_vqa` sends our prompt unchanged and scores it by BLEU '
     "and Rouge; `general_vmcq` adds its own words, repeats the options, and reads `ANSWER: B`.",
     fault=too_many_images,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Generator, Iterable, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.hashing import ListDigest, digest
-from snellen.core.item import Item
+from snellen.core.item import Item, ReplySpec
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Role
@@ -28,16 +29,29 @@ from snellen.core.suite import Suite, Trial
 POSITION, NUMBER = "position", "number"
 """What the id of a row is if not an id: its position in the data set, or a whole number that may be one."""
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+_BARE_LETTER = re.compile(r"\s*\(?([A-Z])\)?[.:]?\s*")
 WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,8}")
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedAnswer:
-    """A reply, or the reason why there is none. `score` is the one given by the tool that asked, else NaN."""
+    """A reply, or the reason why there is none. `score` is the one given by the tool that asked, else NaN.
+
+    `options` are the texts of the options that the tool lettered A, B ..; empty if its file has none.
+    """
 
     reply: Reply | None
     reason: str = ""
     score: float = math.nan
+    options: tuple[str, ...] = ()
+
+    def reply_to(self, spec: ReplySpec) -> Reply | None:
+        """The reply; a letter of the tool's own options is their text where the question has no such letter."""
+        match = _BARE_LETTER.fullmatch(self.reply.text) if self.reply and self.options and spec.keys else None
+        if not self.reply or not match or match[1] in dict(spec.keys):
+            return self.reply
+        number = ascii_uppercase.index(match[1])
+        return replace(self.reply, text=self.options[number]) if number < len(self.options) else self.reply
 
 
 @dataclass(slots=True)
@@ -73,8 +87,8 @@ def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
     for row in answer_rows:
         reply = row.answer.reply
         outcome = [reply.text, reply.reasoning, reply.stop] if reply else [row.answer.reason]
-        numbering = [row.numbering] if row.numbering else []
-        content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome, *numbering])
+        more = [part for part in (row.numbering, row.options) if part]
+        content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome, *more])
     return content.digest()[:12]
 
 
@@ -157,9 +171,10 @@ class Recorded(Base):
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """The recorded reply to the prompt's only item. Raises CallFailed if there is none."""
         answer = self.answers.get(prompt.views[0].item_id) if prompt.views else None
-        if answer is None or answer.reply is None:
+        reply = answer.reply_to(prompt.views[0].reply) if answer else None
+        if reply is None:
             raise CallFailed(answer.reason if answer else "no answer is recorded for this item")
-        return answer.reply
+        return reply
 
 
 def recorded(name: str, texts: Mapping[str, str], role: Role = "model") -> Subject:
@@ -218,11 +233,21 @@ class Recording(Recorded):
                     f"the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
                 )
             rows[item.item_id] = row
+        found = sum(map(len, pairs.values()))
+        covered = {item.item_id for joined in pairs.values() for _, item in joined}
+        if found and 2 * found + 10 < len(self.rows) and 2 * len(covered) < len(index.by_id):
+            raise SnellenError(
+                f"{self.card.name}: only {found} of {len(self.rows)} rows are of one of {len(index.by_id)} items; name "
+                "the column of their ids with ?id=COLUMN, or give the items that were asked"
+            )
         for joined in pairs.values():
             faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
         for (name, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
-            answers = {item_id: row.answer for item_id, row in rows.items()}
+            answers = {
+                item_id: replace(row.answer, options=row.options) if row.options else row.answer
+                for item_id, row in rows.items()
+            }
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks)))
         return subjects, +faults, example
