@@ -174,12 +174,12 @@ def test_budget_and_balance() -> None:
     for task in ("gc-mat", "gc-trk"):
         assert Counter(room.change.edit for room in plan.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
-    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 60)
+    assert (len(full.rooms), len(full.families)) == (260 + 220, 360)
     as_printed = recipe.design(BuildOptions(Path("unused"), full=True, balance="paper"))
-    assert len(as_printed.families) == 40
+    assert len(as_printed.families) == 360
     checkup = recipe.design(BuildOptions(Path("unused")))
-    assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters per task"
-    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 1
+    assert (len(checkup.rooms), len(checkup.families)) == (24, 12), "twelve clusters per task"
+    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 4
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 

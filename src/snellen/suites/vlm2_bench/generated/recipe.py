@@ -1,9 +1,9 @@
 """The `generated` recipe: rooms before and after an edit, composites with distractors, and clips, all rendered here.
 
-For `n` test items per task there are n rooms and a fifth more (two images each, shared by Mat and Trk except for
-surroundings), the families of eight images that the sequences need, half as many again for calibration, and one pair of
-clips per video up to twelve, more only if these give too few videos. Small sets (the checkup's and quick ones) have a
-single pair. No people are rendered.
+For `n` test items per task there are 2n rooms (two images each) for Mat and Trk, n families of objects with images of
+their own for each sequence, some families of eight images for calibration, and one pair of clips per video up to twelve,
+more only if these give too few videos. Small sets (the checkup's and quick ones) have a single pair of clips. No people
+are rendered. No question about rooms or sequences shares an image with another, except the two statements of a pair.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ from snellen.stimuli.render import Render, image_seconds, render_for_recipe, siz
 from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
 from snellen.stimuli.scenes.truth import least_extent_px
 from snellen.suites.vlm2_bench.generated import clips, objects, rooms
-from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
+from snellen.suites.vlm2_bench.generated.family_sequences import (
+    SEQUENCE_TASKS,
+    FamilySequence,
+    draw_sequences,
+    patterns_of,
+)
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items, sorted_pattern
 
@@ -32,8 +37,8 @@ FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-g
 TASKS = tuple(FULL_COUNTS)
 """The tasks that can be rendered."""
 CHECKUP_N, QUICK_N = 12, 4
-MIN_FAMILIES = 12
-"""Minimum number of families (clusters), if there are as many sequences."""
+MIN_CALIBRATION = 6
+"""Minimum number of families for calibration, if there are twice as many test sequences in a task."""
 MIN_CLIP_PAIRS = 12
 """Number of pairs of clips (clusters) up to which each video gets its own pair."""
 SECONDS_A_IMAGE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
@@ -112,10 +117,9 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 def design(options: BuildOptions) -> Design:
     """Choose everything to be rendered."""
     counts, seed = counts_of(options), options.seed
-    families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
-    sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
-    tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
-    families = _families(tested + -(-tested // 2) if tested else 0, seed)
+    tested = max(counts[task] for task in SEQUENCE_TASKS)
+    calibrated = max(-(-counts[task] // (2 * len(patterns_of(task, options)))) for task in SEQUENCE_TASKS)
+    families = _families(tested + max(calibrated, min(-(-tested // 2), MIN_CALIBRATION)), seed)
     videos = counts["oc-vid"]
     pair_count = min(videos, max(MIN_CLIP_PAIRS, -(-videos // clips.VIDEOS_A_PAIR)))
     if options.size_notes():
@@ -248,7 +252,7 @@ def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     families = (*plan.families, *plan.calibration)
     for number, (family, numbers) in enumerate(zip(families, plan.image_numbers(), strict=True)):
         for image in numbers:
-            yield objects.image_spec(family.all()[image], options.seed, (number, image), options.size_px)
+            yield objects.image_spec(family.of_image(image), options.seed, (number, image), options.size_px)
 
 
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -298,7 +302,7 @@ class _Family:
         self.images = {image: media.add_file(*next(renders)) for image in numbers}
         self.appearances, self.extents, self.boxes = {}, {}, {}
         for image, stored in self.images.items():
-            index = family.all()[image]
+            index = family.of_image(image)
             spec = objects.image_spec(index, options.seed, (number, image), options.size_px)
             self.appearances[stored.sha256] = objects.appearance_of(index)
             self.extents[stored.sha256], self.boxes[stored.sha256] = least_extent_px(spec), _box(spec)
