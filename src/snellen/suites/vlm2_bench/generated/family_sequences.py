@@ -12,7 +12,6 @@ from snellen.suites.vlm2_bench.generated import objects
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import BALANCED_GRP, BALANCED_OC, PATTERNS_GRP, PATTERNS_OC, draw
 
-
 SEQUENCE_TASKS = ("oc-cpr", "oc-cnt", "oc-grp")
 
 

@@ -1,16 +1,17 @@
 """The `generated` recipe: rooms before and after an edit, composites with distractors, and clips, all rendered here.
 
 For `n` test items per task there are 2n rooms (two images each) for Mat and Trk, n families of objects with images of
-their own for each sequence, some families of eight images for calibration, and one pair of clips per video up to twelve,
-more only if these give too few videos. Small sets (the checkup's and quick ones) have a single pair of clips. No people
-are rendered. No question about rooms or sequences shares an image with another, except the two statements of a pair.
+their own for each sequence, some families of eight images for calibration, and one pair of clips per video up to
+twelve, more only if these give too few videos. Small sets (the checkup's and quick ones) have a single pair of clips.
+No people are rendered. No test question about rooms or objects shares an image with another, except the two statements
+of a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from snellen.core.build_options import BALANCE, BuildOptions
 from snellen.core.errors import SnellenError
@@ -20,9 +21,9 @@ from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
-from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
+from snellen.stimuli.scenes import RenderSpec, box_around, truth
 from snellen.stimuli.scenes.truth import least_extent_px
-from snellen.suites.vlm2_bench.generated import clips, objects, rooms
+from snellen.suites.vlm2_bench.generated import clips, objects, rooms, views
 from snellen.suites.vlm2_bench.generated.family_sequences import (
     SEQUENCE_TASKS,
     FamilySequence,
@@ -30,6 +31,7 @@ from snellen.suites.vlm2_bench.generated.family_sequences import (
     patterns_of,
 )
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
+from snellen.suites.vlm2_bench.generated.views import CameraPair
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items, sorted_pattern
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
@@ -48,13 +50,10 @@ NOUN = "object"
 MARGIN = 0.04
 """Margin of a crop around the object, as a share of its larger side."""
 
-CameraPair: TypeAlias = tuple[Camera, Camera]
-"""The cameras of a room before and after its edit."""
-
 
 @dataclass(frozen=True)
 class EditedRoom:
-    """A room to be rendered before and after its edit, and the tasks that use it.
+    """A room to be rendered before and after its edit, and the task that asks about it.
 
     `number` is its index among the rooms with the same `stream_name`, the prefix of their random streams.
     """
@@ -62,12 +61,12 @@ class EditedRoom:
     stream_name: str
     number: int
     change: rooms.RoomChange
-    tasks: tuple[str, ...]
+    task: str
 
     @property
     def handle(self) -> str:
         """A name that is unique in the set."""
-        return f"{self.number:04d}" + ("" if self.stream_name == "room" else "-pattern")
+        return f"{self.number:04d}" + ("" if self.stream_name == "room" else f"-{self.stream_name.split()[0]}")
 
 
 @dataclass(frozen=True)
@@ -130,25 +129,20 @@ def design(options: BuildOptions) -> Design:
 
 
 def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
-    """The rooms, which Mat and Trk share except for changes of surroundings.
+    """The rooms of Mat, then those of Trk: statements of one task about a room would tell the answers of the other.
 
     Mat asks which part of the surroundings changed in colour. Trk asks how they changed, which the mean colour of an
     image would reveal, so there the floor's pattern changes.
     """
-    for n in range(max(counts["gc-mat"], counts["gc-trk"])):
-        tasks = tuple(task for task in ("gc-mat", "gc-trk") if n < counts[task])
-        edit = rooms.EDITS[n % len(rooms.EDITS)]
-        if edit != "environment" or "gc-mat" in tasks:
-            change = rooms.random_change(edit, stream(SUITE, STREAMS, seed, "room", n))
-            yield _exposed("room", n, change, seed, ("gc-mat",) if edit == "environment" else tasks)
-        if edit == "environment" and "gc-trk" in tasks:
-            change = rooms.pattern_change(stream(SUITE, STREAMS, seed, "pattern room", n))
-            yield _exposed("pattern room", n, change, seed, ("gc-trk",))
-
-
-def _exposed(stream_name: str, n: int, change: rooms.RoomChange, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
-    rng = stream(SUITE, STREAMS, seed, f"{stream_name} exposure", n)
-    return EditedRoom(stream_name, n, rooms.exposed(change, rng), tasks)
+    for task in ("gc-mat", "gc-trk"):
+        for n in range(counts[task]):
+            edit = rooms.EDITS[n % len(rooms.EDITS)]
+            is_pattern = (task, edit) == ("gc-trk", "environment")
+            name = "pattern room" if is_pattern else "room" if task == "gc-mat" else "track room"
+            rng = stream(SUITE, STREAMS, seed, name, n)
+            change = rooms.pattern_change(rng) if is_pattern else rooms.random_change(edit, rng)
+            exposed = rooms.exposed(change, stream(SUITE, STREAMS, seed, f"{name} exposure", n))
+            yield EditedRoom(name, n, exposed, task)
 
 
 def _families(count: int, seed: int) -> tuple[objects.ObjectFamily, ...]:
@@ -206,7 +200,8 @@ class Generated:
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        cameras = [_cameras(room, options) for room in plan.rooms]
+        balanced = [_balanced(room, options) for room in plan.rooms]
+        plan, cameras = replace(plan, rooms=tuple(room for room, _ in balanced)), [pair for _, pair in balanced]
         specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
         frames, of_clips = render_for_recipe(list(_clip_specs(plan, options)), _for_clips(options))
@@ -243,9 +238,10 @@ def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPai
             yield RenderSpec(room.scene(), camera, noise)
 
 
-def _cameras(edited: EditedRoom, options: BuildOptions) -> CameraPair:
+def _balanced(edited: EditedRoom, options: BuildOptions) -> tuple[EditedRoom, CameraPair]:
     rng = stream(SUITE, STREAMS, options.seed, f"{edited.stream_name} view", edited.number)
-    return rooms.views_of(edited.change, rng, options.size_px)
+    change, cameras = views.balanced_views(edited.change, rng, options.size_px)
+    return replace(edited, change=change), cameras
 
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -270,7 +266,7 @@ def _rooms(
         rng = stream(SUITE, STREAMS, options.seed, cues, edited.number)
         provenance = {"seed": options.seed, "room": edited.number}
         acuity = rooms.acuity(edited.change, pair)
-        yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.tasks, acuity)
+        yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.task, acuity)
 
 
 def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
