@@ -7,8 +7,8 @@ the best expected score. Boxes, colours and numbers are learnt by ridge regressi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -34,10 +34,12 @@ MAX_ANSWERS = 24
 MAX_TRAIN = 1000
 """Training items per fit: more hardly change it and take long."""
 VECTORS = ("box", "point", "colour", "number")
+Clues: TypeAlias = Callable[..., Iterator[str]]
+"""Features of an item, or of an option of it, as words."""
 
 
-def learner(train: Sequence[Item], metric: Metric) -> Attacker:
-    """Attacker that learns from solved items; `best_answer` if nothing can be learnt."""
+def learner(train: Sequence[Item], metric: Metric, clues: Clues | None = None) -> Attacker:
+    """Attacker that learns from solved items, or from `clues` to them; `best_answer` if nothing can be learnt."""
     from threadpoolctl import threadpool_limits
 
     if len(train) > MAX_TRAIN:
@@ -45,11 +47,11 @@ def learner(train: Sequence[Item], metric: Metric) -> Attacker:
         train = [train[int(n)] for n in order[:MAX_TRAIN]]
     with threadpool_limits(1):  # for so few numbers, synchronising threads costs six times the work
         if choices(train[0]):
-            return _fit_choices(train)
+            return _fit_choices(train, clues or option_features)
         if train[0].answer_kind in VECTORS:
             return _fit_vectors(train)
         if 1 < len({portable(item) for item in train}) <= MAX_ANSWERS:
-            return _fit_classes(train, metric)
+            return _fit_classes(train, metric, clues or item_features)
         return best_answer(train, metric)
 
 
@@ -105,39 +107,37 @@ def _matrix(features: Sequence[Iterator[str]]) -> Any:
     return FeatureHasher(FEATURES, input_type="string", alternate_sign=False).transform(features)
 
 
-def _fit_choices(train: Sequence[Item]) -> Attacker:
+def _fit_choices(train: Sequence[Item], features: Clues) -> Attacker:
     from sklearn.linear_model import LogisticRegression
 
-    rows = [option_features(item, key) for item in train for key in choices(item)]
+    rows = [features(item, key) for item in train for key in choices(item)]
     targets = np.array([key == str(item.answer) for item in train for key in choices(item)])
     if targets.all() or not targets.any():
         return lambda items: [choices(item)[0] for item in items]
     model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(_matrix(rows), targets)
 
     def answers(items: Sequence[Item]) -> list[Answer]:
-        rows = [option_features(item, key) for item in items for key in choices(item)]
+        rows = [features(item, key) for item in items for key in choices(item)]
         scores = iter(model.decision_function(_matrix(rows)))
         return [max(choices(item), key=lambda _: next(scores)) for item in items]
 
     return answers
 
 
-def _fit_classes(train: Sequence[Item], metric: Metric) -> Attacker:
+def _fit_classes(train: Sequence[Item], metric: Metric, features: Clues) -> Attacker:
     """Attacker for few answers: their probabilities given the words, then the answer with the best expected score."""
     from sklearn.linear_model import LogisticRegression
 
     truths = [portable(item) for item in train]
     classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
-    model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(
-        _matrix([item_features(item) for item in train]), targets
-    )
+    model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(_matrix([features(item) for item in train]), targets)
     # worth[truth, answer]: the metric of an answer on an item with that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])
 
     def answers(items: Sequence[Item]) -> list[Answer]:
-        likely = model.predict_proba(_matrix([item_features(item) for item in items]))
+        likely = model.predict_proba(_matrix([features(item) for item in items]))
         best = np.argmax(metric.sign * likely @ worth, axis=1)
         return [applied(classes[n], item) for n, item in zip(best, items, strict=True)]
 

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -27,6 +27,7 @@ from snellen.analysis.blind.attacks import (
     word_weights,
 )
 from snellen.analysis.blind.learner import learner
+from snellen.analysis.blind.memory import Memory
 from snellen.analysis.units import parts_of, summary, units_of
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
@@ -43,6 +44,8 @@ ATTACKS = (
     Attack("word weights", word_weights),
     Attack("learner", learner),
 )
+MEMORY = "memory of other questions"
+"""The name of the attack that knows the other questions of the exam (`memory`)."""
 CONSTANTS = ATTACKS[0], ATTACKS[2]
 """Attacks that are also fitted on the items of one level alone."""
 FOLDS = 4
@@ -81,11 +84,17 @@ class FittedAttack(NamedTuple):
     scores: pd.DataFrame
 
 
+def across_questions(items: Sequence[Item]) -> Attack:
+    """The attack that recognises the files of an exam with these items in its other questions."""
+    return Attack(MEMORY, partial(learner, clues=Memory(items).clues))
+
+
 def measure_blind(
     train: Sequence[Item], test: Sequence[Item], suite: Suite, attacks: Sequence[Attack] = ATTACKS
 ) -> list[BlindScore]:
     """Blind baselines on test items, of attackers fitted on training items; tasks that lack either are omitted."""
     rows: list[BlindScore] = []
+    attacks = (*attacks, across_questions([*train, *test]))
     for task, learnt, items in _tasks(suite, train, test):
         rows += _scores(items, _attack(learnt, items, task, attacks), task)
     return rows
@@ -101,6 +110,7 @@ def measure_by_folds(items: Sequence[Item], suite: Suite, attacks: Sequence[Atta
     counts = Counter(item.task for item in train)
     enough = [item for item in train if counts[item.task] >= MIN_TRAIN]
     rows = measure_blind(enough, test, suite, attacks)
+    attacks = (*attacks, across_questions(items))
     for task, _, test_items in _tasks(suite, items, test):
         if counts[task.id] >= MIN_TRAIN:
             continue

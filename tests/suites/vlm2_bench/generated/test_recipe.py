@@ -27,7 +27,7 @@ from snellen.stimuli.scenes.raster import project
 from snellen.stimuli.scenes.shapes import place_points, unit_mesh
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 from snellen.suites import SUITES
-from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms
+from snellen.suites.vlm2_bench.generated import clips, objects, recipe, rooms, views
 from snellen.suites.vlm2_bench.generated.general_cues import match_statements, track_statements
 from snellen.suites.vlm2_bench.items import Edit, by_appearance
 
@@ -169,17 +169,18 @@ def test_answers_follow_from_the_appearances(built: ItemSet) -> None:
 def test_budget_and_balance() -> None:
     options = BuildOptions(Path("unused"), n=60)
     plan = recipe.design(options)
-    assert plan.images() <= 400
+    tested = sum(len(sequence.images) for sequence in plan.sequences if sequence.split == "test")
+    assert 0 < plan.images() - 2 * 120 - tested <= 8 * len(plan.calibration), "a test question shares no image"
     assert plan.frames(options) >= 6 * 48
     for task in ("gc-mat", "gc-trk"):
-        assert Counter(room.change.edit for room in plan.rooms if task in room.tasks) == dict.fromkeys(rooms.EDITS, 12)
+        assert Counter(room.change.edit for room in plan.rooms if task == room.task) == dict.fromkeys(rooms.EDITS, 12)
     full = recipe.design(BuildOptions(Path("unused"), full=True))
-    assert (len(full.rooms), len(full.families)) == (260 + 220 // 5, 60)
+    assert (len(full.rooms), len(full.families)) == (260 + 220, 360)
     as_printed = recipe.design(BuildOptions(Path("unused"), full=True, balance="paper"))
-    assert len(as_printed.families) == 40
+    assert len(as_printed.families) == 360
     checkup = recipe.design(BuildOptions(Path("unused")))
-    assert (len(checkup.rooms), len(checkup.families)) == (12 + 2, 12), "twelve clusters per task"
-    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 1
+    assert (len(checkup.rooms), len(checkup.families)) == (24, 12), "twelve clusters per task"
+    assert len(recipe.design(BuildOptions(Path("unused"), n=4)).families) == 4
     with pytest.raises(SnellenError, match="no people are rendered"):
         recipe.design(BuildOptions(Path("unused"), tasks=("pc-cpr",)))
 
@@ -309,11 +310,11 @@ def test_level_answers_leave_no_base_rate(tmp_path: Path) -> None:
 @pytest.mark.parametrize("edit", rooms.EDITS)
 def test_the_second_image_is_from_the_side_and_the_change_has_a_size(edit: Edit) -> None:
     change = rooms.random_change(edit, np.random.default_rng(4))
-    cameras = rooms.views_of(change, np.random.default_rng(4), (160, 120))
+    cameras = views.views_of(change, np.random.default_rng(4), (160, 120))
     measures = rooms.acuity(change, cameras)
     azimuths = [math.atan2(*np.subtract(camera.position_m, camera.target_m)[1::-1]) for camera in cameras]
     turned = abs(math.degrees(azimuths[1] - azimuths[0]) + 180) % 360 - 180
-    assert rooms.SHIFT_DEG[0] - 0.01 <= abs(turned) <= rooms.SHIFT_DEG[1] + 0.01
+    assert views.SHIFT_DEG[0] - 0.01 <= abs(turned) <= views.SHIFT_DEG[1] + 0.01
     # From an elevation of 35 to 60 degrees, the line of sight turns by less than the azimuth of the camera.
     assert 0.4 * abs(turned) < measures["camera_shift_deg"] < abs(turned)
     assert measures["things"] == max(len(change.before.objects), len(change.after.objects))

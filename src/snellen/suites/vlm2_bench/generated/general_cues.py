@@ -22,10 +22,10 @@ def room_items(
     images: tuple[Media, Media],
     rng: np.random.Generator,
     provenance: Mapping[str, Any],
-    tasks: Sequence[str],
+    task: str,
     measures: Mapping[str, float],
 ) -> list[Item]:
-    """The requested pairs of Mat and Trk about one edit; `measures` describe its size (`rooms.acuity`)."""
+    """The pair of Mat or Trk about one edit; `measures` describe its size (`rooms.acuity`)."""
     pair = ImagePair(
         handle,
         images,
@@ -38,16 +38,13 @@ def room_items(
             "captions": [change.before.caption(), change.after.caption()],
         },
     )
-    items: list[Item] = []
-    if "gc-mat" in tasks:
-        items += cue_items("gc-mat", pair, prompts.MATCH[change.edit], *match_statements(change, rng), rng)
-    if "gc-trk" in tasks:
-        items += cue_items("gc-trk", pair, prompts.TRACK, *track_statements(change), rng)
-    return items
+    if task == "gc-mat":
+        return list(cue_items("gc-mat", pair, prompts.MATCH[change.edit], *match_statements(change, rng), rng))
+    return list(cue_items("gc-trk", pair, prompts.TRACK, *track_statements(change), rng))
 
 
 def match_statements(change: RoomChange, rng: np.random.Generator) -> tuple[CandidateAnswer, CandidateAnswer]:
-    """The cue that answers the question, and one that did not change (Table 3)."""
+    """The cue that answers the question, and one that did not change, of the same colour (Table 3)."""
     if change.changed is None:
         other = next(part for part in PARTS if part != change.part)
         appearances = {part: {"environment/part": part} for part in (change.part, other)}
@@ -59,7 +56,8 @@ def match_statements(change: RoomChange, rng: np.random.Generator) -> tuple[Cand
             for part, rest in ((change.part, other), (other, change.part))
         )
     stayed = [scene_object for scene_object in change.named() if scene_object != change.changed]
-    wrong = stayed[int(rng.integers(len(stayed)))]
+    twins = [other for other in stayed if other.appearance.colour == change.changed.appearance.colour] or stayed
+    wrong = twins[int(rng.integers(len(twins)))]
     return (
         _statement(f"the {change.changed.name}", _cue_worlds(change, change.changed, change.changed)),
         _statement(f"the {wrong.name}", _cue_worlds(change, wrong, change.changed)),

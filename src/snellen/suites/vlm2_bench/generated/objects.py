@@ -57,6 +57,10 @@ class ObjectFamily:
         """The object of each of the eight images: four of the main one, then the distractors."""
         return (*(self.main for _ in range(IMAGES)), *self.distractors)
 
+    def of_image(self, number: int) -> int:
+        """The object of an image; numbers that are equal modulo eight are views of the same one."""
+        return self.all()[number % len(self.all())]
+
 
 @functools.cache
 def _by_all_but_one() -> Mapping[tuple[int, tuple[str, ...]], tuple[int, ...]]:

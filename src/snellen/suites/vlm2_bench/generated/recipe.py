@@ -1,16 +1,17 @@
 """The `generated` recipe: rooms before and after an edit, composites with distractors, and clips, all rendered here.
 
-For `n` test items per task there are n rooms and a fifth more (two images each, shared by Mat and Trk except for
-surroundings), the families of eight images that the sequences need, half as many again for calibration, and one pair of
-clips per video up to twelve, more only if these give too few videos. Small sets (the checkup's and quick ones) have a
-single pair. No people are rendered.
+For `n` test items per task there are 2n rooms (two images each) for Mat and Trk, n families of objects with images of
+their own for each sequence, some families of eight images for calibration, and one pair of clips per video up to
+twelve, more only if these give too few videos. Small sets (the checkup's and quick ones) have a single pair of clips.
+No people are rendered. No test question about rooms or objects shares an image with another, except the two statements
+of a pair.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 from snellen.core.build_options import BALANCE, BuildOptions
 from snellen.core.errors import SnellenError
@@ -20,11 +21,17 @@ from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.render import Render, image_seconds, render_for_recipe, size_share
-from snellen.stimuli.scenes import Camera, RenderSpec, box_around, truth
+from snellen.stimuli.scenes import RenderSpec, box_around, truth
 from snellen.stimuli.scenes.truth import least_extent_px
-from snellen.suites.vlm2_bench.generated import clips, objects, rooms
-from snellen.suites.vlm2_bench.generated.family_sequences import FamilySequence, draw_sequences, patterns_of
+from snellen.suites.vlm2_bench.generated import clips, objects, rooms, views
+from snellen.suites.vlm2_bench.generated.family_sequences import (
+    SEQUENCE_TASKS,
+    FamilySequence,
+    draw_sequences,
+    patterns_of,
+)
 from snellen.suites.vlm2_bench.generated.general_cues import room_items
+from snellen.suites.vlm2_bench.generated.views import CameraPair
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items, sorted_pattern
 
 FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-grp": 200, "oc-vid": 200}
@@ -32,8 +39,8 @@ FULL_COUNTS = {"gc-mat": 260, "gc-trk": 220, "oc-cpr": 360, "oc-cnt": 360, "oc-g
 TASKS = tuple(FULL_COUNTS)
 """The tasks that can be rendered."""
 CHECKUP_N, QUICK_N = 12, 4
-MIN_FAMILIES = 12
-"""Minimum number of families (clusters), if there are as many sequences."""
+MIN_CALIBRATION = 6
+"""Minimum number of families for calibration, if there are twice as many test sequences in a task."""
 MIN_CLIP_PAIRS = 12
 """Number of pairs of clips (clusters) up to which each video gets its own pair."""
 SECONDS_A_IMAGE = {"fast": 0.47, "good": 1.3, "reference": 2.2}
@@ -43,13 +50,10 @@ NOUN = "object"
 MARGIN = 0.04
 """Margin of a crop around the object, as a share of its larger side."""
 
-CameraPair: TypeAlias = tuple[Camera, Camera]
-"""The cameras of a room before and after its edit."""
-
 
 @dataclass(frozen=True)
 class EditedRoom:
-    """A room to be rendered before and after its edit, and the tasks that use it.
+    """A room to be rendered before and after its edit, and the task that asks about it.
 
     `number` is its index among the rooms with the same `stream_name`, the prefix of their random streams.
     """
@@ -57,12 +61,12 @@ class EditedRoom:
     stream_name: str
     number: int
     change: rooms.RoomChange
-    tasks: tuple[str, ...]
+    task: str
 
     @property
     def handle(self) -> str:
         """A name that is unique in the set."""
-        return f"{self.number:04d}" + ("" if self.stream_name == "room" else "-pattern")
+        return f"{self.number:04d}" + ("" if self.stream_name == "room" else f"-{self.stream_name.split()[0]}")
 
 
 @dataclass(frozen=True)
@@ -112,10 +116,9 @@ def counts_of(options: BuildOptions) -> dict[str, int]:
 def design(options: BuildOptions) -> Design:
     """Choose everything to be rendered."""
     counts, seed = counts_of(options), options.seed
-    families_by_task = [-(-counts[task] // len(patterns_of(task, options))) for task in ("oc-cpr", "oc-cnt", "oc-grp")]
-    sequences = min(counts[task] for task in ("oc-cpr", "oc-cnt", "oc-grp"))
-    tested = max(*families_by_task, MIN_FAMILIES if sequences >= MIN_FAMILIES else 0)
-    families = _families(tested + -(-tested // 2) if tested else 0, seed)
+    tested = max(counts[task] for task in SEQUENCE_TASKS)
+    calibrated = max(-(-counts[task] // (2 * len(patterns_of(task, options)))) for task in SEQUENCE_TASKS)
+    families = _families(tested + max(calibrated, min(-(-tested // 2), MIN_CALIBRATION)), seed)
     videos = counts["oc-vid"]
     pair_count = min(videos, max(MIN_CLIP_PAIRS, -(-videos // clips.VIDEOS_A_PAIR)))
     if options.size_notes():
@@ -126,25 +129,20 @@ def design(options: BuildOptions) -> Design:
 
 
 def _edited_rooms(counts: Mapping[str, int], seed: int) -> Iterator[EditedRoom]:
-    """The rooms, which Mat and Trk share except for changes of surroundings.
+    """The rooms of Mat, then those of Trk: statements of one task about a room would tell the answers of the other.
 
     Mat asks which part of the surroundings changed in colour. Trk asks how they changed, which the mean colour of an
     image would reveal, so there the floor's pattern changes.
     """
-    for n in range(max(counts["gc-mat"], counts["gc-trk"])):
-        tasks = tuple(task for task in ("gc-mat", "gc-trk") if n < counts[task])
-        edit = rooms.EDITS[n % len(rooms.EDITS)]
-        if edit != "environment" or "gc-mat" in tasks:
-            change = rooms.random_change(edit, stream(SUITE, STREAMS, seed, "room", n))
-            yield _exposed("room", n, change, seed, ("gc-mat",) if edit == "environment" else tasks)
-        if edit == "environment" and "gc-trk" in tasks:
-            change = rooms.pattern_change(stream(SUITE, STREAMS, seed, "pattern room", n))
-            yield _exposed("pattern room", n, change, seed, ("gc-trk",))
-
-
-def _exposed(stream_name: str, n: int, change: rooms.RoomChange, seed: int, tasks: tuple[str, ...]) -> EditedRoom:
-    rng = stream(SUITE, STREAMS, seed, f"{stream_name} exposure", n)
-    return EditedRoom(stream_name, n, rooms.exposed(change, rng), tasks)
+    for task in ("gc-mat", "gc-trk"):
+        for n in range(counts[task]):
+            edit = rooms.EDITS[n % len(rooms.EDITS)]
+            is_pattern = (task, edit) == ("gc-trk", "environment")
+            name = "pattern room" if is_pattern else "room" if task == "gc-mat" else "track room"
+            rng = stream(SUITE, STREAMS, seed, name, n)
+            change = rooms.pattern_change(rng) if is_pattern else rooms.random_change(edit, rng)
+            exposed = rooms.exposed(change, stream(SUITE, STREAMS, seed, f"{name} exposure", n))
+            yield EditedRoom(name, n, exposed, task)
 
 
 def _families(count: int, seed: int) -> tuple[objects.ObjectFamily, ...]:
@@ -202,7 +200,8 @@ class Generated:
         refuse_existing(options.out)
         plan = design(options)
         media = MediaFolder(options.out / "media")
-        cameras = [_cameras(room, options) for room in plan.rooms]
+        balanced = [_balanced(room, options) for room in plan.rooms]
+        plan, cameras = replace(plan, rooms=tuple(room for room, _ in balanced)), [pair for _, pair in balanced]
         specs = [*_room_specs(plan, options, cameras), *_object_specs(plan, options)]
         rendered, provenance = render_for_recipe(specs, options)
         frames, of_clips = render_for_recipe(list(_clip_specs(plan, options)), _for_clips(options))
@@ -239,16 +238,17 @@ def _room_specs(plan: Design, options: BuildOptions, cameras: Sequence[CameraPai
             yield RenderSpec(room.scene(), camera, noise)
 
 
-def _cameras(edited: EditedRoom, options: BuildOptions) -> CameraPair:
+def _balanced(edited: EditedRoom, options: BuildOptions) -> tuple[EditedRoom, CameraPair]:
     rng = stream(SUITE, STREAMS, options.seed, f"{edited.stream_name} view", edited.number)
-    return rooms.views_of(edited.change, rng, options.size_px)
+    change, cameras = views.balanced_views(edited.change, rng, options.size_px)
+    return replace(edited, change=change), cameras
 
 
 def _object_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
     families = (*plan.families, *plan.calibration)
     for number, (family, numbers) in enumerate(zip(families, plan.image_numbers(), strict=True)):
         for image in numbers:
-            yield objects.image_spec(family.all()[image], options.seed, (number, image), options.size_px)
+            yield objects.image_spec(family.of_image(image), options.seed, (number, image), options.size_px)
 
 
 def _clip_specs(plan: Design, options: BuildOptions) -> Iterator[RenderSpec]:
@@ -266,7 +266,7 @@ def _rooms(
         rng = stream(SUITE, STREAMS, options.seed, cues, edited.number)
         provenance = {"seed": options.seed, "room": edited.number}
         acuity = rooms.acuity(edited.change, pair)
-        yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.tasks, acuity)
+        yield from room_items(edited.handle, edited.change, images, rng, provenance, edited.task, acuity)
 
 
 def _sequences(plan: Design, options: BuildOptions, renders: Iterator[Render], media: MediaFolder) -> Iterator[Item]:
@@ -298,7 +298,7 @@ class _Family:
         self.images = {image: media.add_file(*next(renders)) for image in numbers}
         self.appearances, self.extents, self.boxes = {}, {}, {}
         for image, stored in self.images.items():
-            index = family.all()[image]
+            index = family.of_image(image)
             spec = objects.image_spec(index, options.seed, (number, image), options.size_px)
             self.appearances[stored.sha256] = objects.appearance_of(index)
             self.extents[stored.sha256], self.boxes[stored.sha256] = least_extent_px(spec), _box(spec)
