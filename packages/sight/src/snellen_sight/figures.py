@@ -167,9 +167,10 @@ def image_of(
     is_drawn = np.logical_or.reduce([plane[..., channel] != light for channel, light in enumerate(ground)])
     if noisy is not None:
         is_drawn |= noisy
-    levels = encoded(np.clip(plane[is_drawn], 0.0, 1.0))
+    drawn = np.flatnonzero(is_drawn)
+    levels = encoded(np.clip(plane.reshape(-1, plane.shape[2])[drawn], 0.0, 1.0))
     rounding: Any = 0.5
     if noisy is not None and rng is not None:
-        rounding = np.where(noisy[is_drawn][:, None], rng.random(levels.shape), 0.5)
-    pixels[is_drawn] = np.clip(np.floor(levels + rounding), 0, 255)
+        rounding = np.where(noisy.reshape(-1)[drawn, None], rng.random(levels.shape), 0.5)
+    pixels.reshape(-1, plane.shape[2])[drawn] = np.clip(np.floor(levels + rounding), 0, 255)
     return Image.fromarray(pixels[..., 0] if plane.shape[2] == 1 else pixels)
