@@ -18,15 +18,15 @@ from snellen.suites.thresholds.measures.measure import (
 )
 from snellen_sight.figures import image_of, rectangle
 
-WIDTHS = (2.4, 12.0)
-"""Least and greatest width of a bar in pixels."""
+WIDTHS, NARROWER = (2.0, 13.0), 0.6
+"""Least and greatest width of a usual bar in pixels, and the power of its ratio of lengths that the odd bar is narrower."""
 
 
 def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine bars, all upright or all level, of which one is longer than the others.
 
-    Each has a width of its own, uniform in its logarithm. The longer bar is narrower by the root of its ratio, so that
-    neither ink nor width tells which it is.
+    Each has a width of its own, uniform in its logarithm. The longer bar is narrower, so that neither ink
+    nor width alone tells which it is.
     """
     ground, ink, polarity = contrasting(rng)
     patches, upright = list(patch_layout(rng)), rng.random() < 0.5
@@ -35,7 +35,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     widths = np.exp(rng.uniform(*np.log(WIDTHS), len(patches)))
     for number, (_, x, y) in enumerate(patches):
         ratio = 1 + stimulus.level / 100 * (number == stimulus.answer)
-        half, half_width = base * ratio / 2, float(widths[number] / np.sqrt(ratio)) / 2
+        half, half_width = base * ratio / 2, float(widths[number] / ratio**NARROWER) / 2
         w, h = (half_width, half) if upright else (half, half_width)
         rectangle(plane, x - w, y - h, x + w, y + h, ink)
     factors = {"polarity": polarity, "bars": "upright" if upright else "level"}

@@ -1,8 +1,8 @@
 """Number: the smallest difference in the number of dots that is noticed, as a Weber fraction.
 
 Dots are counted, and may be judged by their size, area or spread. As in the design of DeWind, Adams, Platt and Brannon
-(2015, Cognition 142) these vary apart from number: every patch has its own size of dots and its own spread. The odd
-patch has smaller dots and more ink by equal factors, both within what the other eight have.
+(2015, Cognition 142) these vary apart from number: every patch has its own size of dots and its own spread. All
+patches have their ink from one distribution, so that the dots of the odd patch are smaller, within the sizes of others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CONTROL = 60
 """Further dots of the odd patch by level, and in controls."""
 
 
-RADII, REACHES, TRIES = (1.5, 3.2), (34, 44), 40
+RADII, REACHES, TRIES = (1.2, 3.6), (34, 44), 40
 """Radii of dots and of the patches that they lie in, in pixels, and places that are tried for each dot."""
 
 
@@ -53,7 +53,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     for number, (_, x, y) in enumerate(patches):
         is_odd = number == stimulus.answer
         count = BASE + round(BASE * stimulus.level / 100) if is_odd else BASE
-        radius = float(np.exp(rng.uniform(*np.log(RADII)))) * (BASE / count) ** 0.25
+        radius = float(np.exp(rng.uniform(*np.log(RADII)))) * (BASE / count) ** 0.5
         reach = float(rng.uniform(*REACHES))
         points.append(np.array([x, y]) + scattered(count, reach, 2 * radius + 1, rng))
         radii.append(np.full(count, radius))
