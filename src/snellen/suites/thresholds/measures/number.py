@@ -53,7 +53,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     for number, (_, x, y) in enumerate(patches):
         is_odd = number == stimulus.answer
         count = BASE + round(BASE * stimulus.level / 100) if is_odd else BASE
-        radius = float(np.exp(rng.uniform(*np.log(RADII)))) * (BASE / count) ** 0.5
+        radius = float(np.exp(rng.uniform(*np.log(RADII)))) * (BASE / count) ** 0.4
         reach = float(rng.uniform(*REACHES))
         points.append(np.array([x, y]) + scattered(count, reach, 2 * radius + 1, rng))
         radii.append(np.full(count, radius))
