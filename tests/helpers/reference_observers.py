@@ -28,7 +28,7 @@ from snellen.runs.scores.score import primary_score
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE, Stimulus
-from snellen.suites.thresholds.published import REFERENCE, NOISE
+from snellen.suites.thresholds.published import NOISE, REFERENCE
 from snellen.suites.thresholds.scoring import threshold
 from tests.suites.thresholds.banks import asked_of, bank
 

@@ -13,8 +13,8 @@ from snellen.core.score import BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Stimulus
-from snellen.suites.thresholds.published import REFERENCE, NOISE
-from snellen.suites.thresholds.report.people import Median, Multiple, reference_units, in_words, multiples, profile
+from snellen.suites.thresholds.published import NOISE, REFERENCE
+from snellen.suites.thresholds.report.people import Median, Multiple, in_words, multiples, profile, reference_units
 from tests.helpers.reference_observers import Matrix, alternatives, mean_of, measured
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import bank

@@ -19,7 +19,7 @@ from snellen.analysis.tables.section import ReportSection, Run, once_a_run
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE
-from snellen.suites.thresholds.published import REFERENCE, NOISE, NORMS, SAME_REFERENCE, arcmin
+from snellen.suites.thresholds.published import NOISE, NORMS, REFERENCE, SAME_REFERENCE, arcmin
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text
 
 if TYPE_CHECKING:
