@@ -43,8 +43,9 @@ REFERENCE: Mapping[str, float] = {
 """Thresholds of a reference observer of this suite with noise, in the units of the tasks, on a canvas of 448 px.
 
 It knows everything of an image but the answer. Its efficiency, against an observer that only the rounding of pixels
-limits (standard deviation .29), is (.29 / 256)^2, about one in a million: subjects may well be better. Measured by `python -m tests.helpers.reference_observers`; see
-docs/measurements/thresholds.md. An observer of numbers would know where the dots are and need not count.
+limits (standard deviation .29), is (.29 / 256)^2, about one in a million: subjects may well be better. Measured by
+`python -m tests.helpers.reference_observers`; see docs/measurements/thresholds.md. An observer of numbers would know
+where the dots are and need not count.
 """
 SAME_REFERENCE: Mapping[str, str] = {"crowded-acuity": "acuity"}
 """Tasks with the reference observer of another: whoever knows the other rings can subtract them."""

@@ -38,8 +38,8 @@ def amplitude(grey: float, contrast: float) -> float:
 def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     """Nine circles, each with a grey of its own, one with a grating in it: a sinusoid that fades towards the edge.
 
-    Contrast is (greatest - least) / (greatest + least) linear light at the grating's middle. The sinusoid is one of sRGB
-    values, which subjects get: their mean tells nothing. All nine patches are rounded by the same noise.
+    Contrast is (greatest - least) / (greatest + least) linear light at the grating's middle. The sinusoid is one of
+    sRGB values, which subjects get: their mean tells nothing. All nine patches are rounded by the same noise.
     """
     ground = float(rng.uniform(0.12, 0.24))
     patches = list(patch_layout(rng))

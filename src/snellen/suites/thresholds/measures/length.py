@@ -19,7 +19,7 @@ from snellen.suites.thresholds.measures.measure import (
 from snellen_sight.figures import image_of, rectangle
 
 WIDTHS, NARROWER = (2.0, 13.0), 0.6
-"""Least and greatest width of a usual bar in pixels, and the power of its ratio of lengths that the odd bar is narrower."""
+"""Least and greatest width of a usual bar in pixels; the odd bar is narrower by this power of its ratio of lengths."""
 
 
 def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:

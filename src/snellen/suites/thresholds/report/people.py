@@ -182,7 +182,8 @@ def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median])
         f"and sees it with noise of {NOISE:g} grey levels in every pixel. They compare measures that have different "
         "units: a subject that uses what the pixels tell equally well everywhere has one multiple. Subjects get images "
         "without this noise, so multiples below 1 are common and do not mean better than possible; another noise would "
-        "move all of them about alike. Bars are 95 % credible intervals. Number, judgements and pointing have no such observer."
+        "move all of them about alike. Bars are 95 % credible intervals. Number, judgements and pointing have no such "
+        "observer."
     )
     yield from _section("profile", side, reference_units(), note, "a reference observer", "the reference")
 
