@@ -74,8 +74,8 @@ THEIRS = {
     *(("length", rule) for rule in ("most edges", "nine thumbnails")),
     *(("orientation", rule) for rule in ("most edges", "nine thumbnails", "spectrum")),
 }
-"""Stripes are edges and deviations from a mean; edges of a thin bar are its length; nine means of each patch see bars that
-are twice as long, or turned."""
+"""Stripes are edges and deviations from a mean; edges of a thin bar are its length; nine means of each patch see bars
+that are twice as long, or turned."""
 
 
 @dataclass(frozen=True)
