@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 _XYZ_OF_RGB = np.array([[0.412453, 0.357580, 0.180423], [0.212671, 0.715160, 0.072169], [0.019334, 0.119193, 0.950227]])
 """CIE XYZ of linear sRGB (primaries of ITU-R BT.709, white D65)."""
+_RGB_OF_XYZ = np.linalg.inv(_XYZ_OF_RGB)
 _D65 = np.array([0.95047, 1.0, 1.08883])
 """XYZ of the white point, 2 degree observer."""
 
@@ -30,4 +31,4 @@ def lab_to_linear(lab: ArrayLike) -> NDArray[np.float64]:
     y = (lightness + 16) / 116
     roots = np.stack([y + a / 500, y, y - b / 200], axis=-1)
     shares = np.where(roots > 0.206893, roots**3, (roots - 16 / 116) / 7.787)
-    return np.asarray((shares * _D65) @ np.linalg.inv(_XYZ_OF_RGB).T, np.float64)
+    return np.asarray((shares * _D65) @ _RGB_OF_XYZ.T, np.float64)

@@ -1,4 +1,4 @@
-"""Thresholds in units of an ideal observer, whose own thresholds are measured through the suite."""
+"""Thresholds in units of a reference observer, whose own thresholds are measured through the suite."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from snellen.core.score import BELOW, MEASURED, NOT_UNDERSTOOD
 from snellen.core.seeds import stream
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Stimulus
-from snellen.suites.thresholds.published import IDEAL, NOISE
-from snellen.suites.thresholds.report.people import Median, Multiple, ideal_units, in_words, multiples, profile
-from tests.helpers.ideal_observers import Matrix, alternatives, mean_of, measured
+from snellen.suites.thresholds.published import NOISE, REFERENCE
+from snellen.suites.thresholds.report.people import Median, Multiple, in_words, multiples, profile, reference_units
+from tests.helpers.reference_observers import Matrix, alternatives, mean_of, measured
 from tests.helpers.sections import by_name
 from tests.suites.thresholds.banks import bank
 
@@ -36,20 +36,20 @@ BY_TASK = {
 
 
 def test_multiples_worked_by_hand() -> None:
-    by_name_of_subject = multiples(BY_TASK, ideal_units())
+    by_name_of_subject = multiples(BY_TASK, reference_units())
     assert list(by_name_of_subject) == ["sharp"]
     alone, crowded, vernier = by_name_of_subject["sharp"]
     assert alone.text == "x2.00 [1.00, 4.00]"
     assert crowded.text == "x10.0 [9.00, 11.0]"
     assert vernier.text == "less than x0.15"
-    assert set(ideal_units()) == set(MEASURES) - {
+    assert set(reference_units()) == set(MEASURES) - {
         "number", "touching", "same-length", "pointing",
     }  # fmt: skip
 
 
 def test_words_name_what_is_clearly_best_and_worst() -> None:
-    sharp = multiples(BY_TASK, ideal_units())["sharp"]
-    assert in_words(sharp) == "best at acuity, and 5.00 times as far from the ideal at crowded-acuity"
+    sharp = multiples(BY_TASK, reference_units())["sharp"]
+    assert in_words(sharp) == "best at acuity, and 5.00 times as far from the reference at crowded-acuity"
     wide = Multiple("length", MEASURED, 3.0, 1.0, 9.5)
     assert in_words([wide, sharp[1]]) == "no clear difference between the measures"
     assert in_words(sharp[2:]) == "no clear difference between the measures"
@@ -104,7 +104,7 @@ def test_alternatives_differ_from_an_image_by_what_is_drawn(tmp_path: Path) -> N
 def test_the_printed_thresholds_are_those_of_the_observer(task: str, tmp_path: Path) -> None:
     items, products = bank(tmp_path / "bank", (task,)), dict[str, Matrix]()
     mean, _ = mean_of(measured(items, task, NOISE, 8, products))
-    assert mean == pytest.approx(IDEAL[task], rel=0.15)
+    assert mean == pytest.approx(REFERENCE[task], rel=0.15)
     # The noise on templates is that of drawing it on the images: the share of right answers at one item.
     item = next(
         i for i in items.items if i.split == "test" and i.factors["level"] == "8" and i.factors["control"] == "no"

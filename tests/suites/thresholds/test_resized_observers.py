@@ -1,4 +1,4 @@
-"""An acuity threshold tells how small an image is made before an ideal observer gets it."""
+"""An acuity threshold tells how small an image is made before a reference observer gets it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A canvas holds linear light, 0 to 1, of pixels with their centres at half-integers. What covers a pixel in part adds its
 share of the pixel's area. Shapes are functions of x and y (pixels) that are negative inside, and nowhere further from 0
-than the distance from the edge: pixels farther from it than their own half diagonal are wholly in or out, and only the
-others are sampled. Rectangles along the axes have a closed form.
+than the distance from the edge: pixels, and blocks within them, farther from it than their own half diagonal are wholly
+in or out, and only the others are sampled. Rectangles along the axes have a closed form.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Window: TypeAlias = tuple[slice, slice]
 SAMPLES, MANY = 16, 400
 """Samples along each side of a pixel on an edge; half as many for a shape with more than `MANY` such pixels."""
 HALF_DIAGONAL = 0.7072
+BLOCKS = 4
+"""Blocks of samples along each side of such a pixel; only blocks that an edge may touch are sampled."""
 
 
 def canvas(side: int, light: float | NDArray[Any], channels: int = 1) -> Plane:
@@ -53,11 +55,17 @@ def coverage(shape: Shape, region: Window) -> Plane:
     distance = shape(x, y)
     covered = (distance < 0).astype(np.float64)
     rows, columns = np.nonzero(np.abs(distance) < HALF_DIAGONAL)
-    offsets = _offsets(SAMPLES if len(rows) <= MANY else SAMPLES // 2)
-    across = x[0, columns][:, None, None] + offsets[None, None, :]
-    down = y[rows, 0][:, None, None] + offsets[None, :, None]
-    covered[rows, columns] = (shape(across, down) < 0).mean((1, 2))
-    return np.asarray(covered, np.float64)
+    samples = SAMPLES if len(rows) <= MANY else SAMPLES // 2
+    middles = _offsets(BLOCKS)
+    across, down = x[0, columns][:, None, None] + middles, y[rows, 0][:, None, None] + middles[:, None]
+    distance = shape(across, down)
+    shares = (distance < 0).astype(np.float64)
+    pixels, lower, right = np.nonzero(np.abs(distance) < HALF_DIAGONAL / BLOCKS)
+    offsets = _offsets(samples).reshape(BLOCKS, -1)
+    across, down = x[0, columns[pixels]][:, None] + offsets[right], y[rows[pixels], 0][:, None] + offsets[lower]
+    shares[pixels, lower, right] = (shape(across[:, None, :], down[:, :, None]) < 0).mean((1, 2))
+    covered[rows, columns] = shares.mean((1, 2))
+    return covered
 
 
 def paint(plane: Plane, region: Window, covered: Plane, light: float | NDArray[Any]) -> None:
@@ -146,6 +154,12 @@ def encoded(linear: Plane) -> Plane:
     return np.asarray(255 * curved, np.float64)
 
 
+def decoded(values: Plane) -> Plane:
+    """Linear light of sRGB values from 0 to 1, the inverse of `encoded` but for its scale."""
+    curved = ((np.maximum(values, 0.04045) + 0.055) / 1.055) ** 2.4
+    return np.asarray(np.where(values <= 0.04045, values / 12.92, curved), np.float64)
+
+
 def image_of(
     plane: Plane, noisy: NDArray[np.bool_] | None = None, rng: np.random.Generator | None = None
 ) -> Image.Image:
@@ -156,12 +170,13 @@ def image_of(
     """
     ground = plane[0, 0]
     pixels = np.broadcast_to(np.floor(encoded(ground) + 0.5).astype(np.uint8), plane.shape).copy()
-    is_drawn = (plane != ground).any(2)
+    is_drawn = np.logical_or.reduce([plane[..., channel] != light for channel, light in enumerate(ground)])
     if noisy is not None:
         is_drawn |= noisy
-    levels = encoded(np.clip(plane[is_drawn], 0.0, 1.0))
+    drawn = np.flatnonzero(is_drawn)
+    levels = encoded(np.clip(plane.reshape(-1, plane.shape[2])[drawn], 0.0, 1.0))
     rounding: Any = 0.5
     if noisy is not None and rng is not None:
-        rounding = np.where(noisy[is_drawn][:, None], rng.random(levels.shape), 0.5)
-    pixels[is_drawn] = np.clip(np.floor(levels + rounding), 0, 255)
+        rounding = np.where(noisy.reshape(-1)[drawn, None], rng.random(levels.shape), 0.5)
+    pixels.reshape(-1, plane.shape[2])[drawn] = np.clip(np.floor(levels + rounding), 0, 255)
     return Image.fromarray(pixels[..., 0] if plane.shape[2] == 1 else pixels)

@@ -1,4 +1,4 @@
-"""Thresholds of people as printed, and of ideal observers as measured. They are no ceilings of the report.
+"""Thresholds of people as printed, and of reference observers as measured. They are no ceilings of the report.
 
 People's thresholds are in angles or at a distance of the eye; the images have pixels. One minute of arc is
 `PX_PER_ARCMIN` pixels only at the distance at which a person sees that many, so norms are printed beside nobody who was
@@ -31,8 +31,8 @@ NORMS: tuple[Norm, ...] = (
 
 
 NOISE = 256.0
-"""Standard deviation of the ideal observer's noise in every pixel and channel, in grey levels."""
-IDEAL: Mapping[str, float] = {
+"""Standard deviation of the reference observer's noise in every pixel and channel, in grey levels."""
+REFERENCE: Mapping[str, float] = {
     "acuity": 2.43,
     "vernier": 0.340,
     "contrast": 19.1,
@@ -40,13 +40,15 @@ IDEAL: Mapping[str, float] = {
     "orientation": 0.573,
     "length": 4.15,
 }
-"""Thresholds of an ideal observer of this suite with noise, in the units of the tasks, on a canvas of 448 px.
+"""Thresholds of a reference observer of this suite with noise, in the units of the tasks, on a canvas of 448 px.
 
-It knows everything of an image but the answer. Measured by `python -m tests.helpers.ideal_observers`; see
-docs/measurements/thresholds.md. An observer of numbers would know where the dots are and need not count.
+It knows everything of an image but the answer. Its efficiency, against an observer that only the rounding of pixels
+limits (standard deviation .29), is (.29 / 256)^2, about one in a million: subjects may well be better. Measured by
+`python -m tests.helpers.reference_observers`; see docs/measurements/thresholds.md. An observer of numbers would know
+where the dots are and need not count.
 """
-SAME_IDEAL: Mapping[str, str] = {"crowded-acuity": "acuity"}
-"""Tasks with the ideal observer of another: whoever knows the other rings can subtract them."""
+SAME_REFERENCE: Mapping[str, str] = {"crowded-acuity": "acuity"}
+"""Tasks with the reference observer of another: whoever knows the other rings can subtract them."""
 
 
 def pixels(arcmin: float, distance_cm: float, px_per_cm: float) -> float:

@@ -27,7 +27,7 @@ from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
-SUITE, VERSION = "thresholds", "1"
+SUITE, VERSION = "thresholds", "2"
 SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048", "all")}
 """The side of the canvas in pixels, or all sides; tasks that cannot be drawn on a larger canvas are left out."""
 EXEMPLARS, QUICK_EXEMPLARS = 16, 4

@@ -1,8 +1,8 @@
 """Number: the smallest difference in the number of dots that is noticed, as a Weber fraction.
 
 Dots are counted, and may be judged by their size, area or spread. As in the design of DeWind, Adams, Platt and Brannon
-(2015, Cognition 142) these vary apart from number: every patch has its own size of dots and its own spread, and in half
-of the images the dots of the odd patch have the same area together as those of the others, in half the same size.
+(2015, Cognition 142) these vary apart from number: every patch has its own size of dots and its own spread. All
+patches have their ink from one distribution, so that the dots of the odd patch are smaller, within the sizes of others.
 """
 
 from __future__ import annotations
@@ -30,16 +30,19 @@ CONTROL = 60
 """Further dots of the odd patch by level, and in controls."""
 
 
+RADII, REACHES, TRIES = (1.2, 3.6), (34, 44), 40
+"""Radii of dots and of the patches that they lie in, in pixels, and places that are tried for each dot."""
+
+
 def scattered(count: int, reach: float, distance: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """Points (count, 2) within `reach` of 0, at least `distance` apart, or as far as there is room."""
-    points = np.full((count, 2), 1e9)
+    angles, lengths = rng.uniform(0, 2 * np.pi, (count, TRIES)), reach * np.sqrt(rng.uniform(0, 1, (count, TRIES)))
+    tries, points = lengths * np.exp(1j * angles), np.full(count, 1e9 + 0j)
     for number in range(count):
-        angles, lengths = rng.uniform(0, 2 * np.pi, 40), reach * np.sqrt(rng.uniform(0, 1, 40))
-        tries = np.stack([lengths * np.cos(angles), lengths * np.sin(angles)], 1)
-        gaps = np.sqrt(((tries[:, None] - points[None, :number]) ** 2).sum(2)).min(1, initial=np.inf)
-        far = np.flatnonzero(gaps >= distance)
-        points[number] = tries[far[0] if len(far) else int(np.argmax(gaps))]
-    return points
+        gaps = np.abs(tries[number, :, None] - points[:number]).min(1, initial=np.inf)
+        far = gaps >= distance
+        points[number] = tries[number, np.argmax(far if far.any() else gaps)]
+    return np.stack([points.real, points.imag], 1)
 
 
 def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
@@ -47,18 +50,15 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     ground, ink, polarity = contrasting(rng)
     patches = list(patch_layout(rng))
     plane, points, radii = numbered(ground, ink, patches), list[NDArray[np.float64]](), list[NDArray[np.float64]]()
-    same_area = rng.random() < 0.5
     for number, (_, x, y) in enumerate(patches):
         is_odd = number == stimulus.answer
         count = BASE + round(BASE * stimulus.level / 100) if is_odd else BASE
-        radius = float(rng.uniform(2.1, 2.7)) * (np.sqrt(BASE / count) if same_area else 1.0)
-        reach = float(rng.uniform(38, 44))
+        radius = float(np.exp(rng.uniform(*np.log(RADII)))) * (BASE / count) ** 0.4
+        reach = float(rng.uniform(*REACHES))
         points.append(np.array([x, y]) + scattered(count, reach, 2 * radius + 1, rng))
         radii.append(np.full(count, radius))
     dots(plane, np.concatenate(points), np.concatenate(radii), ink)
-    return StimulusImage(
-        image_of(plane), {"polarity": polarity, "equal": "total area" if same_area else "size"}, shift_of(patches)
-    )
+    return StimulusImage(image_of(plane), {"polarity": polarity}, shift_of(patches))
 
 
 NUMBER = Measure(

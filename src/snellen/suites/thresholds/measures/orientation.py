@@ -19,20 +19,23 @@ from snellen.suites.thresholds.measures.measure import (
 )
 from snellen_sight.figures import bar, coverage, image_of, paint, window
 
-LENGTH, WIDTH = 70.0, 6.0
-"""Length and width of a bar in pixels."""
+LENGTH, WIDTHS = 60.0, (3.0, 9.0)
+"""Length of a bar, and least and greatest width, in pixels."""
 
 
 def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
-    """Nine bars at any angle, of which one is turned by the level against the others."""
+    """Nine bars at any angle, of which one is turned by the level against the others.
+
+    Each has a width of its own, uniform in its logarithm: what a square window cuts off of a bar tells nothing.
+    """
     ground, ink, polarity = contrasting(rng)
     patches = list(patch_layout(rng))
     base, side = float(rng.uniform(0, 180)), 1 if rng.random() < 0.5 else -1
-    plane = numbered(ground, ink, patches)
+    plane, widths = numbered(ground, ink, patches), np.exp(rng.uniform(*np.log(WIDTHS), len(patches)))
     for number, (_, x, y) in enumerate(patches):
         degrees = base + (side * stimulus.level if number == stimulus.answer else 0.0)
         part = window(plane, x, y, RADIUS)
-        paint(plane, part, coverage(bar(x, y, LENGTH, WIDTH, degrees), part), ink)
+        paint(plane, part, coverage(bar(x, y, LENGTH, float(widths[number]), degrees), part), ink)
     return StimulusImage(image_of(plane), {"polarity": polarity}, {"base_degrees": round(base, 2), **shift_of(patches)})
 
 

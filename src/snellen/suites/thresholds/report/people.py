@@ -1,4 +1,4 @@
-"""Thresholds of single people, and profiles: thresholds as multiples of those of people, or of an ideal observer."""
+"""Thresholds of single people, and profiles: thresholds as multiples of those of people, or of a reference observer."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from snellen.analysis.tables.section import ReportSection, Run, once_a_run
 from snellen.core.score import ABOVE, BELOW, MEASURED
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE
-from snellen.suites.thresholds.published import IDEAL, NOISE, NORMS, SAME_IDEAL, arcmin
+from snellen.suites.thresholds.published import NOISE, NORMS, REFERENCE, SAME_REFERENCE, arcmin
 from snellen.suites.thresholds.scoring import amount, digits, estimate_text
 
 if TYPE_CHECKING:
@@ -135,9 +135,9 @@ class Multiple(NamedTuple):
         return f"{ {BELOW: 'less', ABOVE: 'more'}[self.reason] } than x{digits(self.value)}"
 
 
-def ideal_units() -> dict[str, float]:
-    """The thresholds of the ideal observer by task, in the units of the tasks."""
-    return {task: IDEAL[name] for task in MEASURES if (name := SAME_IDEAL.get(task, task)) in IDEAL}
+def reference_units() -> dict[str, float]:
+    """The thresholds of the reference observer by task, in the units of the tasks."""
+    return {task: REFERENCE[name] for task in MEASURES if (name := SAME_REFERENCE.get(task, task)) in REFERENCE}
 
 
 def multiples(by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, float]) -> dict[str, list[Multiple]]:
@@ -152,7 +152,7 @@ def multiples(by_task: Mapping[str, Sequence[Any]], unit_by_task: Mapping[str, f
     return {name: of_subject for name, of_subject in by_name.items() if of_subject}
 
 
-def in_words(of_subject: Sequence[Multiple], norm: str = "the ideal") -> str:
+def in_words(of_subject: Sequence[Multiple], norm: str = "the reference") -> str:
     """Which measures are best and worst as compared with the norm, if their intervals are apart."""
     measured = sorted((m for m in of_subject if m.reason == MEASURED), key=lambda multiple: multiple.value)
     if len(measured) < 2 or measured[0].high >= measured[-1].low:
@@ -162,7 +162,7 @@ def in_words(of_subject: Sequence[Multiple], norm: str = "the ideal") -> str:
 
 
 def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median]) -> Iterator[ReportSection]:
-    """The sections in units of people, by their `medians`, and of an ideal observer.
+    """The sections in units of people, by their `medians`, and of a reference observer.
 
     Each needs a subject with a threshold in two measures that have the unit.
     """
@@ -178,13 +178,14 @@ def profile(by_task: Mapping[str, Sequence[Any]], medians: Mapping[str, Median])
     yield from _section("profile-people", by_task, units, note, "people", "the people")
     side = {task: [t for t in thresholds if t.result.side == SIDE] for task, thresholds in by_task.items()}
     note = (
-        f"Thresholds as multiples of those of an ideal observer, which knows everything of an image but the answer, "
+        f"Thresholds as multiples of those of a reference observer, which knows everything of an image but the answer, "
         f"and sees it with noise of {NOISE:g} grey levels in every pixel. They compare measures that have different "
         "units: a subject that uses what the pixels tell equally well everywhere has one multiple. Subjects get images "
-        "without this noise, so a multiple below 1 is possible; another noise would move all of them about alike. Bars "
-        "are 95 % credible intervals. Number, judgements and pointing have no such observer."
+        "without this noise, so multiples below 1 are common and do not mean better than possible; another noise would "
+        "move all of them about alike. Bars are 95 % credible intervals. Number, judgements and pointing have no such "
+        "observer."
     )
-    yield from _section("profile", side, ideal_units(), note, "an ideal observer", "the ideal")
+    yield from _section("profile", side, reference_units(), note, "a reference observer", "the reference")
 
 
 def _section(

@@ -1,9 +1,9 @@
-"""Ideal observers of the thresholds whose only limit is noise: the units of the report's profile.
+"""Reference observers of the thresholds whose only limit is noise: the units of the report's profile.
 
 Such an observer knows everything of an image but the answer, gets the image with normally distributed noise of its own
 in every pixel and channel, and takes the answer whose image is the most likely. Print the thresholds of
-`suites.thresholds.published.IDEAL` and the table of docs/measurements/thresholds.md:
-python -m tests.helpers.ideal_observers
+`suites.thresholds.published.REFERENCE` and the table of docs/measurements/thresholds.md:
+python -m tests.helpers.reference_observers
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from snellen.runs.scores.score import primary_score
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE, Stimulus
-from snellen.suites.thresholds.published import IDEAL, NOISE
+from snellen.suites.thresholds.published import NOISE, REFERENCE
 from snellen.suites.thresholds.scoring import threshold
 from tests.suites.thresholds.banks import asked_of, bank
 
@@ -54,7 +54,7 @@ def alternatives(item: Item) -> Matrix:
 
 
 @dataclass(frozen=True)
-class NoisyIdeal(Base):
+class ReferenceObserver(Base):
     """Takes the answer whose image is nearest to the image with noise of a standard deviation in grey levels."""
 
     items: Mapping[str, Item] = field(default_factory=dict)
@@ -73,10 +73,10 @@ class NoisyIdeal(Base):
 
 
 def measured(items: ItemSet, task: str, noise: float, exams: int, products: dict[str, Matrix]) -> list[Measurement]:
-    """The thresholds of an ideal observer in exams with different noise, through the whole run."""
+    """The thresholds of a reference observer in exams with different noise, through the whole run."""
     strict, results = SUITE.tasks[task].protocols["strict"], []
     for number in range(exams):
-        subject = NoisyIdeal(SubjectCard("py:ideal", {"exam": number}), items.by_id, products, noise)
+        subject = ReferenceObserver(SubjectCard("py:reference", {"exam": number}), items.by_id, products, noise)
         with tempfile.TemporaryDirectory() as folder:
             responses = asked_of(Path(folder) / "run", items, [subject], seed=number)
         of_task = [items.by_id[response.item_id] for response in responses]
@@ -95,7 +95,7 @@ def main() -> None:
     """Print the table."""
     levels: tuple[float, ...] = (NOISE / 2, NOISE)
     print("| task | " + " | ".join(f"{noise:g} grey levels" for noise in levels) + " | ratio |\n|---|---:|---:|---:|")
-    for task in IDEAL:
+    for task in REFERENCE:
         with tempfile.TemporaryDirectory() as folder:
             items, products = bank(Path(folder) / "bank", (task,)), dict[str, Matrix]()
             cells, means = list[str](), list[Any]()
