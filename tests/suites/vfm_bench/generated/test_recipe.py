@@ -213,7 +213,7 @@ def test_items_are_complete_and_ids_reveal_nothing(built: ItemSet) -> None:
 
 CONDITIONS = [
     *("shots=0..5", "shots=0..5,labels=real", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated"),
-    *("images=none", "images=none,labels=real"),
+    *("images=none", "labels=real,images=none"),
 ]
 FAKES = ["oracle", "chance", "knows-names", "compares-images", "blind-to=colour", "blind-to=material"]
 
@@ -239,7 +239,7 @@ WITHOUT_NAMES = ["labels=fabricated", "shots=0", "shots=0,labels=fabricated"]
             [*WITH_SHOTS, *WITH_NAMES, "labels=fabricated", "labels=exchange"],
             [*WITHOUT_NAMES[1:], "images=none"],
         ),
-        ("knows-names", [*WITH_NAMES, "images=none,labels=real"], [*WITHOUT_NAMES, *WITH_SHOTS, "images=none"]),
+        ("knows-names", [*WITH_NAMES, "labels=real,images=none"], [*WITHOUT_NAMES, *WITH_SHOTS, "images=none"]),
         (
             "compares-images",
             [*WITH_SHOTS, "labels=fabricated", "labels=exchange"],
