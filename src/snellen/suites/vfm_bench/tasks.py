@@ -27,7 +27,7 @@ DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with
 LABELS = Axis(
     "labels",
     ("default", "real", "exchange", "fabricated"),
-    "the classes' own names, exchanged ones, or random letters; default: random letters in generated sets, elsewhere real",
+    "the real names, exchanged ones, or random letters; default: random letters in generated sets, elsewhere real",
 )
 EPISODE_IMAGES = Axis(
     IMAGES.name,
