@@ -80,7 +80,7 @@ def test_contents_of_tables_are_balanced() -> None:
     assert Counter(area for content in contents for area in content.areas[:SLOTS]) == dict.fromkeys(steps, 3)
     for slot in range(SLOTS):
         assert Counter(content.areas[slot] for content in contents) == dict.fromkeys(steps, 1)
-    assert set(Counter(kind for content in contents for kind in content.counted).values()) == {4}
+    assert set(Counter(kind for content in contents for kind in content.counted).values()) == {3}
     assert set(Counter(kind for content in contents for kind in content.alone[:SLOTS]).values()) <= {3, 4, 5}
     assert Counter(colour for content in contents for colour in content.colours)["floor"] in (10, 11)
     assert all(len({*content.alone, *content.counted}) == 8 for content in contents)

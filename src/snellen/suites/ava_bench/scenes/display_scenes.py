@@ -47,8 +47,8 @@ from snellen.suites.ava_bench.scenes.scenes import (
 TOYS = ("toy train", "toy bird", "toy rocket")
 """Each has a front recognisable by its shape: chimney, beak, tip."""
 HEADINGS = ORIENTATIONS[:-1]
-"""The directions of toys, in steps of 45 degrees. None shows its top: a toy that is tipped towards the viewer also has a
-heading, and the question does not say which is meant."""
+"""The directions of toys, in steps of 45 degrees. None shows its top: a toy that is tipped towards the viewer also has
+a heading, and the question does not say which is meant."""
 SWAY_DEG = 9.0
 """The maximum deviation of a toy from the middle of its direction, which spans 22.5 to either side."""
 LETTERS_M: Mapping[str, float] = dict(zip(DIFFICULTIES, (0.45, 0.21, 0.155), strict=True))
@@ -271,7 +271,7 @@ def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: 
 def _letters(word: str, face: str, height_m: float, ink: Colour) -> list[Solid]:
     """The bars of a word on the front of an upright plate about the origin, of this height if they fit."""
     bars, width = pseudo_words.word_bars(word, face)
-    high = min(height_m, 0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
+    high = min(height_m, 0.93 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
     deep, material = min(0.03, high / 6), Material("rubber", ink)
     solids = []
     for left, low, right, top in bars:

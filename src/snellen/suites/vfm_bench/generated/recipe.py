@@ -2,8 +2,8 @@
 
 All dimensions of an image vary independently (`concepts`, `block_images`). So an image is an example of a class at
 every concept level, and only the dimensions of the tested level distinguish the classes of an episode. A query stands
-nowhere else in the set: the first `n` images of the pool are the queries of `n` episodes, the others are demos, five for
-each class of the largest episode at least (`demo_count`), and are shown by several episodes.
+nowhere else in the set: the first `n` images of the pool are the queries of `n` episodes, the others are demos, five
+for each class of the largest episode at least (`demo_count`), and are shown by several episodes.
 """
 
 from __future__ import annotations
