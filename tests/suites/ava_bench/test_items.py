@@ -125,7 +125,7 @@ def test_questions_are_those_of_table_1() -> None:
         "emotion": "What emotion is being shown in the image?",
     }
     assert not any(map(prompts.lists_options, questions.values()))
-    assert prompts.without_marks(questions["spatial"]).endswith(
+    assert prompts.without_marks(questions["spatial"], {}).endswith(
         "where is the bicycle located with respect to the towel?"
     )
 

@@ -113,8 +113,14 @@ def lists_options(question: str) -> bool:
     return LISTED.search(question) is not None
 
 
-def without_marks(question: str) -> str:
-    """The question without mentions of boxes, for images in which none are drawn."""
+UNNAMED = "object"
+"""What stands for the names of generated things in drawn boxes: a name would answer another question on the image."""
+
+
+def without_marks(question: str, names: Mapping[str, str]) -> str:
+    """The question without mentions of boxes, for images in which none are drawn; `names` are by colour of the box."""
+    for colour, name in names.items():
+        question = question.replace(f"the {UNNAMED} ({colour} box)", f"the {name} ({colour} box)")
     for mark in MARKS:
         question = question.replace(mark, "")
     return question

@@ -155,7 +155,7 @@ class ObjectNames:
     def __call__(self, view: View, media: MediaFolder, rng: np.random.Generator) -> View:
         """The view without mentions of boxes."""
         options = tuple(replace(option, text=self.names.get(option.text, option.text)) for option in view.options)
-        return replace(view, question=without_marks(view.question), options=options)
+        return replace(view, question=without_marks(view.question, self.names), options=options)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from snellen.suites.vfm_bench import prompts
 
 SUITE = "vfm-bench"
 TASK = "fast-mapping"
-VERSION = "3"
+VERSION = "4"
 """Version of the suite: increased when old and new scores may not share a table."""
 STREAMS = "1"
 """The version in the names of random streams: unchanged if only wordings change, so that items stay the same."""

@@ -11,7 +11,7 @@ from snellen.datasets.own_images import CLASS
 from snellen.presentation.controls import IMAGES, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne
 from snellen.suites.vfm_bench import prompts, transforms
-from snellen.suites.vfm_bench.items import SHOTS, TASK
+from snellen.suites.vfm_bench.items import GENERATED, SHOTS, TASK
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
 
 SHOTS_AXIS = Axis("shots", (SHOTS, *range(SHOTS)), "solved examples per class; fewer are a prefix of more")
@@ -24,7 +24,11 @@ QUERY = Axis(
     "the deciding region enlarged and framed, or under noise (of the source's mean size; of a share of its area)",
 )
 DEMOS = Axis("demos", ("simple", "caption", "visual-prompt"), "names alone, with captions, or as marked tokens")
-LABELS = Axis("labels", ("real", "exchange", "fabricated"), "the classes' own names, exchanged ones, or random letters")
+LABELS = Axis(
+    "labels",
+    ("default", "real", "exchange", "fabricated"),
+    "the real names, exchanged ones, or random letters; default: random letters in generated sets, elsewhere real",
+)
 EPISODE_IMAGES = Axis(
     IMAGES.name,
     ("original", "total-noise", "negative-noise", "replicated", *IMAGES.values[1:]),
@@ -39,7 +43,7 @@ def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     return (
         *order_transforms(condition["order"]),
         transforms.Shots(int(condition["shots"])),
-        *_label_transforms(condition["labels"]),
+        *_label_transforms(item, condition["labels"]),
         *(
             (transforms.Described(transforms.sentences(item, context)),)
             if condition["instruction"] == "detailed"
@@ -52,10 +56,12 @@ def _transforms(item: Item, context: ViewContext) -> tuple[Transform, ...]:
     )
 
 
-def _label_transforms(value: Value) -> tuple[Transform, ...]:
+def _label_transforms(item: Item, value: Value) -> tuple[Transform, ...]:
+    """Generated names describe the images: with them, no example is needed."""
     if value == "exchange":
         return (transforms.Exchanged(),)
-    return (transforms.Fabricated(),) if value == "fabricated" else ()
+    is_fabricated = value == "fabricated" or (value == "default" and item.factors["industry"] == GENERATED)
+    return (transforms.Fabricated(),) if is_fabricated else ()
 
 
 def _demo_transforms(item: Item, value: Value) -> tuple[Transform, ...]:

@@ -43,7 +43,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(SUITE, "generated", BuildOptions(out, n=24, quick=True, renderer="blank", show_progress=False))
 
 
-@pytest.mark.parametrize(("n", "most"), [(1, 24), (4, 30), (12, 60), (120, 400)])
+@pytest.mark.parametrize(("n", "most"), [(1, 24), (4, 30), (12, 62), (24, 74), (120, 360), (4200, 5250)])
 def test_pools_stay_within_their_budget(n: int, most: int) -> None:
     pool = recipe.design(BuildOptions(NOWHERE, n=n))
     assert len(pool.drafts) <= most
@@ -63,7 +63,9 @@ def test_levels_and_numbers_of_classes_are_spread(large: Design) -> None:
 
 
 def test_episodes_show_images_of_their_classes(large: Design) -> None:
-    assert len({ask.query for ask in large.episodes}) == len(large.episodes), "no image is asked about twice"
+    queries = {ask.query for ask in large.episodes}
+    assert len(queries) == len(large.episodes), "no image is asked about twice"
+    assert queries.isdisjoint(n for ask in large.episodes for demos in ask.demos for n in demos), "no query is a demo"
     for ask in large.episodes:
         demos = [number for numbers in ask.demos for number in numbers]
         assert len({ask.query, *demos}) == 1 + SHOTS * len(ask.classes)
@@ -79,7 +81,7 @@ def test_only_the_dimensions_of_a_level_separate_its_classes(large: Design) -> N
     checked = 0
     for family in FAMILIES:
         free = [d for level in LEVELS if level != family.level for d in used[level] - set(family.dimensions)]
-        for values, numbers in recipe.classes_of(family, large.appearances).items():
+        for values, numbers in recipe.classes_of(family, large.appearances, len(large.episodes)).items():
             bound = set(dict(family.within)) | ({"contact-point/pivot"} if "shape" in family.handle else set())
             for dimension in set(free) - bound if len(numbers) >= 15 else ():
                 checked += 1
@@ -88,9 +90,9 @@ def test_only_the_dimensions_of_a_level_separate_its_classes(large: Design) -> N
 
 
 def test_every_name_is_read_as_its_own_class() -> None:
-    appearances = [draft.appearance() for draft in recipe.draw_pool(4000, 0)]
+    appearances = [draft.appearance() for draft in recipe.draw_pool(0, 4000, 0)]
     for family in FAMILIES:
-        classes = [*recipe.classes_of(family, appearances)]
+        classes = [*recipe.classes_of(family, appearances, 0)]
         names = [family.name(family.value_by_dimension(values)) for values in classes]
         spec = ReplySpec("choice", tuple((name, str(index)) for index, name in enumerate(names)))
         for index, name in enumerate(names):
@@ -112,7 +114,7 @@ def test_required_factors_by_hand() -> None:
 
 
 def test_tilt_and_camera_height_follow_the_draft() -> None:
-    for number, draft in enumerate(recipe.draw_pool(24, 1)):
+    for number, draft in enumerate(recipe.draw_pool(0, 24, 1)):
         shot = block_images.image_spec(draft, number, 1, (96, 72))
         for block_solid in shot.scene.solids[:2]:
             low, high = solid_ends = _plumb_line(block_solid, shot.camera)
@@ -133,7 +135,7 @@ def test_tilt_and_camera_height_follow_the_draft() -> None:
 @pytest.mark.parametrize("size_px", [(96, 72), (72, 72), (54, 72)])
 def test_no_image_looks_past_the_floor(size_px: tuple[int, int]) -> None:
     """Not even in the corners of low tilted views; images 8, 15 and 23 of 96 x 72 pixels once did."""
-    for number, draft in enumerate(recipe.draw_pool(150, 0)[: 60 if size_px == (96, 72) else 12]):
+    for number, draft in enumerate(recipe.draw_pool(0, 150, 0)[: 60 if size_px == (96, 72) else 12]):
         shot = block_images.image_spec(draft, number, 0, size_px)
         down = rays(shot.camera)[[0, 0, -1, -1], [0, -1, 0, -1]]  # through the centres of the pixels in the corners
         assert (down[:, 2] < 0).all(), draft
@@ -157,7 +159,7 @@ def test_the_instruction_names_the_differing_factor() -> None:
 
 
 def test_sizes_and_colours_of_a_scene_are_those_of_its_draft() -> None:
-    for number, draft in enumerate(recipe.draw_pool(12, 2)):
+    for number, draft in enumerate(recipe.draw_pool(0, 12, 2)):
         shot = block_images.image_spec(draft, number, 2, (96, 72))
         first, second, *balls = shot.scene.solids
         assert second.pose.scale / first.pose.scale == pytest.approx(block_images.SIZES[draft.size])
@@ -209,7 +211,10 @@ def test_items_are_complete_and_ids_reveal_nothing(built: ItemSet) -> None:
         recipe.count_of(BuildOptions(NOWHERE, tasks=("slow-mapping",)))
 
 
-CONDITIONS = ["shots=0..5", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated", "images=none"]
+CONDITIONS = [
+    *("shots=0..5", "shots=0..5,labels=real", "labels=fabricated", "labels=exchange", "shots=0,labels=fabricated"),
+    *("images=none", "labels=real,images=none"),
+]
 FAKES = ["oracle", "chance", "knows-names", "compares-images", "blind-to=colour", "blind-to=material"]
 
 
@@ -222,20 +227,25 @@ def rows(built: ItemSet, tmp_path_factory: pytest.TempPathFactory) -> pd.DataFra
 
 
 WITH_SHOTS = [*(f"shots={k}" for k in range(1, 5)), "vanilla"]
-WITH_NAMES = ["shots=0", *WITH_SHOTS]
+WITH_NAMES = ["labels=real", *(f"shots={k},labels=real" for k in range(5))]
+WITHOUT_NAMES = ["labels=fabricated", "shots=0", "shots=0,labels=fabricated"]
 
 
 @pytest.mark.parametrize(
     ("fake", "perfect", "at_chance"),
     [
-        ("oracle", [*WITH_NAMES, "labels=fabricated", "labels=exchange"], ["shots=0,labels=fabricated", "images=none"]),
-        ("knows-names", [*WITH_NAMES, "images=none"], ["labels=fabricated", "shots=0,labels=fabricated"]),
+        (
+            "oracle",
+            [*WITH_SHOTS, *WITH_NAMES, "labels=fabricated", "labels=exchange"],
+            [*WITHOUT_NAMES[1:], "images=none"],
+        ),
+        ("knows-names", [*WITH_NAMES, "labels=real,images=none"], [*WITHOUT_NAMES, *WITH_SHOTS, "images=none"]),
         (
             "compares-images",
             [*WITH_SHOTS, "labels=fabricated", "labels=exchange"],
-            ["shots=0", "shots=0,labels=fabricated", "images=none"],
+            [*WITHOUT_NAMES[1:], "shots=0,labels=real", "images=none"],
         ),
-        ("chance", [], [*WITH_NAMES, "labels=fabricated", "labels=exchange", "images=none"]),
+        ("chance", [], [*WITH_SHOTS, *WITH_NAMES, "labels=fabricated", "labels=exchange", "images=none"]),
     ],
 )
 def test_observers(rows: pd.DataFrame, fake: str, perfect: list[str], at_chance: list[str]) -> None:

@@ -21,7 +21,7 @@ from snellen.suites.ava_bench.items import (
     range_name,
     range_names,
 )
-from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1, UNNAMED
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import FRAME_M
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
@@ -98,7 +98,7 @@ def absolute_depth_item(
     answer = depth_bin(depth_m)
     return ABSOLUTE_DEPTH.item(
         item_source,
-        known_size + ABSOLUTE_DEPTH.question.format(red=category),
+        known_size + ABSOLUTE_DEPTH.question.format(red=UNNAMED if item_source.known else category),
         answer,
         bins,
         regions={"red": list(checked_box(item_source, box))},

@@ -23,6 +23,7 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.scenes.scenes import SLOTS
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot, sized
 from snellen.suites.ava_bench.scoring import without_script
@@ -31,7 +32,8 @@ from snellen.suites.ava_bench.scoring import without_script
 
 
 def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    solid = table.solids[slot]  # as in localization: the paper has the same images for both
+    # The images of localization, as in the paper, but in another order: few sets ask both about one thing.
+    solid = table.solids[(slot + 1) % SLOTS]
     names = draw_options(solid.kind, KINDS, len(KINDS), rng)
     return object_item(sized(item_source, solid.box), solid.kind, solid.box, names)
 

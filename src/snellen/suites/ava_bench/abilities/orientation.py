@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, level_of_answer
 from snellen.suites.ava_bench.items import ORIENTATIONS, ItemSource
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.display_scenes import TOYS
+from snellen.suites.ava_bench.scenes.display_scenes import HEADINGS, TOYS
 from snellen.suites.ava_bench.scenes.display_truth import DisplayQuestions, DisplayTruth
 from snellen.suites.ava_bench.scoring import without_script
 
@@ -24,19 +25,21 @@ NAME = "orientation"
 
 def _ask_display(display: DisplayTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
     source = replace(item_source, measures={LEAST_PX: display.toy_px(TOYS[slot])})
-    return orientation_item(source, TOYS[slot], display.display.content.directions[slot])
+    return orientation_item(source, TOYS[slot], display.display.content.directions[slot], HEADINGS)
 
 
 # Items
 
 
-def orientation_item(item_source: ItemSource, category: str, orientation: str) -> Item:
-    """An item about the direction that a thing faces, one of the nine."""
+def orientation_item(
+    item_source: ItemSource, category: str, orientation: str, orientations: Sequence[str] = ORIENTATIONS
+) -> Item:
+    """An item about the direction that a thing faces, one of the nine, or of those in `orientations`."""
     return ORIENTATION.item(
         item_source,
         ORIENTATION.question.format(category=category),
         orientation,
-        ORIENTATIONS,
+        orientations,
         factors={"thing": category, "orientation": orientation},
     )
 

@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm, is_generated
 from snellen.suites.ava_bench.items import MIN_DEPTH_GAP_M, ItemSource, SceneType, box_area, checked_box
-from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
+from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1, UNNAMED
 from snellen.suites.ava_bench.released_scorers import read_equal
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_truth import (
@@ -73,9 +73,10 @@ def relative_depth_item(
 ) -> Item:
     """An item about the closer of two things. All pairs are red first, blue second; depths differ by 0.5 m or more."""
     gap = depth_gap(item_source, depths_m)
+    red, blue = (UNNAMED, UNNAMED) if item_source.known else categories
     return RELATIVE_DEPTH.item(
         item_source,
-        RELATIVE_DEPTH.question.format(red=categories[0], blue=categories[1]),
+        RELATIVE_DEPTH.question.format(red=red, blue=blue),
         NEARER[gap < 0],
         NEARER,
         regions={name: list(checked_box(item_source, box)) for name, box in zip(NEARER, boxes, strict=True)},

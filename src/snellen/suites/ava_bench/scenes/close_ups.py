@@ -12,10 +12,10 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from snellen.core.seeds import seed_of, stream
-from snellen.stimuli.scenes import Appearance, Camera, Composite, RenderSpec, Solid, clear_camera, move, turn
+from snellen.stimuli.scenes import Appearance, Camera, Composite, RenderSpec, Solid, chain, clear_camera, move, turn
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
-from snellen.stimuli.scenes.model import COLOURED, COLOURS, Shape
+from snellen.stimuli.scenes.model import COLOURED, COLOURS, Matrix3, Shape
 from snellen.stimuli.scenes.shapes import bounds
 from snellen.suites.ava_bench.items import DIFFICULTIES, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.scenes import lit
@@ -26,13 +26,21 @@ TOWERS: Mapping[str, tuple[Shape, str]] = {
     "lampshade tower": ("frustum", "small base"),
 }
 """Groups of fine-grained classes: the solid below and the anchor of the upper one."""
-SPECIES: Mapping[str, tuple[Shape, str]] = {
-    "cube on top": ("cube", "face"),
-    "ball on top": ("sphere", "surface"),
-    "drum on top": ("cylinder", "base"),
-    "cone on top, tip up": ("cone", "base"),
-    "cone on top, tip down": ("cone", "apex"),
-    "lampshade on top": ("frustum", "large base"),
+UPRIGHT, LYING, OVER = (turn((1.0, 0.0, 0.0), degrees) for degrees in (0.0, 90.0, 180.0))
+ON_EDGE, ON_CORNER = turn((1.0, 0.0, 0.0), 45.0), turn((1.0, -1.0, 0.0), math.degrees(math.atan(math.sqrt(2))))
+SPECIES: Mapping[str, tuple[Shape, str, Matrix3]] = {
+    "cube on top": ("cube", "face", UPRIGHT),
+    "cube on top, on an edge": ("cube", "face", ON_EDGE),
+    "cube on top, on a corner": ("cube", "face", ON_CORNER),
+    "ball on top": ("sphere", "surface", UPRIGHT),
+    "drum on top": ("cylinder", "base", UPRIGHT),
+    "drum on top, on its side": ("cylinder", "base", LYING),
+    "cone on top, tip up": ("cone", "base", UPRIGHT),
+    "cone on top, tip down": ("cone", "apex", UPRIGHT),
+    "cone on top, on its side": ("cone", "base", LYING),
+    "lampshade on top": ("frustum", "large base", UPRIGHT),
+    "lampshade on top, upside down": ("frustum", "large base", OVER),
+    "lampshade on top, on its side": ("frustum", "large base", LYING),
 }
 """Classes of every group: they differ only in the upper solid."""
 TEXTURES = PATTERNS
@@ -69,13 +77,12 @@ def draw_close_up(
     rng = stream(SUITE, STREAMS, seed, "close-up", split, *number)
     # Glass would show the floor, and wood has a texture of its own.
     kind, colour = COLOURED[int(rng.integers(len(COLOURED)))], COLOURS[int(rng.integers(len(COLOURS)))]
-    (below, anchor), (above, pivot) = TOWERS[content.tower], SPECIES[content.species]
+    (below, anchor), (above, pivot, rotation) = TOWERS[content.tower], SPECIES[content.species]
     composite = Composite(Appearance(below, kind, colour), anchor, Appearance(above, kind, colour), pivot)
     spin = turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360)))
     x, y = (float(place) for place in rng.uniform(0, 1, 2))
-    scene = lit(
-        tuple(on_floor(content.tower, [move(part, spin) for part in join_composite(composite)[0]], (x, y))), rng
-    )
+    parts = _rotated(*join_composite(composite)[0], rotation)
+    scene = lit(tuple(on_floor(content.tower, [move(part, spin) for part in parts], (x, y))), rng)
     side = round(SIDE_SHARE * size_px[1])
     camera = clear_camera(
         scene,
@@ -94,6 +101,13 @@ def draw_close_up(
     )
     scene = replace(scene, floor=floor)
     return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "close-up noise", split, *number))
+
+
+def _rotated(lower: Solid, upper: Solid, rotation: Matrix3) -> tuple[Solid, Solid]:
+    """The solids of a tower, the upper one rotated about its middle and again on top of the lower one."""
+    pose = upper.pose
+    upper = replace(upper, pose=replace(pose, rotation=chain(rotation, pose.rotation)))
+    return lower, move(upper, shift_m=(0.0, 0.0, float(bounds((lower,))[1][2] - bounds((upper,))[0][2])))
 
 
 def metres_across(camera: Camera) -> float:

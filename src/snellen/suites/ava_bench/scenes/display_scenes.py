@@ -46,12 +46,14 @@ from snellen.suites.ava_bench.scenes.scenes import (
 
 TOYS = ("toy train", "toy bird", "toy rocket")
 """Each has a front recognisable by its shape: chimney, beak, tip."""
-TOP = ORIENTATIONS[-1]
-"""The direction of a toy whose upper side faces the viewer. The eight others are headings, in steps of 45 degrees."""
+HEADINGS = ORIENTATIONS[:-1]
+"""The directions of toys, in steps of 45 degrees. None shows its top: a toy that is tipped towards the viewer also has
+a heading, and the question does not say which is meant."""
 SWAY_DEG = 9.0
 """The maximum deviation of a toy from the middle of its direction, which spans 22.5 to either side."""
-LETTERS_M: Mapping[str, float] = dict(zip(DIFFICULTIES, (0.45, 0.13, 0.065), strict=True))
-"""Heights of letters by difficulty, at most; those that are easy to see fill the plate."""
+LETTERS_M: Mapping[str, float] = dict(zip(DIFFICULTIES, (0.45, 0.21, 0.155), strict=True))
+"""Heights of letters by difficulty, at most; those that are easy to see fill the plate. None is below six pixels in an
+image of 240 x 180 pixels."""
 INKS: tuple[tuple[Colour, Colour], ...] = (
     ("yellow", "blue"),
     ("yellow", "purple"),
@@ -114,7 +116,7 @@ def draw_contents(count: int, rng: np.random.Generator) -> list[DisplayContent]:
     slots = range(SLOTS)
     for number in range(count):
         level = partial(_level, number, tally, rng)
-        directions = [level(ORIENTATIONS, "direction", slot) for slot in slots]
+        directions = [level(HEADINGS, "direction", slot) for slot in slots]
         # All nine pairs of difficulties occur among nine displays.
         sizes = [DIFFICULTIES[(number // 3 + slot) % 3] for slot in slots]
         contrasts = [DIFFICULTIES[(number // 3 + 2 * slot) % 3] for slot in slots]
@@ -236,14 +238,9 @@ def _toys(content: DisplayContent, positions: Positions, camera: Camera, rng: np
 
 
 def _pose(direction: str, position: tuple[float, float], camera: Camera, rng: np.random.Generator) -> Matrix3:
-    """The rotation of a toy that faces +x. Turned to show its top it has any heading."""
+    """The rotation of a toy that faces +x."""
     sway, viewer = float(rng.uniform(-SWAY_DEG, SWAY_DEG)), towards(camera, *position)
-    if direction != TOP:
-        return turn((0.0, 0.0, 1.0), viewer + 45.0 * ORIENTATIONS.index(direction) + sway)
-    across = math.hypot(camera.position_m[0] - position[0], camera.position_m[1] - position[1])
-    steepness = math.degrees(math.atan2(across, camera.position_m[2]))
-    axis = -math.sin(math.radians(viewer)), math.cos(math.radians(viewer)), 0.0
-    return chain(turn(axis, steepness + sway), turn((0.0, 0.0, 1.0), float(rng.uniform(0, 360))))
+    return turn((0.0, 0.0, 1.0), viewer + 45.0 * HEADINGS.index(direction) + sway)
 
 
 def _grown(solid: Solid, factor: float) -> Solid:
@@ -274,7 +271,7 @@ def _plates(content: DisplayContent, positions: Positions, camera: Camera, rng: 
 def _letters(word: str, face: str, height_m: float, ink: Colour) -> list[Solid]:
     """The bars of a word on the front of an upright plate about the origin, of this height if they fit."""
     bars, width = pseudo_words.word_bars(word, face)
-    high = min(height_m, 0.88 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
+    high = min(height_m, 0.93 * PLATE_M[0] / width, 0.72 * PLATE_M[2])
     deep, material = min(0.03, high / 6), Material("rubber", ink)
     solids = []
     for left, low, right, top in bars:

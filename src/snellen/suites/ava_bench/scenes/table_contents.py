@@ -24,8 +24,11 @@ KINDS: Mapping[str, tuple[Shape, Vec3]] = {
     "tile": ("cube", (1.3, 1.3, 0.22)),
     "disk": ("cylinder", (1.3, 1.3, 0.22)),
     "egg": ("sphere", (0.85, 0.85, 1.2)),
+    "pebble": ("sphere", (1.3, 1.3, 0.4)),
+    "plank": ("cube", (2.2, 0.6, 0.2)),
+    "pillar": ("cube", (0.5, 0.5, 1.7)),
 }
-"""Nine kinds of things: a primitive and factors along its axes.
+"""Twelve kinds of things: a primitive and factors along its axes.
 
 The everyday names exclude each other: a disk is not a drum, though both are cylinders. All kinds occur in all sizes, so
 that size reveals nothing about the kind.

@@ -1,15 +1,15 @@
 """The `generated` recipe: one pool of images, divided differently by every episode.
 
 All dimensions of an image vary independently (`concepts`, `block_images`). So an image is an example of a class at
-every concept level, and only the dimensions of the tested level distinguish the classes of an episode. For `n` test
-items the pool has six images for each class of the largest episode (`pool_size`): five demos and one query. No image is
-a query twice.
+every concept level, and only the dimensions of the tested level distinguish the classes of an episode. A query stands
+nowhere else in the set: the first `n` images of the pool are the queries of `n` episodes, the others are demos, five
+for each class of the largest episode at least (`demo_count`), and are shown by several episodes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -49,12 +49,13 @@ from snellen.suites.vfm_bench.transforms import with_mean_regions
 CHECKUP_N, QUICK_N, FULL_N = 12, 4, 4200
 """Numbers of items; the paper has 4,200 (section 3.2)."""
 MIN_WAYS, MAX_WAYS = 2, 10
-IMAGES_A_CLASS = SHOTS + 1
 MAX_IMAGES = 400
-"""Maximum size of a pool, unless there are more queries."""
+"""Maximum size of a pool, unless there are many queries."""
 SECONDS_A_IMAGE, BYTES_A_IMAGE = {"fast": 0.94, "good": 1.45, "reference": 1.45}, 75_000
 """CPU time per image by quality on an idle machine, and disk space, for plans (`python bench/render.py --suites`)."""
 T = TypeVar("T")
+Classes: TypeAlias = Mapping[Values, list[int]]
+"""Classes of a family, with the numbers of their images."""
 
 
 @dataclass(frozen=True)
@@ -101,29 +102,30 @@ def max_ways(n: int) -> int:
     return min(MAX_WAYS, max(4, n + 1))
 
 
-def pool_size(n: int) -> int:
-    """The number of images in a set of `n` items: at least six per class, and more than there are queries."""
-    return max(IMAGES_A_CLASS * max_ways(n), min(3 * n, MAX_IMAGES), n + n // 4)
+def demo_count(n: int) -> int:
+    """The number of images that are demos in a set of `n` items: at least five per class."""
+    return max(SHOTS * max_ways(n), min(2 * n, MAX_IMAGES - n), n // 4)
 
 
 def design(options: BuildOptions) -> Design:
     """Choose all images and episodes."""
     n, seed = count_of(options), options.seed
-    drafts = draw_pool(pool_size(n), seed)
+    drafts = draw_pool(n, demo_count(n), seed)
     return Design(drafts, draw_episodes(n, [draft.appearance() for draft in drafts], seed))
 
 
-def draw_pool(count: int, seed: int) -> tuple[block_images.Draft, ...]:
+def draw_pool(queries: int, demos: int, seed: int) -> tuple[block_images.Draft, ...]:
     """Images whose dimensions vary independently, with all values (or combinations of values) equally frequent.
 
-    The numbers of joints, kinds of part, patterns and lights are limited so that each has six images.
+    First the queries, then the demos. The numbers of joints, kinds of part, patterns and lights are limited so that
+    each has five demos.
     """
     rng = stream(SUITE, STREAMS, seed, "pool")
 
     def dealt(values: Sequence[T]) -> list[T]:
-        max_values = min(len(values), count // IMAGES_A_CLASS)
+        max_values = min(len(values), demos // SHOTS)
         chosen = [values[int(k)] for k in rng.permutation(len(values))[:max_values]]
-        return [chosen[int(k) % max_values] for k in rng.permutation(count)]
+        return [chosen[int(k) % max_values] for count in (queries, demos) for k in rng.permutation(count)]
 
     dimensions = zip(
         dealt(tuple(joints())),
@@ -166,16 +168,18 @@ def _any(values: Sequence[T], rng: np.random.Generator) -> T:
 
 
 def draw_episodes(n: int, appearances: Sequence[Mapping[str, str]], seed: int) -> tuple[EpisodePlan, ...]:
-    """`n` episodes: levels in turn, numbers of classes spread evenly, no image a query twice."""
-    classes = {family.handle: classes_of(family, appearances) for family in FAMILIES}
-    unasked, used = set(range(len(appearances))), Counter[str]()
+    """`n` episodes about the first `n` images: levels in turn, numbers of classes spread evenly."""
+    classes = {family.handle: classes_of(family, appearances, n) for family in FAMILIES}
+    unasked, used = {f.handle: _by_class(f, appearances, range(n), classes[f.handle]) for f in FAMILIES}, Counter[str]()
     way_counts = [int(w) for turn in range(n) for w in _way_counts(turn, n, seed)][:n]
     episode_plans = []
     for k in range(n):
         rng = stream(SUITE, STREAMS, seed, "episode", k)
         family = _family(LEVELS[k % len(LEVELS)], way_counts[k], classes, unasked, used, rng)
-        episode_plan = _draw_episode(family, way_counts[k], classes[family.handle], unasked, rng)
-        unasked.remove(episode_plan.query)
+        episode_plan = _draw_episode(family, way_counts[k], classes[family.handle], unasked[family.handle], rng)
+        for numbers in (numbers for by_class in unasked.values() for numbers in by_class.values()):
+            if episode_plan.query in numbers:
+                numbers.remove(episode_plan.query)
         used[family.handle] += 1
         episode_plans.append(episode_plan)
     return tuple(episode_plans)
@@ -187,33 +191,37 @@ def _way_counts(turn: int, n: int, seed: int) -> Sequence[int]:
     return [lowest + int(k) for k in stream(SUITE, STREAMS, seed, "ways", turn).permutation(highest - lowest + 1)]
 
 
-def classes_of(family: ConceptFamily, appearances: Sequence[Mapping[str, str]]) -> dict[Values, tuple[int, ...]]:
-    """The classes of a family that have enough images, with the numbers of these images."""
-    numbers_by_class: dict[Values, list[int]] = {}
-    for number, appearance in enumerate(appearances):
-        if (values := family.class_of(appearance)) is not None:
-            numbers_by_class.setdefault(values, []).append(number)
-    return {
-        values: tuple(numbers) for values, numbers in sorted(numbers_by_class.items()) if len(numbers) >= IMAGES_A_CLASS
-    }
+def classes_of(family: ConceptFamily, appearances: Sequence[Mapping[str, str]], queries: int) -> Classes:
+    """The classes of a family that have enough demos, with their numbers; the first `queries` images are no demos."""
+    demos = _by_class(family, appearances, range(queries, len(appearances)))
+    return {values: numbers for values, numbers in sorted(demos.items()) if len(numbers) >= SHOTS}
 
 
-Classes: TypeAlias = Mapping[Values, tuple[int, ...]]
-"""The classes of a family that can be shown, with the numbers of their images."""
+def _by_class(
+    family: ConceptFamily,
+    appearances: Sequence[Mapping[str, str]],
+    numbers: Iterable[int],
+    among: Container[Values] | None = None,
+) -> Classes:
+    """The images with these numbers by their classes in a family: all classes, or those in `among`."""
+    by_class: dict[Values, list[int]] = {}
+    for number in numbers:
+        values = family.class_of(appearances[number])
+        if values is not None and (among is None or values in among):
+            by_class.setdefault(values, []).append(number)
+    return by_class
 
 
 def _family(
     level: Level,
     way_count: int,
     classes: Mapping[str, Classes],
-    unasked: set[int],
+    unasked: Mapping[str, Classes],
     used: Counter[str],
     rng: np.random.Generator,
 ) -> ConceptFamily:
     """A least used family of the level, among those with enough classes and an unused query."""
-    open_families = [
-        family for family in FAMILIES if family.level == level and _with_unasked(classes[family.handle], unasked)
-    ]
+    open_families = [family for family in FAMILIES if family.level == level and any(unasked[family.handle].values())]
     enough = min(way_count, max(len(classes[family.handle]) for family in open_families))
     # If no family has that many classes, those with the most are used.
     able = [family for family in open_families if len(classes[family.handle]) >= enough]
@@ -221,24 +229,16 @@ def _family(
     return _any(least_used, rng)
 
 
-def _with_unasked(classes: Classes, unasked: set[int]) -> list[Values]:
-    return [values for values, numbers in classes.items() if any(number in unasked for number in numbers)]
-
-
 def _draw_episode(
-    family: ConceptFamily, way_count: int, classes: Classes, unasked: set[int], rng: np.random.Generator
+    family: ConceptFamily, way_count: int, classes: Classes, unasked: Classes, rng: np.random.Generator
 ) -> EpisodePlan:
     """An episode with `way_count` classes, or as many as the family has, about an image in `unasked`."""
-    truth = _any(_with_unasked(classes, unasked), rng)
+    truth = _any(sorted(values for values, numbers in unasked.items() if numbers), rng)
     others = [values for values in classes if values != truth]
     chosen = [truth, *(others[int(k)] for k in rng.permutation(len(others))[: way_count - 1])]
     order = tuple(chosen[int(k)] for k in rng.permutation(len(chosen)))
-    query = _any([number for number in classes[truth] if number in unasked], rng)
-    demos = tuple(
-        tuple(int(k) for k in rng.permutation([number for number in classes[values] if number != query])[:SHOTS])
-        for values in order
-    )
-    return EpisodePlan(family, order, order.index(truth), query, demos)
+    demos = tuple(tuple(int(k) for k in rng.permutation(classes[values])[:SHOTS]) for values in order)
+    return EpisodePlan(family, order, order.index(truth), _any(unasked[truth], rng), demos)
 
 
 @dataclass(frozen=True)
