@@ -339,7 +339,7 @@ def _decide(
     decide: Literal["none", "drop", ""], items: ItemSet, card: SubjectCard
 ) -> Literal["none", "look", "drop", ""]:
     """What is decided by asking a subject: at the looks that the set plans, if it is an encoder or simulated."""
-    declaration, is_free = items.card.declaration, card.reads == "views" and not card.is_remote
+    declaration, is_free = items.card.declaration, card.role in ("encoder", "simulated") and not card.is_remote
     return "look" if decide == "none" and is_free and declaration and declaration.looks else decide
 
 

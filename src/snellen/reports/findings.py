@@ -94,7 +94,8 @@ def _is_at_chance(run: Run, arm_rows: Sequence[ResultRow]) -> Callable[[ResultRo
         )
         arm = arm_cards(run)[ReportArm(row.subject, row.condition)]
         if arm.decide:
-            look = look_at(run.items, task, scores[of_row]["item_id"]) if arm.decide == "look" else None
+            ids = scores[of_row]["item_id"]
+            look = look_at(run.items, task, arm.columns, ids) if arm.decide == "look" else None
             units = in_order(units, turns(run.items, task, arm.max_items), look)
         low, high, _ = unit_interval(units, metric_in(run.suite, row), ("chance", row.task, row.level), level)
         return math.isnan(low) or bool(low <= row.chance <= high)

@@ -13,13 +13,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from snellen.analysis.grading.grades import BAND, QUARTER, baseline, ceiling_of
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import groups_by_cluster
+from snellen.core.condition import Condition
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.score import Metric
@@ -40,12 +41,12 @@ class Look(NamedTuple):
     count: int
 
 
-def look_at(items: ItemSet, task: Task, asked_ids: Collection[str]) -> Look | None:
+def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> Look | None:
     """The first planned look at which exactly these test items of a task are asked; None if there is none.
 
-    A task that further instalments lack is looked at once.
+    `axes` are those of the settled condition, which may leave items out. A task that further instalments lack is looked at once.
     """
-    declaration, ids = items.card.declaration, set(asked_ids)
+    declaration, ids, condition = items.card.declaration, set(asked_ids), Condition((), tuple(axes.items()))
     if declaration is None:
         return None
     tasks, parts = declaration.options.get("tasks"), items.instalments
@@ -55,7 +56,8 @@ def look_at(items: ItemSet, task: Task, asked_ids: Collection[str]) -> Look | No
         drawn = parts[:instalments]
         if grows and len(drawn) < instalments:
             return None
-        if ids == {item.item_id for part in drawn for item in part if (item.task, item.split) == (task.id, "test")}:
+        tested = (item for part in drawn for item in part if (item.task, item.split) == (task.id, "test"))
+        if ids == {item.item_id for item in tested if task.asks(item, condition)}:
             return Look(number, count)
     return None
 

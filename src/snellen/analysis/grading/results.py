@@ -155,7 +155,7 @@ def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies
     whole = scores if by_place is None else by_place
     scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
     order, item_ids = known.order(task, arm), scores["item_id"]
-    look = look_at(known.items, task, item_ids) if arm is not None and arm.decide == "look" else None
+    look = look_at(known.items, task, arm.columns, item_ids) if arm is not None and arm.decide == "look" else None
     for factor, level, members in part_places(scores, items.by_id, task):
         part = whole if members is None else whole.take(members)
         units, part_tallies = scored_units(part), tallies if members is None else tallies[:, members]

@@ -104,7 +104,7 @@ class Decider:
         units, names = scored_values(task, protocol, metric, self.items, values)
         if units.empty or "weight" in units:
             return None
-        look = look_at(self.items, task, values) if at_looks else None
+        look = look_at(self.items, task, axes, values) if at_looks else None
         units = in_order(units, self.turns(task), look)
         low, high, _ = unit_interval(units, metric, (task.id,))
         key = task.id, protocol.name, metric.name, "", ""
