@@ -37,7 +37,8 @@ class BuildOptions:
     have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
     items that differ in classes and ranges where the recipe matches them. With several `instalments`, each has `n`
     test items per task, and only the first is drawn at once (`exam.instalments`); the others have only
-    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing.
+    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing. Scores are
+    planned to be looked at after `looks` instalments.
     """
 
     out: Path = Path()
@@ -72,6 +73,7 @@ class BuildOptions:
         "instalments", "parts", least=1, most=1000,
     )  # fmt: skip
     instalment_tasks: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
     test_only: bool = False
     show_progress: bool = True
 

@@ -57,12 +57,14 @@ def grow(
         if not any(instalments_needed.values()) or left <= 0:
             return pace
         most = max(by_suite, key=lambda name: len(instalments_needed[name]) / seconds[name])
-        name, count = _next_instalments(instalments_needed, seconds, left) or (most, 1)
+        name, count = _next_instalments(instalments_needed, seconds, left) or (
+            most, _to_look(1, examinations[most].items.card)
+        )  # fmt: skip
         items, start = examinations[name].items, time.monotonic()
         following = _next_instalments({**instalments_needed, name: []}, seconds, left - count * seconds[name])
         is_ahead = following is not None and draw_next_instalment(examinations[following[0]].items)
         before = len(items.card.instalments)
-        most_instalments = before + (count if name in measured else 1)
+        most_instalments = before + (count if name in measured else _to_look(1, items.card))
         examinations[name] = run_set(by_suite[name], items, most_instalments)
         added = len(examinations[name].items.card.instalments) - before
         if added and name not in drawn_ahead:
@@ -74,9 +76,20 @@ def grow(
 
 
 def _instalments_needed(growth: float, card: ItemSetCard) -> float:
-    """The number of further instalments that make a set this many times as large; infinite if fewer are left."""
-    needed = max(1, math.ceil((growth - 1) * len(card.instalments))) if math.isfinite(growth) else math.inf
+    """The number of further instalments that make a set this many times as large; infinite if fewer are left.
+
+    It ends at a planned look, if one follows.
+    """
+    if not math.isfinite(growth):
+        return math.inf
+    needed = _to_look(max(1, math.ceil((growth - 1) * len(card.instalments))), card)
     return needed if needed <= card.instalments_left else math.inf
+
+
+def _to_look(needed: int, card: ItemSetCard) -> int:
+    """The number of further instalments, at least `needed`, up to the next planned look; `needed` if none follows."""
+    drawn, looks = len(card.instalments), card.declaration.looks if card.declaration else ()
+    return next((look - drawn for look in looks if look - drawn >= needed), needed)
 
 
 def _next_instalments(

@@ -32,6 +32,8 @@ while it is asked.
 """
 INSTALMENTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
 """Test items per task in an instalment of a set, the most instalments that are drawn, and the most with `more`."""
+LOOKS = {"ava-bench": (3, 6), "combo": (1, 3), "vlm2-bench": (2, 5), "vfm-bench": (1, 4)}
+"""Instalments after which scores are planned to be looked at: at the end of a checkup, and once with `more`."""
 INSTALMENT_TASKS = {"vlm2-bench": ("oc-cpr", "oc-cnt", "oc-grp")}
 """Tasks of further instalments (otherwise all): those that the packaged subjects can be asked."""
 EARLIER = "earlier"
@@ -61,6 +63,7 @@ def battery_of(name: str, options: CheckupOptions, folder: Path) -> Battery:
         instalments=instalments,
         seed=int(time.time()) if options.fresh else _existing_seed(root),
         tasks=CHECKUP_SUITES[name],
+        looks=LOOKS.get(name, ()) if instalments > 1 else (),
         instalment_tasks=() if quick else INSTALMENT_TASKS.get(name, ()),
         quick=quick,
         size=None if quick else CHECKUP_SIZE_PX,

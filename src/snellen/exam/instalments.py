@@ -43,7 +43,9 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
         raise SnellenError(
             f"{options.out}: --instalments goes with generated sets without --full, --input and --source"
         )
-    return declared(items, SetDeclaration(instalments=options.instalments, options=_plain(options)))
+    return declared(
+        items, SetDeclaration(instalments=options.instalments, options=_plain(options), looks=options.looks)
+    )
 
 
 def _plain(options: BuildOptions) -> dict[str, Any]:

@@ -193,9 +193,12 @@ class Session:
 
     def arms(self, items: ItemSet, notify: Callable[[str], None] = lambda line: None) -> list[Arm]:
         """The arms of all subjects, about these items; recorded subjects have the conditions of their files."""
-        subjects, decide = _about(self.subjects, items.items), self.options.decide
+        subjects = _about(self.subjects, items.items)
         recordings = [subject for subject in subjects if isinstance(subject, Recording)]
-        arms = [replace(arm, decide=decide) for arm in _arms(subjects, self.points, self.options.repeats)]
+        arms = [
+            replace(arm, decide=_decide(self.options.decide, items, arm.subject.card))
+            for arm in _arms(subjects, self.points, self.options.repeats)
+        ]
         if recordings:
             selected = self.points if tuple(self.options.conditions) != ("vanilla",) else ()  # the default
             recorded, line = recorded_arms(recordings, items, suite_of(items), selected)
@@ -332,6 +335,14 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
     return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
 
 
+def _decide(
+    decide: Literal["none", "drop", ""], items: ItemSet, card: SubjectCard
+) -> Literal["none", "look", "drop", ""]:
+    """What is decided by asking a subject: at the looks that the set plans, if it is an encoder or simulated."""
+    declaration, is_free = items.card.declaration, card.role in ("encoder", "simulated") and not card.is_remote
+    return "look" if decide == "none" and is_free and declaration and declaration.looks else decide
+
+
 def undecided(
     examination: Examination, subjects: Sequence[str | Subject], max_items: int
 ) -> list[tuple[SubjectCard, str, float]]:
@@ -340,7 +351,10 @@ def undecided(
     The third is about how many times as many items decide whether the grade is *none*.
     """
     items, suite = examination.items, examination.suite
-    arms = [Arm(subject, Condition(suite.axes), decide="none") for subject in _about(subjects, items.items)]
+    arms = [
+        Arm(subject, Condition(suite.axes), decide=_decide("none", items, subject.card))
+        for subject in _about(subjects, items.items)
+    ]
     plan = Plan(items, suite, arms, max_items=max_items)
     return [(arm.subject.card, task, growth) for arm, task, growth in undecided_tasks(plan, examination.responses)]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grading.deciding import turns
+from snellen.analysis.grading.deciding import in_order, look_at, turns
 from snellen.analysis.grading.results import unit_interval
 from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, lines_of
@@ -94,7 +94,9 @@ def _is_at_chance(run: Run, arm_rows: Sequence[ResultRow]) -> Callable[[ResultRo
         )
         arm = arm_cards(run)[ReportArm(row.subject, row.condition)]
         if arm.decide:
-            units = units.assign(turn=units["cluster_id"].map(turns(run.items, task, arm.max_items)))
+            ids = scores[of_row]["item_id"]
+            look = look_at(run.items, task, arm.columns, ids) if arm.decide == "look" else None
+            units = in_order(units, turns(run.items, task, arm.max_items), look)
         low, high, _ = unit_interval(units, metric_in(run.suite, row), ("chance", row.task, row.level), level)
         return math.isnan(low) or bool(low <= row.chance <= high)
 

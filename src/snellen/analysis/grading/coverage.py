@@ -40,10 +40,11 @@ def stopping_note(whole_tasks: Iterable[ResultRow], arms: Sequence[ArmCard]) -> 
 
     `whole_tasks` are results without factors.
     """
-    asked = [row for row in whole_tasks if row.interval == SEQUENTIAL]
+    rows = list(whole_tasks)
+    asked, looked_at = [row for row in rows if row.interval == SEQUENTIAL], _looks_note(rows)
     limits = [arm.max_items for arm in arms if arm.decide not in ("", "drop")]
     if not asked or not limits:
-        return ""
+        return looked_at
     counts = [row.items for row in asked if row.grade.is_decided]
     number = f"{len(counts)} of {len(asked)} {'is' if len(counts) == 1 else 'are'} decided"
     if counts:
@@ -51,7 +52,20 @@ def stopping_note(whole_tasks: Iterable[ResultRow], arms: Sequence[ArmCard]) -> 
     if undecided := Counter(row.grade.label for row in asked if not row.grade.is_decided):
         number += f"; undecided: {', '.join(f'{count} {state}' for state, count in undecided.most_common())}"
     rule = f"Each task was asked until its score was decided, {max(limits)} items at most"
-    return f"{rule}: {number}. Intervals are 95 % confidence sequences, which hold whenever asking ends."
+    sequences = f"{rule}: {number}. Intervals are 95 % confidence sequences, which hold whenever asking ends."
+    return " ".join(filter(None, (looked_at, sequences)))
+
+
+def _looks_note(rows: Sequence[ResultRow]) -> str:
+    """At which planned look the tasks of encoders and simulated subjects are; empty if none is planned."""
+    looks = Counter(row.interval.rpartition("; ")[2] for row in rows if "; look " in row.interval)
+    if not looks:
+        return ""
+    counts = ", ".join(f"{count} at {look}" for look, count in sorted(looks.items()))
+    return (
+        f"Scores of encoders and simulated subjects at planned looks: {counts}. The intervals of all looks at a score "
+        "hold together with 95 %."
+    )
 
 
 def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:

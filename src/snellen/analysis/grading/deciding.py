@@ -2,17 +2,25 @@
 
 The order depends on the item set alone, so two subjects that stop at different places share the items of the shorter
 run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
+
+A set may plan after how many instalments its scores are looked at (`SetDeclaration.looks`). Free subjects are asked
+whole instalments; at a planned look, the interval is that of a fixed number of items, with the error divided equally
+among the looks. At any other number of items it is the sequence.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from snellen.analysis.grading.grades import BAND, QUARTER, baseline, ceiling_of
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import groups_by_cluster
+from snellen.core.condition import Condition
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.score import Metric
@@ -24,6 +32,44 @@ MAX_ITEMS = 240
 """The default of the greatest number of items asked of a task."""
 BALANCED = 1000
 """Clusters whose order balances levels; those after them, which hardly anybody asks, are in random order."""
+
+
+class Look(NamedTuple):
+    """A planned look at a task's scores: its number, from 1, and the number of looks that are planned."""
+
+    number: int
+    count: int
+
+
+def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> Look | None:
+    """The first planned look at which exactly these test items of a task are asked; None if there is none.
+
+    `axes` are those of the settled condition, which may leave items out. A task that further instalments lack is looked at once.
+    """
+    declaration, ids, condition = items.card.declaration, set(asked_ids), Condition((), tuple(axes.items()))
+    if declaration is None:
+        return None
+    tasks, parts = declaration.options.get("tasks"), items.instalments
+    grows = not tasks or task.id in tasks
+    count = len(declaration.looks) if grows else 1
+    for number, instalments in enumerate(declaration.looks[:count], 1):
+        drawn = parts[:instalments]
+        if grows and len(drawn) < instalments:
+            return None
+        tested = (item for part in drawn for item in part if (item.task, item.split) == (task.id, "test"))
+        if ids == {item.item_id for item in tested if task.asks(item, condition)}:
+            return Look(number, count)
+    return None
+
+
+def in_order(units: pd.DataFrame, order: Mapping[str, int], look: Look | None) -> pd.DataFrame:
+    """Scored units with the columns from which their interval follows: `look` and `looks`, or `turn` without a look.
+
+    `turn` is the place of a unit's cluster in the order of asking.
+    """
+    if look is not None:
+        return units.assign(look=look.number, looks=look.count)
+    return units.assign(turn=units["cluster_id"].map(order))
 
 
 def turns(items: ItemSet, task: Task, max_items: int) -> dict[str, int]:

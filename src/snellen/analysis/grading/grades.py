@@ -14,7 +14,7 @@ y, the floor's score a, the ceiling c and the boundary g; a boundary is passed i
 cluster, is above 0. Some scores have a state in place of a grade (`rows.STATES`).
 
 Of a task that was asked until decided, all intervals are confidence sequences. Asking stops once a score is decided
-(`Grade.is_decided`), and pages count by it.
+(`Grade.is_decided`), and pages count by it. At a planned look (`deciding.Look`), all are of a fixed number of items.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def grade_of(
 ) -> Grade:
     """The grade of a row of results that has none yet.
 
-    `units` are its scored units (columns value, cluster_id, and turn if they were asked until decided: the place of the
-    cluster in the order of asking), `floors` the rules that apply to its subject, with their
+    `units` are its scored units (columns value, cluster_id, and those of `deciding.in_order` if they were asked until
+    decided), `floors` the rules that apply to its subject, with their
     scores on these units. `thumbnail` is the score of a forest on thumbnails, for a subject to which it does not apply:
     a note states it if it reaches a quarter of the way.
     """
@@ -173,6 +173,11 @@ def without_score(row: ResultRow) -> Grade:
         return Grade(decided_by=WITHOUT_SCORE)
     state = states.FAILED if failed > row.not_applicable else states.DECLINED
     return Grade(state=state, reason=states.ALL, decided_by=WITHOUT_SCORE)
+
+
+def look_level(units: pd.DataFrame, level: float = 0.95) -> float:
+    """The level of one interval of units such that those of all planned looks have this level together."""
+    return 1 - (1 - level) / int(units["looks"].iloc[0]) if "looks" in units and len(units) else level
 
 
 def _unread(row: ResultRow) -> Grade | None:
@@ -261,5 +266,6 @@ class _Scale:
             bounds = metric.bounds or (0.0, 1.0)
             return is_paired_beyond(scores, floors, units["turn"], bounds, goal, 1 if is_better_high else -1)
         rng = lazy_stream("grade", str(row.subject), str(row.task), floor.name)
-        pair = paired_difference(scores, floors, units["cluster_id"].to_numpy(str), rng, bounds=metric.bounds)
+        clusters, level = units["cluster_id"].to_numpy(str), look_level(units)
+        pair = paired_difference(scores, floors, clusters, rng, level, metric.bounds)
         return pair.low > goal if is_better_high else pair.high < goal

@@ -14,9 +14,17 @@ import pandas as pd
 
 from snellen.analysis.grading import states
 from snellen.analysis.grading.answer_forms import box_units
-from snellen.analysis.grading.deciding import turns
+from snellen.analysis.grading.deciding import in_order, look_at, turns
 from snellen.analysis.grading.floors import Floors
-from snellen.analysis.grading.grades import WITHOUT_SCORE, UnitFloor, baseline, grade_of, incomplete, without_score
+from snellen.analysis.grading.grades import (
+    WITHOUT_SCORE,
+    UnitFloor,
+    baseline,
+    grade_of,
+    incomplete,
+    look_level,
+    without_score,
+)
 from snellen.analysis.grading.rows import KEYS, Grade, ResultRow, result_columns
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
 from snellen.core.score import OUTCOMES, Measurement, Metric, Protocol
@@ -40,7 +48,10 @@ IntervalOf: TypeAlias = Callable[[pd.DataFrame, Metric, tuple[Any, ...]], Interv
 
 
 def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], level: float = 0.95) -> Interval:
-    """The interval by the method for what the metric declares; weighted if the units have weights."""
+    """The interval by the method for what the metric declares; weighted if the units have weights.
+
+    At a planned look (columns `look` and `looks`), all planned looks together have the error of `level`.
+    """
     if units.empty:
         return Interval(math.nan, math.nan, "")
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
@@ -51,10 +62,14 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
         return Interval(*ends, SEQUENTIAL)
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
+    level = look_level(units, level)
     try:
-        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
+        interval = summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
         raise ValueError(f"metric {metric.name}: {error}") from error
+    if "look" not in units or interval.kind.startswith(UNTOLD):
+        return interval
+    return interval._replace(kind=f"{interval.kind}; look {units['look'].iloc[0]} of {units['looks'].iloc[0]}")
 
 
 def results(
@@ -140,11 +155,12 @@ def _arm_rows(known: _Known, key: tuple[Any, ...], scores: pd.DataFrame, tallies
     whole = scores if by_place is None else by_place
     scored_units = partial(units_of, protocol=protocol) if by_place is None else scored
     order, item_ids = known.order(task, arm), scores["item_id"]
+    look = look_at(known.items, task, arm.columns, item_ids) if arm is not None and arm.decide == "look" else None
     for factor, level, members in part_places(scores, items.by_id, task):
         part = whole if members is None else whole.take(members)
         units, part_tallies = scored_units(part), tallies if members is None else tallies[:, members]
         if order is not None:
-            units = units.assign(turn=units["cluster_id"].map(order))
+            units = in_order(units, order, look)
         blind_key = (keys["task"], keys["protocol"], keys["metric"], factor, level)
         row = replace(
             arm_row, factor=factor, level=level,

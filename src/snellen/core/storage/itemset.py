@@ -179,7 +179,9 @@ def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
     """A new set as the first instalment of a set in instalments."""
     card = items.card
     recipe = {**card.recipe, "parts": declaration.instalments}
-    name = digest([card.suite, card.version, card.source, recipe, declaration.model_dump(mode="json")])
+    name = digest(
+        [card.suite, card.version, card.source, recipe, declaration.model_dump(mode="json", exclude_defaults=True)]
+    )
     first = Instalment(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
     update = {
         "recipe": recipe,

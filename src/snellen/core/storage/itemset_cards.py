@@ -26,13 +26,15 @@ class Instalment(BaseModel):
 class SetDeclaration(BaseModel):
     """What determines all instalments of a set before they are drawn: their number at most, and the recipe's options.
 
-    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data.
+    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data. `looks`
+    are the numbers of instalments after which scores are planned to be looked at, rising; empty without a plan.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     instalments: int = Field(alias="parts")
     options: dict[str, Any]
+    looks: tuple[int, ...] = ()
 
 
 class ItemSetCard(Card):

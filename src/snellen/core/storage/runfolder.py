@@ -43,7 +43,8 @@ class ArmCard(BaseModel):
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
     empty if it is not known beforehand. `decide` is what is decided by asking (`runs.planning.deciding`): "none" (in
-    earlier versions also "grade") or "drop", with at most `max_items` of a task; it is empty if all items are asked.
+    earlier versions also "grade"), "look" (the same at planned looks alone) or "drop", with at most `max_items` of a
+    task; it is empty if all items are asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)

@@ -169,7 +169,8 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
         if task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
             is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
             watch = partial(runner.plan.watch, arm.subject.card)
-            return runner.plan.decider.schedule(task, trials, runner.condition.columns(), is_fitted, watch)
+            decider, axes = runner.plan.decider, runner.condition.columns()
+            return decider.schedule(task, trials, axes, is_fitted, watch, at_looks=arm.decide == "look")
         return (arm.schedule if runner.plan.is_replay else arm.schedule_of(task, views.tested))(trials)
 
     schedule = _whole_schedule(order, trials, faults)

@@ -89,7 +89,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             _Absent(_card_of(arm), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
-            decide="drop" if arm.decide == "drop" else "none" if arm.decide else "",  # earlier versions had "grade"
+            decide=arm.decide if arm.decide in ("", "drop", "look") else "none",  # earlier versions had "grade"
         )
         for arm in card.arms
     ]

@@ -16,17 +16,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.grading.deciding import sampled, turns, units_to_decide
+from snellen.analysis.grading.deciding import in_order, look_at, sampled, turns, units_to_decide
 from snellen.analysis.grading.floors import Floors
 from snellen.analysis.grading.grades import grade_of
-from snellen.analysis.grading.results import ceiling_of_part, printed_ceilings
+from snellen.analysis.grading.results import ceiling_of_part, printed_ceilings, unit_interval
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.units import scored, summary
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.itemset import ItemSet, instalment_of
 from snellen.core.suite import Suite, Task, Trial
 from snellen.runs.planning.options import MAX_ITEMS
-from snellen.scoring.sequential import confidence_sequence
 
 BatchSchedule: TypeAlias = Generator[tuple[Trial, ...], dict[str, float], None]
 """Yields trials that are asked together, and receives the scores of their items."""
@@ -54,21 +53,22 @@ class Decider:
         axes: Mapping[str, Any],
         is_fitted: bool,
         watch: Callable[[ResultRow], None] = lambda row: None,
+        at_looks: bool = False,
     ) -> BatchSchedule:
         """Batches of trials until the score is decided or `max_items` are asked; receives the scores of their items.
 
         `axes` are those of the settled condition; `is_fitted` tells whether the subject learnt from training examples.
         A task whose main score has no confidence sequence is asked up to `max_items`. `watch` receives the graded row
-        after each batch.
+        after each batch. With `at_looks`, all drawn items are asked: the score is looked at in the end alone.
         """
         values = dict[str, float]()
         for batch in batches(self.items, task, trials, self.turns(task), self.max_items):
             new = yield batch
             values |= new
-            if not new or (row := self.row(task, values, axes, is_fitted)) is None:
+            if not new or (row := self.row(task, values, axes, is_fitted, at_looks)) is None:
                 continue
             watch(row)
-            if row.grade.is_decided:
+            if row.grade.is_decided and not at_looks:
                 return
 
     def turns(self, task: Task) -> Mapping[str, int]:
@@ -77,21 +77,24 @@ class Decider:
             self._turns[task.id] = turns(self.items, task, self.max_items)
         return self._turns[task.id]
 
-    def growth_needed(self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool) -> float:
+    def growth_needed(
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool, at_looks: bool = False
+    ) -> float:
         """About how many times as many items decide a score; 0 if it is decided.
 
         0 also if items do not decide it: `row` is None, or too many are left out.
         """
-        row = self.row(task, values, axes, is_fitted)
+        row = self.row(task, values, axes, is_fitted, at_looks)
         if row is None or row.grade.is_decided or row.grade.is_of_part:
             return 0.0
         return max(1.0, float(units_to_decide(row, task.protocols["strict"].metrics[0]) / row.n))
 
     def row(
-        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool
+        self, task: Task, values: Mapping[str, float], axes: Mapping[str, Any], is_fitted: bool, at_looks: bool = False
     ) -> ResultRow | None:
         """The graded row of results by the first metric under `strict`, of the scores of these items by id.
 
+        With `at_looks`, its interval is that of the planned look after these items, if there is one (`look_at`).
         None if the metric has no confidence sequence, or nothing a score.
         """
         protocol = task.protocols["strict"]
@@ -101,8 +104,9 @@ class Decider:
         units, names = scored_values(task, protocol, metric, self.items, values)
         if units.empty or "weight" in units:
             return None
-        units = units.assign(turn=units["cluster_id"].map(self.turns(task)))
-        low, high = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds)
+        look = look_at(self.items, task, axes, values) if at_looks else None
+        units = in_order(units, self.turns(task), look)
+        low, high, _ = unit_interval(units, metric, (task.id,))
         key = task.id, protocol.name, metric.name, "", ""
         scores = self.items.blind.scores if self.items.blind else ()
         blind = next((score.value for score in scores if score.key == key), float("nan"))

@@ -38,7 +38,7 @@ class Arm:
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
-    decide: Literal["none", "drop", ""] = ""
+    decide: Literal["none", "look", "drop", ""] = ""
 
     @property
     def is_recorded(self) -> bool:

@@ -47,5 +47,5 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
             strict, by_id = task.protocols["strict"], plan.items.by_id
             values = {one.item_id: primary_score(by_id[one.item_id], one, strict) for one in of_task}
             is_fitted = any(one.fingerprint != arm.subject.card.fingerprint() for one in of_task)
-            if growth := decider.growth_needed(task, values, axes, is_fitted):
+            if growth := decider.growth_needed(task, values, axes, is_fitted, arm.decide == "look"):
                 yield arm, task.id, growth
