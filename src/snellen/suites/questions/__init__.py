@@ -6,4 +6,5 @@ from snellen.core.lazy import LazyObjects
 from snellen.core.suite import Suite
 from snellen.suites.questions.kinds import AXES, CARD, tasks_of
 
-SUITE = Suite(CARD, AXES, {}, LazyObjects(table=f"{__name__}.table.recipe:FromTable"), tasks_of=tasks_of)
+RECIPES = LazyObjects(table=f"{__name__}.table.recipe:FromTable", reduced=f"{__name__}.reduced.recipe:Reduced")
+SUITE = Suite(CARD, AXES, {}, RECIPES, tasks_of=tasks_of)
