@@ -16,9 +16,9 @@ class TokenRule:
 
 
 def _by_area(width: int, height: int) -> int:
-    """One token per 750 pixels, after a reduction to at most 1,568 px on the longer side."""
+    """One token per 750 pixels, after a reduction to at most 1,568 px on the longer side and 1,600 tokens."""
     scale = min(1.0, 1568 / max(width, height))
-    return math.ceil(width * height * scale**2 / 750)
+    return min(1600, math.ceil(width * height * scale**2 / 750))
 
 
 def _by_tiles(width: int, height: int) -> int:
@@ -29,8 +29,8 @@ def _by_tiles(width: int, height: int) -> int:
 
 
 TOKEN_RULES: Mapping[str, TokenRule] = {
-    "Anthropic": TokenRule(_by_area, "Claude documentation, Vision, read in 2025"),
-    "OpenAI": TokenRule(_by_tiles, "OpenAI documentation, Images and vision, gpt-4o with high detail, read in 2025"),
+    "Anthropic": TokenRule(_by_area, "Claude documentation, Vision, models with a limit of 1,568 px, read in 2026"),
+    "OpenAI": TokenRule(_by_tiles, "OpenAI documentation, Images and vision, gpt-4o with high detail, read in 2026"),
 }
 """Newer models of the same provider may have other rules; the number in an answer's usage is what is billed."""
 

@@ -2,8 +2,8 @@
 
 The main metric is the size kept: the least level that keeps 95 % of what is right at full size (`scoring.kept_size`).
 First every question is asked about a grey image, with the options in several orders, and struck if it is right more
-often than guessing explains. Then QUEST+ chooses the level of each question. At last 40 questions are asked at full size
-and at the next level above the size kept; only then does the note give advice, with the loss in these pairs.
+often than guessing explains. Then QUEST+ chooses the level of each question. At last 40 questions are asked at full
+size and at the next level above the size kept; only then does the note give advice, with the loss in these pairs.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def weights_of(
         if level_of(i) >= 0 and i.group_id not in struck and not math.isnan(errors.get(i.item_id, math.nan))
     ]
     numbers: dict[str, int] = {}
-    images = np.array([numbers.setdefault(item.cluster_id, len(numbers)) for item in scored], np.int64)
+    images = np.array([numbers.setdefault(item.group_id, len(numbers)) for item in scored], np.int64)
     levels = np.array([level_of(item) for item in scored], np.int64)
     right = np.array([errors[item.item_id] < 0.5 for item in scored], np.int64)
     return posterior_of_images(grid, levels, right, images)
@@ -158,6 +158,8 @@ def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measu
         return Measurement(math.nan, math.nan, math.nan, "", "", "")
     reading = read(items, {item.item_id: value for item, value in zip(items, errors, strict=True)})
     fit = reading.fit
+    if {item.group_id for item in items} <= reading.struck:
+        return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, "all questions are right without the image")
     if fit.curve[0] - reading.guess < LEAST_SEEN:
         note = f"{100 * fit.curve[0]:.0f} % right at full size, {100 * reading.guess:.0f} % by guessing"
         return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, note)
