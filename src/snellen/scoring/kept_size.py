@@ -37,12 +37,12 @@ UNLIKELY, MOST_ORDERS = 0.05, 4
 class ReductionGrid:
     """The functions of a grid: `marginal` over images, and `conditional` on z (nodes x levels x functions).
 
-    `kept` is the log10 of the size kept by function, `weights` are those of the nodes.
+    `sizes` has the log10 of the size kept by function, `weights` are those of the nodes.
     """
 
     marginal: FunctionGrid
     conditional: Floats
-    kept: Floats
+    sizes: Floats
     weights: Floats
 
 
@@ -55,9 +55,9 @@ class Reduction(NamedTuple):
     threshold: float
     threshold_low: float
     threshold_high: float
-    kept: float
-    kept_low: float
-    kept_high: float
+    size: float
+    size_low: float
+    size_high: float
     curve: Floats
 
 
@@ -111,7 +111,7 @@ def reduction(grid: ReductionGrid, weights: Floats) -> Reduction:
     """Threshold and size kept under a posterior of the grid."""
     ends = [
         credible_ends(values, weights, level)
-        for values in (grid.marginal.thresholds, grid.kept)
+        for values in (grid.marginal.thresholds, grid.sizes)
         for level in (0.0, 0.95)
     ]
     threshold, outer, kept, kept_outer = (tuple(min(1.0, 10**end) for end in pair) for pair in ends)

@@ -122,15 +122,15 @@ def read(items: Sequence[Item], errors: Mapping[str, float]) -> Reading:
             right.setdefault(item.group_id, {})[level_of(item)] = value < 0.5
     both = Counter(level for of_question in right.values() if 0 in of_question for level in of_question if level)
     level = (
-        max(both, key=lambda index: (both[index], -abs(index - next_level(fit.kept)))) if both else next_level(fit.kept)
+        max(both, key=lambda index: (both[index], -abs(index - next_level(fit.size)))) if both else next_level(fit.size)
     )
     pairs = [(of[0], of[level]) for of in right.values() if 0 in of and level in of]
     return Reading(fit, struck, share, level, tuple(full for full, _ in pairs), tuple(small for _, small in pairs))
 
 
-def next_level(kept: float) -> int:
+def next_level(size: float) -> int:
     """The index of the least level that is not below the size kept, but never that of full size."""
-    return max(1, max(index for index, share in enumerate(LEVELS) if share >= kept - 1e-9 or index == 0))
+    return max(1, max(index for index, share in enumerate(LEVELS) if share >= size - 1e-9 or index == 0))
 
 
 def advice(reading: Reading, items: Sequence[Item]) -> str:
@@ -159,7 +159,9 @@ def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measu
     reading = read(items, {item.item_id: value for item, value in zip(items, errors, strict=True)})
     fit = reading.fit
     if {item.group_id for item in items} <= reading.struck:
-        return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, "all questions are right without the image")
+        return Measurement(
+            math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, "all questions are right without the image"
+        )
     if fit.curve[0] - reading.guess < LEAST_SEEN:
         note = f"{100 * fit.curve[0]:.0f} % right at full size, {100 * reading.guess:.0f} % by guessing"
         return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, note)
@@ -222,7 +224,7 @@ def schedule(items: Sequence[Item]) -> Schedule:
                 break
             remaining -= len(batch)
             errors |= yield tuple(batch)
-        level = next_level(read(items, errors).fit.kept)
+        level = next_level(read(items, errors).fit.size)
         pairs = [by_level.pop((name, k)) for name in names[-PAIRS:] for k in (0, level) if (name, k) in by_level]
         if pairs:
             yield tuple(pairs)
