@@ -17,12 +17,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from snellen_sight.psychometric import Answers, Floats, FunctionGrid, Ints, credible_ends, posterior, weibull
+from snellen_sight.psychometric import (
+    Answers,
+    Floats,
+    FunctionGrid,
+    Ints,
+    credible_ends,
+    next_conditions,
+    posterior,
+    weibull,
+)
 
 SHARE = 0.95
 """What is to remain of the share right at full size."""
 SLOPES, SPREADS = (2.0, 3.2, 5.0, 8.0), (0.05, 0.15, 0.25, 0.4)
 LAPSES, LAPSE_WEIGHTS = (0.01, 0.03, 0.06, 0.12, 0.25), (4.0, 4.0, 3.0, 2.0, 1.0)
+CHOICE_LAPSE = 0.06
+"""The lapse rate with which levels are chosen: answers that tell of lapses alone serve neither number."""
 STEP, BEYOND = 0.04, 0.3
 """Distance of thresholds on the grid, and how far they extend beyond the levels, in log10 units."""
 NODES = 7
@@ -107,15 +118,23 @@ def posterior_of_images(grid: ReductionGrid, levels: Ints, right: Ints, images: 
     return np.asarray(weights / weights.sum(), np.float64)
 
 
+def next_levels(grid: ReductionGrid, weights: Floats, available: Sequence[int], size: int) -> list[int]:
+    """The levels of the next `size` answers by QUEST+ (`next_conditions`), among functions of one lapse rate."""
+    marginal, few = grid.marginal, grid.marginal.lapses == CHOICE_LAPSE
+    chosen = weights[few] / max(weights[few].sum(), 1e-300)
+    thresholds, slopes, lapses = marginal.thresholds[few], marginal.slopes[few], marginal.lapses[few]
+    functions = FunctionGrid(marginal.right[:, few], thresholds, slopes, lapses, chosen)
+    return next_conditions(functions, chosen, available, size)
+
+
 def reduction(grid: ReductionGrid, weights: Floats) -> Reduction:
     """Threshold and size kept under a posterior of the grid."""
-    ends = [
-        credible_ends(values, weights, level)
+    threshold, size = (
+        [min(1.0, 10**value) for level in (0.0, 0.95) for value in credible_ends(values, weights, level)]
         for values in (grid.marginal.thresholds, grid.sizes)
-        for level in (0.0, 0.95)
-    ]
-    threshold, outer, kept, kept_outer = (tuple(min(1.0, 10**end) for end in pair) for pair in ends)
-    return Reduction(threshold[0], *outer, kept[0], *kept_outer, grid.marginal.right @ weights)
+    )
+    curve = grid.marginal.right @ weights
+    return Reduction(threshold[0], threshold[2], threshold[3], size[0], size[2], size[3], curve)
 
 
 def paired_loss(full: Sequence[bool], reduced: Sequence[bool]) -> Loss:

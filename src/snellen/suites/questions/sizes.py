@@ -25,6 +25,7 @@ from snellen.scoring.kept_size import (
     Reduction,
     ReductionGrid,
     is_blind,
+    next_levels,
     paired_loss,
     posterior_of_images,
     reduction,
@@ -32,7 +33,7 @@ from snellen.scoring.kept_size import (
 )
 from snellen.scoring.protocols import guess
 from snellen.suites.questions.image_tokens import token_words
-from snellen_sight.psychometric import CREDIBLE, next_conditions
+from snellen_sight.psychometric import CREDIBLE, Floats
 
 LEVELS = tuple(2.0 ** (-step / 3) for step in range(13))
 """Levels from full size to 1/16, in equal ratios. What they mean for other reductions: `reduced.recipe`."""
@@ -96,7 +97,7 @@ def struck_questions(items: Sequence[Item], errors: Mapping[str, float]) -> froz
 
 def weights_of(
     grid: ReductionGrid, items: Sequence[Item], errors: Mapping[str, float], struck: frozenset[str]
-) -> np.ndarray:
+) -> Floats:
     """The posterior of the grid after the answers to items with images whose questions are not struck."""
     scored = [
         i
@@ -153,7 +154,7 @@ def advice(reading: Reading, items: Sequence[Item]) -> str:
 
 
 def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measurement:
-    """The `threshold`, or the size kept (`kept`), as a share of full size with a 95 % credible interval."""
+    """The `threshold`, or the size kept (`size_kept`), as a share of full size with a 95 % credible interval."""
     if not items:
         return Measurement(math.nan, math.nan, math.nan, "", "", "")
     reading = read(items, {item.item_id: value for item, value in zip(items, errors, strict=True)})
@@ -165,10 +166,10 @@ def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measu
     if fit.curve[0] - reading.guess < LEAST_SEEN:
         note = f"{100 * fit.curve[0]:.0f} % right at full size, {100 * reading.guess:.0f} % by guessing"
         return Measurement(math.nan, math.nan, math.nan, "", NOT_UNDERSTOOD, note)
-    value, low, high = fit[3:6] if name == "kept" else fit[:3]
+    value, low, high = fit[3:6] if name == "size_kept" else fit[:3]
     if value <= LEVELS[-1] * 1.01:
         return Measurement(LEVELS[-1], math.nan, math.nan, "", BELOW, "")
-    return Measurement(value, low, high, CREDIBLE, MEASURED, advice(reading, items) if name == "kept" else "")
+    return Measurement(value, low, high, CREDIBLE, MEASURED, advice(reading, items) if name == "size_kept" else "")
 
 
 def reduced_protocol(protocol: Protocol) -> Protocol:
@@ -180,7 +181,7 @@ def reduced_protocol(protocol: Protocol) -> Protocol:
         worst=1.0,
         higher_is_better=False,
         share=False,
-        estimate=partial(estimate, "kept"),
+        estimate=partial(estimate, "size_kept"),
         unit="of full size",
         title="size kept",
     )
@@ -215,7 +216,7 @@ def schedule(items: Sequence[Item]) -> Schedule:
             weights = weights_of(grid, items, errors, struck)
             available = [sum((name, level) in by_level for name in names) for level in range(len(LEVELS))]
             batch = []
-            for level in next_conditions(grid.marginal, weights, available, min(BATCH, remaining)):
+            for level in next_levels(grid, weights, available, min(BATCH, remaining)):
                 name = next(name for name in queue if (name, level) in by_level)
                 queue.remove(name)
                 queue.append(name)
