@@ -23,7 +23,7 @@ COUNT, SIDE = 110, 48
 WORDS = ("red", "green", "blue", "grey")
 
 
-def build(folder: Path, **settings: str) -> ItemSet:
+def build(folder: Path, count: int | None = None, **settings: str) -> ItemSet:
     """A set of `COUNT` questions with four options about images of noise, all different."""
     (folder / "images").mkdir(parents=True)
     rng, rows = random.Random(2), [["image", "question", "A", "B", "C", "D", "answer"]]
@@ -33,7 +33,7 @@ def build(folder: Path, **settings: str) -> ItemSet:
     with (folder / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     sources = {"table": folder / "t.csv"}
-    options = BuildOptions(folder / "set", sources=sources, settings=settings, show_progress=False)
+    options = BuildOptions(folder / "set", n=count, sources=sources, settings=settings, show_progress=False)
     return SUITE.recipes["reduced"].build(options)
 
 
@@ -116,7 +116,7 @@ def test_no_advice_without_pairs(reduced: ItemSet) -> None:
 
 @pytest.mark.parametrize("reduction", ["jpeg", "blur", "contrast", "noise"])
 def test_other_reductions_keep_the_size_and_change_the_pixels(tmp_path: Path, reduction: str) -> None:
-    items = build(tmp_path, level=reduction, blind="no").items[: len(LEVELS)]
+    items = build(tmp_path, 2, level=reduction, blind="no").items[: len(LEVELS)]
     assert {(item.query[0].width, item.query[0].height) for item in items} == {(SIDE, SIDE)}
     assert len({item.query[0].sha256 for item in items}) == len(LEVELS)
 
