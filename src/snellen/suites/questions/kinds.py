@@ -23,6 +23,7 @@ from snellen.scoring.protocols import ACCURACY, all_right, correct, strict
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.questions.lists import options_in
 from snellen.suites.questions.prompts import PLACEHOLDER, for_people, lists_options, placed, words
+from snellen.suites.questions.sizes import is_reduced, reduced_protocol, schedule
 
 CARD = read_suite_card("snellen.suites.questions")
 SUITE, VERSION = CARD.name, CARD.version
@@ -180,7 +181,9 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
         kind = of_task[0].answer_kind
         protocols = {"strict": PROTOCOLS[kind]}
         has_image_options = any(PLACEHOLDER.search(option.text) for item in of_task for option in item.options)
-        if max(Counter(item.group_id for item in of_task).values()) > 1:
+        if has_levels := is_reduced(of_task[0]):
+            protocols = {"strict": reduced_protocol(PROTOCOLS[kind])}
+        elif max(Counter(item.group_id for item in of_task).values()) > 1:
             accuracy = tuple(metric for metric in PROTOCOLS[kind].metrics if metric.binary)[:1]
             protocols["all-right"] = replace(PROTOCOLS[kind], name="all-right", metrics=accuracy, units=all_right)
         tasks[name] = Task(
@@ -193,6 +196,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
             train_split="train" if any(item.split == "train" for item in of_task) else None,
             asks=_asks,
             question_for_people=None if has_image_options else for_people,
-            split_by=tuple(of_task[0].factors),
+            split_by=() if has_levels else tuple(of_task[0].factors),
+            schedule=schedule if has_levels else None,
         )
     return tasks

@@ -1,0 +1,44 @@
+"""What an image costs in input tokens, by the rules that providers publish. No call is made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TokenRule:
+    """A provider's rule: tokens from width and height in pixels, with its page and the date at which it was read."""
+
+    tokens: Callable[[int, int], int]
+    source: str
+
+
+def _by_area(width: int, height: int) -> int:
+    """One token per 750 pixels, after a reduction to at most 1,568 px on the longer side and 1,600 tokens."""
+    scale = min(1.0, 1568 / max(width, height))
+    return min(1600, math.ceil(width * height * scale**2 / 750))
+
+
+def _by_tiles(width: int, height: int) -> int:
+    """85 and 170 per tile of 512 px, after a reduction into 2,048 px and to at most 768 px on the shorter side."""
+    scale = min(1.0, 2048 / max(width, height))
+    scale = min(scale, 768 / min(width, height))
+    return 85 + 170 * math.ceil(round(width * scale) / 512) * math.ceil(round(height * scale) / 512)
+
+
+TOKEN_RULES: Mapping[str, TokenRule] = {
+    "Anthropic": TokenRule(_by_area, "Claude documentation, Vision, models with a limit of 1,568 px, read in 2026"),
+    "OpenAI": TokenRule(_by_tiles, "OpenAI documentation, Images and vision, gpt-4o with high detail, read in 2026"),
+}
+"""Newer models of the same provider may have other rules; the number in an answer's usage is what is billed."""
+
+
+def token_words(width: int, height: int, share: float) -> str:
+    """The tokens of an image at a share of its size and at full size, by each rule."""
+    small = max(1, round(width * share)), max(1, round(height * share))
+    return " or ".join(
+        f"{rule.tokens(*small):,} tokens instead of {rule.tokens(width, height):,} by {provider}'s published rule"
+        for provider, rule in TOKEN_RULES.items()
+    )

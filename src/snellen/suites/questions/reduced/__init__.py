@@ -1,0 +1,1 @@
+"""Questions about images at several levels of reduction."""

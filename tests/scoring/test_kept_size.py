@@ -1,0 +1,162 @@
+"""How far images may be reduced: planted observers whose answers need so many pixels, and blind items."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from snellen.core.seeds import stream
+from snellen.scoring.kept_size import (
+    SHARE,
+    Reduction,
+    blind_orders,
+    is_blind,
+    next_levels,
+    paired_loss,
+    posterior_of_images,
+    reduction,
+    reduction_grid,
+)
+from snellen_sight.psychometric import Floats, weibull
+
+LEVELS = np.log10(2.0) / 3 * -np.arange(13)
+SPREAD, BATCH = 0.2, 8
+"""The planted standard deviation of images' difficulty in log10 units, and questions between two choices of levels."""
+
+
+class Observer(NamedTuple):
+    """A planted observer: threshold (log10), slope, lapse and guess rate; a normal function instead of Weibull's."""
+
+    threshold: float
+    slope: float
+    lapse: float
+    guess: float
+    is_normal: bool = False
+
+    def right(self, level: float, difficulty: Floats) -> Floats:
+        """The share right at a level of images of these difficulties."""
+        if self.is_normal:
+            seen = norm.cdf((level - self.threshold - difficulty) * self.slope)
+            return np.asarray(self.guess + (1 - self.guess - self.lapse) * seen)
+        return weibull(level, self.threshold + difficulty, self.slope, self.lapse, self.guess)
+
+    def size(self) -> float:
+        """The log10 of the size kept."""
+        difficulty, levels = norm.ppf((np.arange(400) + 0.5) / 400, 0, SPREAD), np.arange(-1.3, 0.001, 0.005)
+        mean = np.array([self.right(level, difficulty).mean() for level in levels])
+        return float(levels[np.argmax(mean >= SHARE * mean[-1])])
+
+
+def observers(count: int, guess: float, rng: np.random.Generator, is_normal: bool = False) -> list[Observer]:
+    """Observers of three slopes and three lapse rates, with thresholds from .11 to .56 of full size."""
+    slopes, lapses = rng.choice([2.5, 4, 7], count), rng.choice([0.01, 0.04, 0.1], count)
+    rows = zip(rng.uniform(-0.95, -0.25, count), slopes, lapses, strict=True)
+    return [Observer(float(t), float(s), float(lapse), guess, is_normal) for t, s, lapse in rows]
+
+
+def estimates(members: list[Observer], questions: int, rng: np.random.Generator) -> list[Reduction]:
+    """The estimate of each after so many questions, each about an image of its own, at the levels that tell most."""
+    grid, results = reduction_grid(LEVELS.tolist(), members[0].guess), []
+    for member in members:
+        levels, right = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        while len(levels) < questions:
+            weights = posterior_of_images(grid, levels, right, np.arange(len(levels)))
+            size = min(BATCH, questions - len(levels))
+            chosen = np.array(next_levels(grid, weights, [size] * len(LEVELS), size))
+            shares = [float(member.right(LEVELS[level], rng.normal(0, SPREAD, 1))[0]) for level in chosen]
+            levels, right = np.append(levels, chosen), np.append(right, rng.random(size) < shares)
+        results.append(reduction(grid, posterior_of_images(grid, levels, right, np.arange(len(levels)))))
+    return results
+
+
+def errors_of(members: list[Observer], fits: list[Reduction]) -> tuple[Floats, Floats, float, float]:
+    """The factors by which thresholds and sizes kept are wrong, and the shares of intervals with the truth."""
+    threshold, size = (np.array(v) for v in zip(*((10**m.threshold, 10 ** m.size()) for m in members), strict=True))
+    fit = np.array([[*f[:6]] for f in fits])
+    inside = [(fit[:, k] - 1e-9 <= v) & (v <= fit[:, k + 1] + 1e-9) for k, v in ((1, threshold), (4, size))]
+    factors = [np.exp(np.abs(np.log(fit[:, k] / v))) for k, v in ((0, threshold), (3, size))]
+    return factors[0], factors[1], float(inside[0].mean()), float(inside[1].mean())
+
+
+def test_a_planted_size_is_found() -> None:
+    rng = stream("test", "kept size", 0)
+    members = observers(12, 0.0, rng)
+    threshold, size, *_ = errors_of(members, estimates(members, 60, rng))
+    assert np.median(threshold) < 1.2
+    assert threshold.max() < 2
+    assert np.median(size) < 1.25
+    assert size.max() < 2.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("guess", "questions", "is_normal", "most"),
+    [
+        (0.0, 60, False, (1.15, 1.4)),
+        (0.25, 60, False, (1.15, 1.4)),
+        (0.5, 120, False, (1.25, 2.0)),
+        (0.25, 60, True, (1.15, 1.5)),
+    ],
+)
+def test_400_planted_observers(guess: float, questions: int, is_normal: bool, most: tuple[float, float]) -> None:
+    rng = stream("test", "kept size", guess, is_normal)
+    members = observers(400, guess, rng, is_normal)
+    threshold, size, covered, size_covered = errors_of(members, estimates(members, questions, rng))
+    middle, ends = np.median([threshold, size], 1), np.quantile([threshold, size], 0.95, 1)
+    print(
+        f"guess {guess}, {questions} questions, normal {is_normal}: threshold x{middle[0]:.3f} (95 % x{ends[0]:.2f}), "
+    )
+    print(f"size x{middle[1]:.3f} (95 % x{ends[1]:.2f}), coverage {covered:.3f} and {size_covered:.3f}")
+    assert middle[0] <= most[0]
+    assert ends[0] <= most[1]
+    assert middle[1] <= 1.25
+    assert ends[1] <= 2
+    assert covered >= 0.92
+    assert size_covered >= 0.92
+
+
+def test_answers_to_one_image_share_its_difficulty() -> None:
+    """Forty images asked at every level: no narrower than is true, and the number of answers is not that of images."""
+    rng, grid = stream("test", "kept size", "repeated"), reduction_grid(LEVELS.tolist(), 0.0)
+    member, inside, widths = Observer(-0.5, 4, 0.02, 0.0), 0, []
+    images, levels = np.repeat(np.arange(40), 13), np.tile(np.arange(13), 40)
+    for _ in range(20):
+        difficulty = rng.normal(0, SPREAD, 40)[images]
+        right = (rng.random(520) < member.right(LEVELS[levels], difficulty)).astype(np.int64)
+        fit = reduction(grid, posterior_of_images(grid, levels, right, images))
+        naive = reduction(grid, posterior_of_images(grid, levels, right, np.arange(520)))
+        inside += fit.threshold_low <= 10**-0.5 <= fit.threshold_high
+        widths.append((fit.threshold_high / fit.threshold_low) / (naive.threshold_high / naive.threshold_low))
+    assert inside >= 17
+    assert np.mean(widths) > 1.02
+
+
+def test_nothing_known_is_as_wide_as_the_levels() -> None:
+    grid, none = reduction_grid(LEVELS.tolist(), 0.25), np.zeros(0, np.int64)
+    fit = reduction(grid, posterior_of_images(grid, none, none, none))
+    assert fit.threshold_low < 0.08
+    assert fit.threshold_high > 0.9
+
+
+def test_paired_loss_is_not_certain_without_differences() -> None:
+    loss = paired_loss([True] * 40, [True] * 40)
+    assert loss.value == 0
+    assert -0.1 < loss.low < 0 < loss.high < 0.1
+    worse = paired_loss([True] * 40, [True] * 28 + [False] * 12)
+    assert worse.value == 0.3
+    assert worse.low > 0.1
+    with pytest.raises(ValueError, match="no paired question"):
+        paired_loss([], [])
+
+
+@pytest.mark.parametrize(("guess", "orders"), [(0.2, 2), (0.25, 3), (1 / 3, 3), (0.5, 0), (0.02, 2)])
+def test_blind_items_are_struck_and_honest_ones_kept(guess: float, orders: int) -> None:
+    assert blind_orders(guess) == orders
+    if orders:
+        rng = stream("test", "blind", guess)
+        assert np.mean([is_blind((rng.random(orders) < 0.98).tolist(), guess) for _ in range(4000)]) >= 0.9
+        assert np.mean([is_blind((rng.random(orders) < guess).tolist(), guess) for _ in range(4000)]) <= 0.06
+    assert not is_blind([False] * 4, guess)
