@@ -30,6 +30,7 @@ from snellen_sight import drawing
 from snellen_sight.checks.compression import QUARTERS
 from snellen_sight.checks.order import LETTERS
 from snellen_sight.checks.orientation import EDGES
+from snellen_sight.checks.shades import SHADES
 from snellen_sight.checks.sequence import TEXT as SEQUENCE_TEXT
 from snellen_sight.directions import DIRECTIONS
 from snellen_sight.psychometric import weibull
@@ -162,9 +163,9 @@ NEW_FAULTS = {
     "nearest neighbour to 672 px": Server("resolution", lambda image: _nearest(image, 672)),
     "crop of 87.5 %": Server("crop", lambda image: _middle(image, 0.875)),
     "JPEG at quality 10": Server("compression", _jpeg(10)),
-    "16 colours": Server("colours", lambda image: image.quantize(16).convert("RGB")),
-    "halved contrast": Server("colours", lambda image: image.point(lambda level: 64 + level // 2)),
-    "gamma twice": Server("colours", lambda image: image.point(lambda level: round(255 * (level / 255) ** 2.2))),
+    "16 colours": Server("shades", lambda image: image.quantize(16).convert("RGB")),
+    "halved contrast": Server("shades", lambda image: image.point(lambda level: 64 + level // 2)),
+    "gamma twice": Server("shades", lambda image: image.point(lambda level: round(255 * (level / 255) ** 2.2))),
     "blur of 3 px": Server("resolution", lambda image: image.filter(ImageFilter.GaussianBlur(3))),
 }
 """Faults that an outside check tried, with the check that is closest to each."""
@@ -307,7 +308,9 @@ class Observer(Base):
             return str(rng.choice(DIRECTIONS))
         angle = np.arctan2((top + bottom - 1) / 2 - y, x - (left + right - 1) / 2)
         sector = np.rint(angle / (np.pi / 4)).astype(int) % 8
-        return DIRECTIONS[int(np.argmin(np.bincount(sector, ink[y, x], 8)))]
+        sums = np.bincount(sector, ink[y, x], 8)
+        # A gap that is hardly lighter than the ring is not seen.
+        return DIRECTIONS[int(np.argmin(sums))] if sums.min() < 0.8 * np.median(sums) else str(rng.choice(DIRECTIONS))
 
 
 @cache
@@ -357,6 +360,22 @@ def _shape(image: Image.Image, text: str) -> str:
     return "wide" if ratio > 1.5 else "tall" if ratio < 1 / 1.5 else "circle"
 
 
+def _shade(image: Image.Image) -> str:
+    return SHADES[int(np.argmin(np.abs(np.array([250, 189, 128, 68, 8]) - float(np.asarray(image.convert("L")).mean()))))]
+
+
+def _smooth(image: Image.Image) -> str:
+    """The quarter whose largest step between neighbouring columns is least, if it is too small to be seen."""
+    grey = np.asarray(image.convert("L"), np.float64)
+    height, width = (side // 2 for side in grey.shape)
+    margin = width // 8
+    steps = [
+        float(np.abs(np.diff(grey[y + margin : y + height - margin, x + margin : x + width - margin].mean(0))).max())
+        for y in (0, height) for x in (0, width)
+    ]  # fmt: skip
+    return QUARTERS[int(np.argmin(steps))] if min(steps) < VISIBLE < max(steps) else ""
+
+
 _SOME = ("green", "magenta", "white", "black")
 SIGHTS: Sequence[tuple[str, Sequence[str], Callable[[Image.Image, str], str]]] = (
     ("fills the whole image", tuple(drawing.RGB), lambda image, text: _named(image, 0.5, 0.5)),
@@ -366,6 +385,8 @@ SIGHTS: Sequence[tuple[str, Sequence[str], Callable[[Image.Image, str], str]]] =
     ("black shape", ("circle", "wide", "tall"), _shape),
     ("ring with a gap", DIRECTIONS, lambda image, text: ""),
     ("stripes", QUARTERS, lambda image, text: ""),
+    ("is plain", SHADES, lambda image, text: _shade(image)),
+    ("is smooth", QUARTERS, lambda image, text: _smooth(image)),
 )
 
 

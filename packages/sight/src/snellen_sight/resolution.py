@@ -38,6 +38,8 @@ SHARES = (5, 3, 6)
 NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 """An image arrives smaller if it is improbable (`SURE`) that its scale is at least `NATIVE`; as it is, if it is
 improbable (`LOST`) that the scale is below 0.75."""
+SHARP = 4.0
+"""Largest threshold in px with which blur is ruled out."""
 MOST_RATIO = 2.0
 """Ends of an interval farther apart than this ratio are stated alone, without a middle and without pipelines."""
 QUESTION = (
@@ -120,11 +122,15 @@ class Charts:
         return estimates
 
     @property
+    def smallest_gap(self) -> float:
+        """The threshold on the smallest canvas in px."""
+        functions = _functions()
+        return float(10 ** (posterior(functions, self.answers(SIDES[0])) @ functions.thresholds))
+
+    @property
     def is_readable(self) -> bool:
         """True if thresholds lie among the gaps asked on the smallest canvas: large gaps are recognised."""
-        functions = _functions()
-        threshold = float(posterior(functions, self.answers(SIDES[0])) @ functions.thresholds)
-        return bool(self.counts[SIDES[0]].sum()) and threshold < math.log10(MOST_GAP * SIDES[0]) - 0.1
+        return bool(self.counts[SIDES[0]].sum()) and self.smallest_gap < 10**-0.1 * MOST_GAP * SIDES[0]
 
 
 def resolution_line(charts: Charts) -> SightLine:
@@ -144,8 +150,15 @@ def resolution_line(charts: Charts) -> SightLine:
     agrees = f"; agrees with {'; '.join(names)}" if names else ""
     if native < SURE:
         return SightLine(check="resolution", verdict="not so", text=f"an image of 2,048 px arrives as {px}{agrees}")
+    if lost < LOST and charts.smallest_gap > SHARP:
+        text = (
+            f"resolution: no size is lost up to 2,048 px, but gaps below {charts.smallest_gap:.0f} px are seen in no "
+            "image: blur, or poor acuity"
+        )
+        return SightLine(check="resolution", verdict="cannot tell", text=text)
     if lost < LOST:
-        return SightLine(check="resolution", verdict="fine", text=f"images of up to 2,048 px arrive in full{agrees}")
+        text = f"images of up to 2,048 px are not made smaller{agrees}"
+        return SightLine(check="resolution", verdict="fine", text=text)
     text = f"resolution: an image of 2,048 px arrives as {px}{agrees}"
     return SightLine(check="resolution", verdict="cannot tell", text=text)
 
