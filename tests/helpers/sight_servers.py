@@ -36,6 +36,8 @@ from snellen_sight.directions import DIRECTIONS
 from snellen_sight.psychometric import weibull
 
 Images = list[Image.Image]
+FAINT = 0.3
+"""Contrast of a gap in a ring that is not seen any more, as behind a blur."""
 VISIBLE = 3.0
 """Least amplitude of stripes that an observer sees, in levels of red minus green."""
 
@@ -309,8 +311,8 @@ class Observer(Base):
         angle = np.arctan2((top + bottom - 1) / 2 - y, x - (left + right - 1) / 2)
         sector = np.rint(angle / (np.pi / 4)).astype(int) % 8
         sums = np.bincount(sector, ink[y, x], 8)
-        # A gap that is hardly lighter than the ring is not seen.
-        return DIRECTIONS[int(np.argmin(sums))] if sums.min() < 0.8 * np.median(sums) else str(rng.choice(DIRECTIONS))
+        contrast = (np.median(sums) - sums.min()) / (255 * np.pi / 2 * gap**2)  # of the gap, in an eighth of the ring
+        return DIRECTIONS[int(np.argmin(sums))] if contrast > FAINT else str(rng.choice(DIRECTIONS))
 
 
 @cache
