@@ -11,7 +11,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -30,8 +30,8 @@ from snellen_sight import drawing
 from snellen_sight.checks.compression import QUARTERS
 from snellen_sight.checks.order import LETTERS
 from snellen_sight.checks.orientation import EDGES
-from snellen_sight.checks.shades import SHADES
 from snellen_sight.checks.sequence import TEXT as SEQUENCE_TEXT
+from snellen_sight.checks.shades import SHADES
 from snellen_sight.directions import DIRECTIONS
 from snellen_sight.psychometric import weibull
 
@@ -209,6 +209,8 @@ class Observer(Base):
     seed: int = 0
     counts_tokens: bool = True
     slope: float = 3.0
+    habit: Callable[[list[str], np.random.Generator], list[str]] = lambda answers, rng: answers
+    """How it replaces its answers."""
     calls: list[str] = field(default_factory=list)
     earlier: dict[str, Images] = field(default_factory=dict)
 
@@ -224,7 +226,7 @@ class Observer(Base):
         arriving = images if "video" in text and self.server.check != "image" else self.server.order(images)
         answers, words = self._answers(text, arriving, rng)
         replaced = [str(rng.choice(words)) if rng.random() < self.lapse else answer for answer in answers]
-        return Reply(", ".join(replaced), tokens_in=tokens and tokens + 50)
+        return Reply(", ".join(self.habit(replaced, rng)), tokens_in=tokens and tokens + 50)
 
     def _served(self, prompt: Prompt, images: Images, media: MediaFolder) -> Images:
         """The images that the model gets in place of those of this call, if the server keeps others."""
@@ -363,7 +365,9 @@ def _shape(image: Image.Image, text: str) -> str:
 
 
 def _shade(image: Image.Image) -> str:
-    return SHADES[int(np.argmin(np.abs(np.array([250, 189, 128, 68, 8]) - float(np.asarray(image.convert("L")).mean()))))]
+    return SHADES[
+        int(np.argmin(np.abs(np.array([250, 189, 128, 68, 8]) - float(np.asarray(image.convert("L")).mean()))))
+    ]
 
 
 def _smooth(image: Image.Image) -> str:
@@ -396,6 +400,61 @@ def observer(server: Server, gap_px: float = 2.0, lapse: float = 0.0, seed: int 
     """An observer behind a server. Its name is the same for all seeds."""
     accepts = frozenset({"image", "video"})
     return Observer(SubjectCard("planted", {"seed": seed}, accepts), server, gap_px, lapse, seed)
+
+
+def _dichromat(image: Image.Image) -> Image.Image:
+    red, green, blue = np.asarray(image, np.float64).transpose(2, 0, 1)
+    return Image.fromarray(np.rint(np.stack([(red + green) / 2, (red + green) / 2, blue], -1)).astype(np.uint8))
+
+
+def _tunnel(image: Image.Image) -> Image.Image:
+    """Nothing but a blur outside the middle, of 60 % of the width and height."""
+    inside, (width, height) = _middle(image, 0.6), image.size
+    outside = image.filter(ImageFilter.GaussianBlur(min(image.size) / 12))
+    outside.paste(inside, ((width - inside.width) // 2, (height - inside.height) // 2))
+    return outside
+
+
+def _confused(answers: list[str], rng: np.random.Generator) -> list[str]:
+    """Left and right exchanged in half of the answers."""
+    other = {"left": "right", "right": "left"}
+    return [
+        " ".join(other.get(word, word) for word in answer.split()) if rng.random() < 0.5 else answer
+        for answer in answers
+    ]
+
+
+def weak(kind: str, seed: int) -> Observer:
+    """A weak observer behind a clean server, of a kind of `WEAK`. Acuity and lapses vary with the seed."""
+    subject = observer(CLEAN, (2.0, 8.0)[seed % 2], (0.0, 0.05, 0.1)[seed % 3], seed)
+    eyes = {"dichromat": _dichromat, "tunnel vision": _tunnel}
+    if kind in eyes:
+        return replace(subject, server=Server(change=eyes[kind]))
+    if kind == "blurred":
+        return replace(
+            subject, server=Server(change=lambda image: image.filter(ImageFilter.GaussianBlur(4 + seed % 9)))
+        )
+    if kind == "lapsing":
+        return replace(subject, lapse=(0.3, 0.4, 0.5)[seed % 3])
+    if kind == "letters sorted":
+        return replace(subject, habit=lambda answers, rng: sorted(answers) if len(answers) < 9 else answers)
+    if kind == "left and right confused":
+        return replace(subject, habit=_confused)
+    if kind == "grey shades confused":
+        shades = {"light grey": "grey", "dark grey": "grey", "grey": "dark grey"}
+        return replace(subject, habit=lambda answers, rng: [shades.get(answer, answer) for answer in answers])
+    return replace(subject, habit=lambda answers, rng: ["green"])
+
+
+WEAK = (
+    "dichromat", "tunnel vision", "lapsing", "left and right confused", "letters sorted", "blurred",
+    "grey shades confused", "always green",
+)  # fmt: skip
+
+
+def accusations(card: SightCard) -> list[str]:
+    """The faults that a result names, but that a model always answers the same."""
+    return [text for text in card.faults() if not text.startswith("the model always answers")]
 
 
 def checked(subject: Observer) -> SightCard:

@@ -151,7 +151,5 @@ def gradients(smooth: int) -> Image.Image:
         share = np.arange(side) / side if quarter == smooth else np.arange(side) * 8 // side / 8
         row = np.rint((50 + 190 * share)[:, None] * np.array(hue)).astype(np.uint8)
         half = SIDE // 2
-        image.paste(
-            Image.fromarray(np.repeat(row[None], side, 0)), (quarter % 2 * half + 8, quarter // 2 * half + 8)
-        )
+        image.paste(Image.fromarray(np.repeat(row[None], side, 0)), (quarter % 2 * half + 8, quarter // 2 * half + 8))
     return image

@@ -40,7 +40,10 @@ NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 improbable (`LOST`) that the scale is below 0.75."""
 SHARP = 4.0
 """Largest threshold in px with which blur is ruled out."""
-MOST_RATIO = 2.0
+WIDER = 1.4
+"""By how much stated intervals are wider, in log10 units, than those of the posterior: readers of pixels, whose answers
+follow no psychometric function, scatter more."""
+MOST_RATIO = 2.6
 """Ends of an interval farther apart than this ratio are stated alone, without a middle and without pipelines."""
 QUESTION = (
     "The image shows twelve rings in three rows of four. Each ring has a gap. For each ring, row by row and from left "
@@ -114,10 +117,11 @@ class Charts:
         return {side: (steps, np.convolve(reference, self.thresholds(side)[::-1])) for side in SIDES[1:]}
 
     def estimates(self) -> dict[int, tuple[float, float, float]]:
-        """By canvas the median of the scale and its 95 % credible interval."""
+        """By canvas the median of the scale and its 95 % interval: the credible one, made `WIDER`."""
         estimates = {}
         for side, (steps, weights) in self.scales().items():
-            middle, (low, high) = credible_ends(steps, weights, 0.0)[0], credible_ends(steps, weights)
+            middle = credible_ends(steps, weights, 0.0)[0]
+            low, high = (middle + WIDER * (end - middle) for end in credible_ends(steps, weights))
             estimates[side] = float(10**middle), float(10**low), float(10**high)
         return estimates
 
@@ -157,7 +161,7 @@ def resolution_line(charts: Charts) -> SightLine:
         )
         return SightLine(check="resolution", verdict="cannot tell", text=text)
     if lost < LOST:
-        text = f"images of up to 2,048 px are not made smaller{agrees}"
+        text = f"images of up to 2,048 px arrive in that size{agrees}"
         return SightLine(check="resolution", verdict="fine", text=text)
     text = f"resolution: an image of 2,048 px arrives as {px}{agrees}"
     return SightLine(check="resolution", verdict="cannot tell", text=text)
