@@ -31,7 +31,7 @@ from snellen_sight.checks.compression import QUARTERS
 from snellen_sight.checks.order import LETTERS
 from snellen_sight.checks.orientation import EDGES
 from snellen_sight.checks.sequence import TEXT as SEQUENCE_TEXT
-from snellen_sight.checks.shades import SHADES
+from snellen_sight.checks.shades import NAMES
 from snellen_sight.directions import DIRECTIONS
 from snellen_sight.psychometric import weibull
 
@@ -301,6 +301,8 @@ class Observer(Base):
         ink = np.median(grey) - grey if np.median(grey) > 128 else grey - np.median(grey)
         ink = np.where(ink > 0.15 * ink.max(), ink, 0.0)
         y, x = np.nonzero(ink)
+        if not len(y):
+            return str(rng.choice(DIRECTIONS))
         top, bottom, left, right = y.min(), y.max() + 1, x.min(), x.max() + 1
         gap = max(bottom - top, right - left) / 5
         is_cut = self.server.tile and any(
@@ -365,7 +367,7 @@ def _shape(image: Image.Image, text: str) -> str:
 
 
 def _shade(image: Image.Image) -> str:
-    return SHADES[
+    return NAMES[
         int(np.argmin(np.abs(np.array([250, 189, 128, 68, 8]) - float(np.asarray(image.convert("L")).mean()))))
     ]
 
@@ -391,7 +393,7 @@ SIGHTS: Sequence[tuple[str, Sequence[str], Callable[[Image.Image, str], str]]] =
     ("black shape", ("circle", "wide", "tall"), _shape),
     ("ring with a gap", DIRECTIONS, lambda image, text: ""),
     ("stripes", QUARTERS, lambda image, text: ""),
-    ("is plain", SHADES, lambda image, text: _shade(image)),
+    ("is plain", NAMES, lambda image, text: _shade(image)),
     ("is smooth", QUARTERS, lambda image, text: _smooth(image)),
 )
 

@@ -40,10 +40,10 @@ NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 improbable (`LOST`) that the scale is below 0.75."""
 SHARP = 4.0
 """Largest threshold in px with which blur is ruled out."""
-WIDER = 1.4
+WIDER = 1.5
 """By how much stated intervals are wider, in log10 units, than those of the posterior: readers of pixels, whose answers
 follow no psychometric function, scatter more."""
-MOST_RATIO = 2.6
+MOST_RATIO = 2.8
 """Ends of an interval farther apart than this ratio are stated alone, without a middle and without pipelines."""
 QUESTION = (
     "The image shows twelve rings in three rows of four. Each ring has a gap. For each ring, row by row and from left "

@@ -23,9 +23,9 @@ Logs = Mapping[str, float]
 class SightCheck:
     """Questions of one kind, from which the line `check` follows: `draw` makes the n-th one.
 
-    `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` the reasons
-    of further ones that decide nothing, and `topic` begins the line if nothing is decided. `needs_colours`: it cannot be
-    asked if colours arrive inverted. `conclude` makes the line from the replies in place of explanations.
+    `base` are asked, and up to `most` if these decide nothing. `texts` are the lines by explanation, `weak` the
+    reasons of further ones that decide nothing, and `topic` begins the line if nothing is decided. `needs_colours`: it
+    cannot be asked if colours arrive inverted. `conclude` makes the line from the replies in place of explanations.
     """
 
     check: str

@@ -12,7 +12,7 @@ from snellen_sight.checks.compression import QUARTERS
 from snellen_sight.drawing import png
 from snellen_sight.likelihood import FINE, SightQuestion
 
-SHADES = ("white", "light grey", "grey", "dark grey", "black")
+NAMES = ("white", "light grey", "grey", "dark grey", "black")
 _FLAT = {"white": "light grey", "black": "dark grey"}
 
 
@@ -28,18 +28,19 @@ def _shades(rng: np.random.Generator, number: int) -> SightQuestion:
         expected = {**dict.fromkeys((FINE, "flat", "dark", "light"), fine), "stepped": (frozenset(QUARTERS),)}
         return replace(question, expected=expected)
     shade = ("grey", "white", "black")[number // 2 % 3]
-    text = f"The image is plain. Which shade is it: {listed(SHADES)}? Reply with the shade alone."
+    text = f"The image is plain. Which shade is it: {listed(NAMES)}? Reply with the shade alone."
     dark, light = ({"grey": f"{word} grey"}.get(shade, shade) for word in ("dark", "light"))
     return choice(
-        "shades", png(drawing.filled(shade)), text, SHADES,
+        "shades", png(drawing.filled(shade)), text, NAMES,
         fine=shade, flat=_FLAT.get(shade, shade), dark=dark, light=light, stepped=shade,
     )  # fmt: skip
 
 
-SHADES_CHECK = SightCheck("shades", _shades, 6, 10, "shades", {
+SHADES = SightCheck("shades", _shades, 6, 10, "shades", {
     FINE: "white, grey and black arrive as such, and smooth changes without steps",
 }, {
     "flat": "white is named light grey and black dark grey, as with less contrast",
-    "dark": "grey is named dark grey, as with another gamma", "light": "grey is named light grey, as with another gamma",
+    "dark": "grey is named dark grey, as with another gamma",
+    "light": "grey is named light grey, as with another gamma",
     "stepped": "smooth changes are not told from steps, as with few colours",
 })  # fmt: skip
