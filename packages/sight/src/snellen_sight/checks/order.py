@@ -68,6 +68,8 @@ def order_line(replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
     whole = [p for count, found in patterns.items() for p in found if sorted(p) == list(range(count)) != list(p)]
     if len(whole) >= 2 and len(whole) > right:
         text = "several images arrive in an order that changes from call to call"
+        if all(p == tuple(range(len(p)))[::-1] for p in whole):
+            text = words_of(whole[0], len(whole[0]))
         return SightLine("several images", "not so", text)
     reason = (
         f"{wrong} of {right + wrong} lists of letters are wrong, in no common way" if wrong else "no lists are read"
