@@ -11,7 +11,7 @@ import random
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -31,10 +31,13 @@ from snellen_sight.checks.compression import QUARTERS
 from snellen_sight.checks.order import LETTERS
 from snellen_sight.checks.orientation import EDGES
 from snellen_sight.checks.sequence import TEXT as SEQUENCE_TEXT
+from snellen_sight.checks.shades import NAMES
 from snellen_sight.directions import DIRECTIONS
 from snellen_sight.psychometric import weibull
 
 Images = list[Image.Image]
+FAINT = 0.3
+"""Contrast of a gap in a ring that is not seen any more, as behind a blur."""
 VISIBLE = 3.0
 """Least amplitude of stripes that an observer sees, in levels of red minus green."""
 
@@ -162,9 +165,9 @@ NEW_FAULTS = {
     "nearest neighbour to 672 px": Server("resolution", lambda image: _nearest(image, 672)),
     "crop of 87.5 %": Server("crop", lambda image: _middle(image, 0.875)),
     "JPEG at quality 10": Server("compression", _jpeg(10)),
-    "16 colours": Server("colours", lambda image: image.quantize(16).convert("RGB")),
-    "halved contrast": Server("colours", lambda image: image.point(lambda level: 64 + level // 2)),
-    "gamma twice": Server("colours", lambda image: image.point(lambda level: round(255 * (level / 255) ** 2.2))),
+    "16 colours": Server("shades", lambda image: image.quantize(16).convert("RGB")),
+    "halved contrast": Server("shades", lambda image: image.point(lambda level: 64 + level // 2)),
+    "gamma twice": Server("shades", lambda image: image.point(lambda level: round(255 * (level / 255) ** 2.2))),
     "blur of 3 px": Server("resolution", lambda image: image.filter(ImageFilter.GaussianBlur(3))),
 }
 """Faults that an outside check tried, with the check that is closest to each."""
@@ -206,6 +209,8 @@ class Observer(Base):
     seed: int = 0
     counts_tokens: bool = True
     slope: float = 3.0
+    habit: Callable[[list[str], np.random.Generator], list[str]] = lambda answers, rng: answers
+    """How it replaces its answers."""
     calls: list[str] = field(default_factory=list)
     earlier: dict[str, Images] = field(default_factory=dict)
 
@@ -221,7 +226,7 @@ class Observer(Base):
         arriving = images if "video" in text and self.server.check != "image" else self.server.order(images)
         answers, words = self._answers(text, arriving, rng)
         replaced = [str(rng.choice(words)) if rng.random() < self.lapse else answer for answer in answers]
-        return Reply(", ".join(replaced), tokens_in=tokens and tokens + 50)
+        return Reply(", ".join(self.habit(replaced, rng)), tokens_in=tokens and tokens + 50)
 
     def _served(self, prompt: Prompt, images: Images, media: MediaFolder) -> Images:
         """The images that the model gets in place of those of this call, if the server keeps others."""
@@ -296,6 +301,8 @@ class Observer(Base):
         ink = np.median(grey) - grey if np.median(grey) > 128 else grey - np.median(grey)
         ink = np.where(ink > 0.15 * ink.max(), ink, 0.0)
         y, x = np.nonzero(ink)
+        if not len(y):
+            return str(rng.choice(DIRECTIONS))
         top, bottom, left, right = y.min(), y.max() + 1, x.min(), x.max() + 1
         gap = max(bottom - top, right - left) / 5
         is_cut = self.server.tile and any(
@@ -307,7 +314,9 @@ class Observer(Base):
             return str(rng.choice(DIRECTIONS))
         angle = np.arctan2((top + bottom - 1) / 2 - y, x - (left + right - 1) / 2)
         sector = np.rint(angle / (np.pi / 4)).astype(int) % 8
-        return DIRECTIONS[int(np.argmin(np.bincount(sector, ink[y, x], 8)))]
+        sums = np.bincount(sector, ink[y, x], 8)
+        contrast = (np.median(sums) - sums.min()) / (255 * np.pi / 2 * gap**2)  # of the gap, in an eighth of the ring
+        return DIRECTIONS[int(np.argmin(sums))] if contrast > FAINT else str(rng.choice(DIRECTIONS))
 
 
 @cache
@@ -357,6 +366,24 @@ def _shape(image: Image.Image, text: str) -> str:
     return "wide" if ratio > 1.5 else "tall" if ratio < 1 / 1.5 else "circle"
 
 
+def _shade(image: Image.Image) -> str:
+    return NAMES[
+        int(np.argmin(np.abs(np.array([250, 189, 128, 68, 8]) - float(np.asarray(image.convert("L")).mean()))))
+    ]
+
+
+def _smooth(image: Image.Image) -> str:
+    """The quarter whose largest step between neighbouring columns is least, if it is too small to be seen."""
+    grey = np.asarray(image.convert("L"), np.float64)
+    height, width = (side // 2 for side in grey.shape)
+    margin = width // 8
+    steps = [
+        float(np.abs(np.diff(grey[y + margin : y + height - margin, x + margin : x + width - margin].mean(0))).max())
+        for y in (0, height) for x in (0, width)
+    ]  # fmt: skip
+    return QUARTERS[int(np.argmin(steps))] if min(steps) < VISIBLE < max(steps) else ""
+
+
 _SOME = ("green", "magenta", "white", "black")
 SIGHTS: Sequence[tuple[str, Sequence[str], Callable[[Image.Image, str], str]]] = (
     ("fills the whole image", tuple(drawing.RGB), lambda image, text: _named(image, 0.5, 0.5)),
@@ -366,6 +393,8 @@ SIGHTS: Sequence[tuple[str, Sequence[str], Callable[[Image.Image, str], str]]] =
     ("black shape", ("circle", "wide", "tall"), _shape),
     ("ring with a gap", DIRECTIONS, lambda image, text: ""),
     ("stripes", QUARTERS, lambda image, text: ""),
+    ("is plain", NAMES, lambda image, text: _shade(image)),
+    ("is smooth", QUARTERS, lambda image, text: _smooth(image)),
 )
 
 
@@ -373,6 +402,61 @@ def observer(server: Server, gap_px: float = 2.0, lapse: float = 0.0, seed: int 
     """An observer behind a server. Its name is the same for all seeds."""
     accepts = frozenset({"image", "video"})
     return Observer(SubjectCard("planted", {"seed": seed}, accepts), server, gap_px, lapse, seed)
+
+
+def _dichromat(image: Image.Image) -> Image.Image:
+    red, green, blue = np.asarray(image, np.float64).transpose(2, 0, 1)
+    return Image.fromarray(np.rint(np.stack([(red + green) / 2, (red + green) / 2, blue], -1)).astype(np.uint8))
+
+
+def _tunnel(image: Image.Image) -> Image.Image:
+    """Nothing but a blur outside the middle, of 60 % of the width and height."""
+    inside, (width, height) = _middle(image, 0.6), image.size
+    outside = image.filter(ImageFilter.GaussianBlur(min(image.size) / 12))
+    outside.paste(inside, ((width - inside.width) // 2, (height - inside.height) // 2))
+    return outside
+
+
+def _confused(answers: list[str], rng: np.random.Generator) -> list[str]:
+    """Left and right exchanged in half of the answers."""
+    other = {"left": "right", "right": "left"}
+    return [
+        " ".join(other.get(word, word) for word in answer.split()) if rng.random() < 0.5 else answer
+        for answer in answers
+    ]
+
+
+def weak(kind: str, seed: int) -> Observer:
+    """A weak observer behind a clean server, of a kind of `WEAK`. Acuity and lapses vary with the seed."""
+    subject = observer(CLEAN, (2.0, 8.0)[seed % 2], (0.0, 0.05, 0.1)[seed % 3], seed)
+    eyes = {"dichromat": _dichromat, "tunnel vision": _tunnel}
+    if kind in eyes:
+        return replace(subject, server=Server(change=eyes[kind]))
+    if kind == "blurred":
+        return replace(
+            subject, server=Server(change=lambda image: image.filter(ImageFilter.GaussianBlur(4 + seed % 9)))
+        )
+    if kind == "lapsing":
+        return replace(subject, lapse=(0.3, 0.4, 0.5)[seed % 3])
+    if kind == "letters sorted":
+        return replace(subject, habit=lambda answers, rng: sorted(answers) if len(answers) < 9 else answers)
+    if kind == "left and right confused":
+        return replace(subject, habit=_confused)
+    if kind == "grey shades confused":
+        shades = {"light grey": "grey", "dark grey": "grey", "grey": "dark grey"}
+        return replace(subject, habit=lambda answers, rng: [shades.get(answer, answer) for answer in answers])
+    return replace(subject, habit=lambda answers, rng: ["green"])
+
+
+WEAK = (
+    "dichromat", "tunnel vision", "lapsing", "left and right confused", "letters sorted", "blurred",
+    "grey shades confused", "always green",
+)  # fmt: skip
+
+
+def accusations(card: SightCard) -> list[str]:
+    """The faults that a result names, but that a model always answers the same."""
+    return [text for text in card.faults() if not text.startswith("the model always answers")]
 
 
 def checked(subject: Observer) -> SightCard:

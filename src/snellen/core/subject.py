@@ -28,7 +28,8 @@ class SubjectCard:
     greater limit, and one that was cut off is asked again under it. `max_concurrency` limits simultaneous calls.
     `is_local` subjects are models in this process; they are asked one task at a time. `is_remote` subjects are asked a
     first question before items are rendered for them. Subjects that read `views` (encoders, fakes) are sent no laid-out
-    images. `fitted` subjects were trained on training examples before the run, as heads are.
+    images. `fitted` subjects were trained on training examples before the run, as heads are. `address` is a digest of
+    the address of its server, empty if it has none; it is not part of the fingerprint.
     """
 
     name: str
@@ -44,6 +45,7 @@ class SubjectCard:
     role: Role = "model"
     source: Source = "asked"
     fitted: bool = False
+    address: str = ""
 
     def fingerprint(self) -> str:
         """Hash of name and settings, 12 hexadecimal digits."""

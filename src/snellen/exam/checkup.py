@@ -137,7 +137,7 @@ def _examined(subjects: Sequence[str], out: Path, preflight: Preflight | None) -
     if preflight is not None:
         preflight.check(examined)
     for subject in examined:
-        if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card.fingerprint()):
+        if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card):
             sight(subject, out / FOLDER / subject.card.fingerprint())
     return examined
 

@@ -188,7 +188,7 @@ class Session:
         may_grow = options.decide and len(items.card.instalments) < (options.max_instalments or math.inf)
         if may_grow and is_undecided(self._plan(items, arms), responses):
             return None
-        copy_sight(self.root, [subject.card.fingerprint() for subject in self.examined], is_finished=True)
+        copy_sight(self.root, [subject.card for subject in self.examined], is_finished=True)
         return Examination(self.root, suite_of(items), items, responses)
 
     def arms(self, items: ItemSet, notify: Callable[[str], None] = lambda line: None) -> list[Arm]:
@@ -233,7 +233,7 @@ class Session:
         if remote and asks_remote(plan, root, remote):
             preflight.check(self.examined)
         fingerprints = [subject.card.fingerprint() for subject in self.examined]
-        copy_sight(root, fingerprints)
+        copy_sight(root, [subject.card for subject in self.examined])
         early = tuple(read_exchanges(self.opening)) if self.opening else ()
         return replace(plan, preflight=(*early, *preflight.take(fingerprints)))
 

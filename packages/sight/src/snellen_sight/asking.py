@@ -35,7 +35,6 @@ from snellen_sight.retry import Trouble, repeated
 MOST_CALLS, QUICK_CALLS = 90, 12
 CHARTS, POINTS = 12, 14
 """Calls that are kept for resolution and for pointing; those not needed elsewhere are added to charts."""
-MOST_CHARTS = 24
 BATCH = 4
 """Charts that are asked before the next ones are chosen."""
 AT_ONCE = 8

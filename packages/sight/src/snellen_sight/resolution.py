@@ -38,7 +38,12 @@ SHARES = (5, 3, 6)
 NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 """An image arrives smaller if it is improbable (`SURE`) that its scale is at least `NATIVE`; as it is, if it is
 improbable (`LOST`) that the scale is below 0.75."""
-MOST_RATIO = 2.0
+SHARP = 4.0
+"""Largest threshold in px with which blur is ruled out."""
+WIDER = 1.5
+"""By how much stated intervals are wider, in log10 units, than those of the posterior: readers of pixels, whose answers
+follow no psychometric function, scatter more."""
+MOST_RATIO = 2.8
 """Ends of an interval farther apart than this ratio are stated alone, without a middle and without pipelines."""
 QUESTION = (
     "The image shows twelve rings in three rows of four. Each ring has a gap. For each ring, row by row and from left "
@@ -112,19 +117,24 @@ class Charts:
         return {side: (steps, np.convolve(reference, self.thresholds(side)[::-1])) for side in SIDES[1:]}
 
     def estimates(self) -> dict[int, tuple[float, float, float]]:
-        """By canvas the median of the scale and its 95 % credible interval."""
+        """By canvas the median of the scale and its 95 % interval: the credible one, made `WIDER`."""
         estimates = {}
         for side, (steps, weights) in self.scales().items():
-            middle, (low, high) = credible_ends(steps, weights, 0.0)[0], credible_ends(steps, weights)
+            middle = credible_ends(steps, weights, 0.0)[0]
+            low, high = (middle + WIDER * (end - middle) for end in credible_ends(steps, weights))
             estimates[side] = float(10**middle), float(10**low), float(10**high)
         return estimates
 
     @property
+    def smallest_gap(self) -> float:
+        """The threshold on the smallest canvas in px."""
+        functions = _functions()
+        return float(10 ** (posterior(functions, self.answers(SIDES[0])) @ functions.thresholds))
+
+    @property
     def is_readable(self) -> bool:
         """True if thresholds lie among the gaps asked on the smallest canvas: large gaps are recognised."""
-        functions = _functions()
-        threshold = float(posterior(functions, self.answers(SIDES[0])) @ functions.thresholds)
-        return bool(self.counts[SIDES[0]].sum()) and threshold < math.log10(MOST_GAP * SIDES[0]) - 0.1
+        return bool(self.counts[SIDES[0]].sum()) and self.smallest_gap < 10**-0.1 * MOST_GAP * SIDES[0]
 
 
 def resolution_line(charts: Charts) -> SightLine:
@@ -144,8 +154,15 @@ def resolution_line(charts: Charts) -> SightLine:
     agrees = f"; agrees with {'; '.join(names)}" if names else ""
     if native < SURE:
         return SightLine(check="resolution", verdict="not so", text=f"an image of 2,048 px arrives as {px}{agrees}")
+    if lost < LOST and charts.smallest_gap > SHARP:
+        text = (
+            f"resolution: no size is lost up to 2,048 px, but gaps below {charts.smallest_gap:.0f} px are seen in no "
+            "image: blur, or poor acuity"
+        )
+        return SightLine(check="resolution", verdict="cannot tell", text=text)
     if lost < LOST:
-        return SightLine(check="resolution", verdict="fine", text=f"images of up to 2,048 px arrive in full{agrees}")
+        text = f"images of up to 2,048 px arrive in that size{agrees}"
+        return SightLine(check="resolution", verdict="fine", text=text)
     text = f"resolution: an image of 2,048 px arrives as {px}{agrees}"
     return SightLine(check="resolution", verdict="cannot tell", text=text)
 

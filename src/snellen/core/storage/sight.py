@@ -13,17 +13,18 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.home import home
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen.core.subject import SubjectCard
 from snellen_sight.results import SightCall, SightLine, faults_of
 
 FOLDER = "sight"
-"""In a run's folder and in the home folder: one file per subject, named by its fingerprint."""
+"""In a run's folder one file per subject, named by its fingerprint; in the home folder one per subject and address."""
 
 
 class SightCard(Card):
     """`sight.json`. `date` is in UTC; `scales` are (median, low, high) of the effective scale by canvas side in px.
 
     `box_unit` is the unit in which the model gives points without being asked for one (`core.box_units`), empty if that
-    is unknown or no unit of ours.
+    is unknown or no unit of ours. `address` is a digest of the server's address, empty for what has none.
     """
 
     file = "sight.json"
@@ -36,6 +37,7 @@ class SightCard(Card):
     scales: dict[int, tuple[float, float, float]] = Field(default_factory=dict)
     calls: tuple[SightCall, ...] = ()
     box_unit: str = ""
+    address: str = ""
 
     def faults(self) -> list[str]:
         """The texts of the checks that found a fault."""
@@ -86,21 +88,22 @@ def write_sight(path: Path, card: SightCard) -> None:
 
 def keep_sight(card: SightCard) -> None:
     """Keep a result in the home folder, from where runs of the subject copy it."""
-    write_sight(_file_of(home(), card.fingerprint), card)
+    write_sight(_file_of(home(), card.fingerprint + card.address), card)
 
 
-def latest_sight(fingerprint: str) -> SightCard | None:
-    """The latest result on a subject on this machine, or None."""
-    return sight_of(home(), fingerprint)
+def latest_sight(subject: SubjectCard) -> SightCard | None:
+    """The latest result on a subject at its address on this machine, or None."""
+    return sight_of(home(), subject.fingerprint() + subject.address)
 
 
-def copy_sight(root: Path, fingerprints: Iterable[str], *, is_finished: bool = False) -> None:
+def copy_sight(root: Path, subjects: Iterable[SubjectCard], *, is_finished: bool = False) -> None:
     """Copy the latest results on these subjects into the folder of a run, as far as there are any.
 
     A run that `is_finished` keeps the results that it has.
     """
-    for fingerprint in fingerprints:
-        card, earlier = latest_sight(fingerprint), sight_of(root, fingerprint)
+    for subject in subjects:
+        fingerprint = subject.fingerprint()
+        card, earlier = latest_sight(subject), sight_of(root, fingerprint)
         if card is None or card == earlier or (earlier and is_finished):
             continue
         write_sight(_file_of(root, fingerprint), card)

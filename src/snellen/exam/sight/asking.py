@@ -116,6 +116,7 @@ def check(subject: Subject, out: Path, seed: int, after_call: Callable[[int], No
         scales=scales,
         calls=calls,
         box_unit=box_unit,
+        address=subject.card.address,
     )
     write_sight(out / SightCard.file, card)
     keep_sight(card)

@@ -99,6 +99,11 @@ class CompletionService:
     limiter: Limiter
 
     @property
+    def url(self) -> str:
+        """The address that calls go to."""
+        return self.connections.endpoint.url
+
+    @property
     def sends_videos(self) -> bool:
         """True if the service may accept videos; OpenAI does not."""
         return self.connections.endpoint.provider != "openai"

@@ -47,6 +47,11 @@ class LayerService:
     timeout: int
 
     @property
+    def url(self) -> str:
+        """The address that calls go to; empty if it is the provider's usual one."""
+        return str(getattr(self.model.api, "base_url", None) or "")
+
+    @property
     def sends_videos(self) -> bool:
         """True if the layer can send videos to this provider. Third-party providers are assumed to accept them."""
         module = type(self.model.api).__module__

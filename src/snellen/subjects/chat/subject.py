@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
@@ -82,8 +83,9 @@ def make_chat(name: str, settings: Mapping[str, str], items: Sequence[Item] = ()
         token_limit=chat_settings.max_tokens or 0,
         max_concurrency=chat_settings.max_concurrency,
         is_remote=True,
+        address=digest(service.url, 12),
     )
-    if chat_settings.box_unit is None and (seen := latest_sight(card.fingerprint())) and seen.box_unit:
+    if chat_settings.box_unit is None and (seen := latest_sight(card)) and seen.box_unit:
         card = replace(card, attributes={**card.attributes, "box_unit": seen.box_unit})
     return ChatSubject(card, service, chat_settings)
 

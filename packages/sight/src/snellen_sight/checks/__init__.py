@@ -12,12 +12,14 @@ from snellen_sight.checks.crop import CROP
 from snellen_sight.checks.order import ORDER
 from snellen_sight.checks.orientation import ORIENTATION
 from snellen_sight.checks.sequence import SEQUENCE
+from snellen_sight.checks.shades import SHADES
 from snellen_sight.checks.transparency import TRANSPARENCY
 from snellen_sight.checks.whole import WHOLE
 
 CHECKS: Mapping[str, SightCheck] = {
     "colours": COLOURS, "sequence": SEQUENCE, "order": ORDER, "orientation": ORIENTATION,
     "transparency": TRANSPARENCY, "crop": CROP, "aspect": ASPECT, "whole": WHOLE, "compression": COMPRESSION,
+    "shades": SHADES,
 }  # fmt: skip
 CHOICES = ("image", *CHECKS, "resolution", "pointing")
 """What can be chosen: whether an image arrives is always asked, with the colours."""

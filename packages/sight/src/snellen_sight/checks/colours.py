@@ -32,9 +32,9 @@ def _colours(rng: np.random.Generator, number: int) -> SightQuestion:
 
 
 COLOURS = SightCheck("colours", _colours, 6, 14, "colours", {
-    FINE: "hues arrive as they are (contrast, gamma and the number of colours are not checked)",
+    FINE: "hues arrive as they are",
     "exchanged": "red and blue arrive exchanged",
     "inverted": "colours arrive inverted", "grey": "colours arrive as shades of grey",
     "rotated": "red, green and blue arrive as green, blue and red",
     "unrotated": "red, green and blue arrive as blue, red and green",
-}, ("previous",))  # fmt: skip
+}, {"previous": "the replies are about the image of the call before"})  # fmt: skip

@@ -33,4 +33,4 @@ def _stripes(rng: np.random.Generator, number: int) -> SightQuestion:
 COMPRESSION = SightCheck("compression", _stripes, 8, 14, "compression", {
     FINE: "no strong lossy compression",
     "removed": "lossy compression: stripes that JPEG removes at quality 30 are missing, stronger ones arrive",
-}, ("weak",))  # fmt: skip
+}, {"weak": "only strong stripes are seen"})  # fmt: skip

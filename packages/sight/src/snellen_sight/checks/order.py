@@ -40,8 +40,12 @@ def pattern_of(question: SightQuestion, reply: str) -> Pattern:
 def order_line(replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
     """The line: fine if all lists are right, a fault if two lists of one length agree in another pattern."""
     patterns: dict[int, list[Pattern]] = {}
+    sorted_wrongly = 0
     for question, reply in replies:
-        if pattern := pattern_of(question, reply):
+        pattern, letters = pattern_of(question, reply), read_answers(reply, question)
+        if letters != question.right and len(letters) > 1 and list(letters) == sorted(question.right):
+            sorted_wrongly += 1
+        elif pattern:
             patterns.setdefault(len(question.images), []).append(pattern)
     faults, right, wrong = dict[int, Pattern](), 0, 0
     for count, found in patterns.items():
@@ -51,6 +55,10 @@ def order_line(replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
             faults[count] = usual
         right += found.count(tuple(range(count)))
         wrong += len(found) - found.count(tuple(range(count)))
+    if sorted_wrongly >= 2 and sorted_wrongly > wrong:
+        text = f"several images: {sorted_wrongly} lists of letters are in the order of the alphabet"
+        return SightLine("several images", "cannot tell", text)
+    wrong += sorted_wrongly
     if faults:
         words = dict.fromkeys(words_of(pattern, count) for count, pattern in faults.items())
         return SightLine("several images", "not so", "; ".join(words))
@@ -60,6 +68,8 @@ def order_line(replies: Sequence[tuple[SightQuestion, str]]) -> SightLine:
     whole = [p for count, found in patterns.items() for p in found if sorted(p) == list(range(count)) != list(p)]
     if len(whole) >= 2 and len(whole) > right:
         text = "several images arrive in an order that changes from call to call"
+        if all(p == tuple(range(len(p)))[::-1] for p in whole):
+            text = words_of(whole[0], len(whole[0]))
         return SightLine("several images", "not so", text)
     reason = (
         f"{wrong} of {right + wrong} lists of letters are wrong, in no common way" if wrong else "no lists are read"
