@@ -93,9 +93,8 @@ def test_the_page_says_how_many_looks_were_planned() -> None:
 
 
 def test_further_instalments_end_at_a_planned_look() -> None:
-    card = cast(Any, SimpleNamespace(
-        instalments=(None, None), instalments_left=8, declaration=SetDeclaration(instalments=10, options={}, looks=(2, 5)),
-    ))  # fmt: skip
+    declaration = SetDeclaration(instalments=10, options={}, looks=(2, 5))
+    card = cast(Any, SimpleNamespace(instalments=(None, None), instalments_left=8, declaration=declaration))
     assert [_instalments_needed(growth, card) for growth in (1.1, 2.0, 2.5, 3.0)] == [3, 3, 3, 4]
 
 

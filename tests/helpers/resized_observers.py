@@ -1,4 +1,4 @@
-"""Observers of Landolt rings with noise, behind a planted change of images: does a threshold tell how small they become?
+"""Observers of Landolt rings with noise, behind a planted change of images: does a threshold tell their size?
 
 Such an observer knows everything of the ring but its direction, changes the image as a service might, adds noise, and
 takes the direction whose template is nearest. Print the table of docs/measurements/thresholds.md:

@@ -37,8 +37,8 @@ class BuildOptions:
     have `columns`; `skip_bad` leaves out rows that cannot be read. `allow_unmatched` accepts training and test
     items that differ in classes and ranges where the recipe matches them. With several `instalments`, each has `n`
     test items per task, and only the first is drawn at once (`exam.instalments`); the others have only
-    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing. Scores are
-    planned to be looked at after `looks` instalments.
+    `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing. Scores
+    are planned to be looked at after `looks` instalments.
     """
 
     out: Path = Path()

@@ -44,7 +44,8 @@ class Look(NamedTuple):
 def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> Look | None:
     """The first planned look at which exactly these test items of a task are asked; None if there is none.
 
-    `axes` are those of the settled condition, which may leave items out. A task that further instalments lack is looked at once.
+    `axes` are those of the settled condition, which may leave items out. A task that
+    further instalments lack is looked at once.
     """
     declaration, ids, condition = items.card.declaration, set(asked_ids), Condition((), tuple(axes.items()))
     if declaration is None:

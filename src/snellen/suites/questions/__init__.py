@@ -7,11 +7,5 @@ from snellen.core.suite import Suite
 from snellen.presentation.controls import resolve_frames
 from snellen.suites.questions.kinds import AXES, CARD, tasks_of
 
-<<<<<<< HEAD
-SUITE = Suite(
-    CARD, AXES, {}, LazyObjects(table=f"{__name__}.table.recipe:FromTable"), resolve_frames, tasks_of=tasks_of
-)
-=======
 RECIPES = LazyObjects(table=f"{__name__}.table.recipe:FromTable", reduced=f"{__name__}.reduced.recipe:Reduced")
-SUITE = Suite(CARD, AXES, {}, RECIPES, tasks_of=tasks_of)
->>>>>>> w-own
+SUITE = Suite(CARD, AXES, {}, RECIPES, resolve_frames, tasks_of=tasks_of)
