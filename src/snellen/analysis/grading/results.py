@@ -47,14 +47,15 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
     if "turn" in units:
         if metric.bounds is None or not metric.is_bounded_mean or "weight" in units:
             return Interval(math.nan, math.nan, f"{UNTOLD}the number of items depends on the answers")
-        ends = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
-        return Interval(*ends, SEQUENTIAL)
+        sequence = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
+        return Interval(*sequence, SEQUENTIAL)
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
     try:
-        return summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
+        ends = summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
         raise ValueError(f"metric {metric.name}: {error}") from error
+    return ends.above(metric.least)
 
 
 def results(
