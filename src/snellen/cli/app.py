@@ -255,8 +255,9 @@ app.command()(judge)
 def report(
     runs: Annotated[list[str], typer.Argument(help="Runs (folders or URLs).")],
     out: Annotated[str, typer.Option(help="Report folder or URL.")],
-    compare: Annotated[str | None, typer.Option(help="published: show the paper's numbers next to ours.")] = None,
+    compare: Annotated[str | None, typer.Option(help="published: add the paper's tables with own rows.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Include more examples and every factor.")] = False,
+    protocol: Annotated[str, typer.Option(help="Protocol whose scores all tables show, instead of strict.")] = "",
     inputs: Annotated[
         list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE used by a suite's sections, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
@@ -283,6 +284,7 @@ def report(
         full=full,
         inputs=named_paths("--input", inputs),
         workers=cores(workers),
+        protocol=protocol,
     )
     if as_json:
         print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})

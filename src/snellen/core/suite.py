@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.item_checks import STEP_SUITE
+from snellen.core.printed import PrintedTable
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Protocol
 from snellen.core.storage.itemset import ItemSet
@@ -220,33 +221,6 @@ def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]
     return plain
 
 
-def printed_number(
-    task: str,
-    metric: str,
-    subject: str,
-    value: float,
-    source: str,
-    *,
-    factor: str = "",
-    level: str = "",
-    decimals: int | None = None,
-) -> dict[str, Any]:
-    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row.
-
-    `decimals` is the number of decimals of `value` in print: 3 for 99.5 %, given as 0.995. None: as many as it has.
-    """
-    return {
-        "task": task,
-        "metric": metric,
-        "subject": subject,
-        "factor": factor,
-        "level": level,
-        "value": value,
-        "decimals": decimals,
-        "source": source,
-    }
-
-
 @dataclass(frozen=True)
 class Suite:
     """Tasks over common axes. `resolve` replaces axis values of `auto` using only the subject's card.
@@ -263,7 +237,7 @@ class Suite:
     tasks: Mapping[str, Task]
     recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]] = lambda condition, card: {}
-    published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+    published: Callable[[], Iterable[PrintedTable]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
