@@ -89,7 +89,7 @@ def _own_lines(run: Run, table: PrintedTable) -> list[_Line]:
     simulated, people = simulated_subjects(run), studies_of(run.card.arms)
     lines = list[_Line]()
     for key, cells in sorted(by_line.items(), key=lambda line: line[0][0] in simulated):
-        texts, values = ([cell[part] for cell in cells] for part in (0, 1))
+        texts, values = [text for text, _ in cells], [value for _, value in cells]
         is_ranked = key[0] not in simulated | people and key[1] == MAIN
         lines.append(_Line(*key, HERE, texts, values, is_ranked=is_ranked))
     return lines
@@ -166,10 +166,6 @@ def _ranked(lines: Sequence[_Line], table: PrintedTable, metrics: Sequence[Metri
     return ranked
 
 
-def _rank(rank: float) -> str:
-    return DASH if math.isnan(rank) else f"{round(rank, 2):g}"
-
-
 def _differences(run: Run, lines: Sequence[_Line]) -> list[str]:
     """Each row minus that of people, over the columns that both have.
 
@@ -203,7 +199,8 @@ def _section(
     for number, line in enumerate(_ranked(lines, table, metrics)):
         more = [*line.more, *[DASH] * (len(table.more) - len(line.more))]
         mean = [DASH if math.isnan(line.mean) else f"{line.mean:.2f}"] if table.has_mean else []
-        rank = [_rank(line.rank)] if table.has_mean or mixed else []
+        average = [DASH if math.isnan(line.rank) else str(round(line.rank, 2))] if mixed else []
+        rank = [DASH if math.isnan(line.rank) else f"{line.rank:g}"] if table.has_mean else average
         gap = gaps[number : number + 1] if has_gaps else []
         cells.append([line.subject, line.condition, line.origin, *line.cells_with_ranks(), *more, *mean, *rank, *gap])
     heads = [column_head(c.head, m) if mixed and m else c.head for c, m in zip(table.columns, metrics, strict=True)]

@@ -48,7 +48,7 @@ PLACES = (
 )
 
 
-class Changes(NamedTuple):
+class PrintedChanges(NamedTuple):
     """A row of Table 4: two accuracies, and changes in percent (None: not given)."""
 
     base: float
@@ -62,12 +62,12 @@ class Changes(NamedTuple):
 
 
 TABLE_4 = {
-    "GPT-o3": Changes(0.30, 87, 10, -13, 0.54, -15, -3, -37),
-    "Claude-3.7-Sonnet-thinking": Changes(0.19, 105, 16, None, 0.40, -8, -17, -47),
-    "GPT-4o": Changes(0.16, 163, 31, 56, 0.44, -2, -4, -63),
-    "Claude-3.7-Sonnet": Changes(0.16, 88, 19, 6, 0.35, 6, -24, -43),
-    "Gemini-2.5-pro": Changes(0.26, 81, 15, None, 0.51, -9, -17, -37),
-    "Doubao-1.5-vision-pro": Changes(0.06, 267, 50, 133, 0.30, 13, -21, -69),
+    "GPT-o3": PrintedChanges(0.30, 87, 10, -13, 0.54, -15, -3, -37),
+    "Claude-3.7-Sonnet-thinking": PrintedChanges(0.19, 105, 16, None, 0.40, -8, -17, -47),
+    "GPT-4o": PrintedChanges(0.16, 163, 31, 56, 0.44, -2, -4, -63),
+    "Claude-3.7-Sonnet": PrintedChanges(0.16, 88, 19, 6, 0.35, 6, -24, -43),
+    "Gemini-2.5-pro": PrintedChanges(0.26, 81, 15, None, 0.51, -9, -17, -37),
+    "Doubao-1.5-vision-pro": PrintedChanges(0.06, 267, 50, 133, 0.30, 13, -21, -69),
 }
 """Table 4. It calls `ichi` (Table 2) phi_idhi; the 50 of Doubao has no sign there."""
 CHANGES = (
@@ -206,7 +206,7 @@ def published() -> Iterator[PrintedTable]:
         for name, row in TABLE_4.items()
     }
     own = lazy_function("snellen.suites.vfm_bench.report.ablations:own_changes")
-    heads = tuple(PrintedColumn(name if name in ("base", "ava") else f"φ {name}") for name in Changes._fields)
+    heads = tuple(PrintedColumn(name if name in ("base", "ava") else f"φ {name}") for name in PrintedChanges._fields)
     yield PrintedTable("table-4", "Table 4", heads, changes, has_mean=False, note=CHANGES, own_cells=own)
 
 
