@@ -375,6 +375,17 @@ def sight(
     raise typer.Exit(do(subject, out, seed, as_json))
 
 
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="table", help="e.g. ava-bench/table-5. Default: list all.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Say what a table of a paper takes: what is missing, calls, training steps, and the commands. Runs nothing."""
+    from snellen.cli.reproduce import reproduce as do
+
+    do(name, as_json)
+
+
 @app.command("blind-baseline")
 def blind_baseline(
     name: Annotated[str, typer.Argument(metavar="itemset", help="Item set, or a suite (for its generated items).")],

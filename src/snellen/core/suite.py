@@ -22,6 +22,7 @@ from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.item_checks import STEP_SUITE
 from snellen.core.printed import PrintedTable
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.reproduction import Reproduction
 from snellen.core.score import Protocol
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
@@ -229,7 +230,7 @@ class Suite:
     that `snellen report --input NAME=…` passes to the sections. `blind_renderer` makes the images of the sets on which
     blind scores are measured: blank, unless truths are read from pixels. With `tasks_of`, an item set determines the
     tasks (`of_items`), and `tasks` is empty. `terms` gives scenes to render (`RenderSpec`) that show people what words
-    in generated questions mean.
+    in generated questions mean. `reproductions` says what the paper's tables take, by name.
     """
 
     card: SuiteCard
@@ -243,6 +244,7 @@ class Suite:
     blind_renderer: str = "blank"
     tasks_of: Callable[[Sequence[Item]], Mapping[str, Task]] | None = None
     terms: Callable[[], Mapping[str, Any]] | None = None
+    reproductions: Callable[[], Mapping[str, Reproduction]] = dict
 
     def __repr__(self) -> str:
         return f"<Suite {self.name} version {self.card.version}: {len(self.tasks)} tasks>"

@@ -1,6 +1,9 @@
 """ComBo: categorisation of composite blocks, from learning to use."""
 
+from functools import partial
+
 from snellen.core.lazy import LazyObjects, lazy_function
+from snellen.core.reproduction import read_reproductions
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS
@@ -20,4 +23,5 @@ SUITE = Suite(
     sections=lazy_function(f"{__name__}.report.sections:sections"),
     report_inputs=(PAIR_COMPARISONS, NATURAL_VOTES),
     terms=lazy_function(f"{__name__}.terms:term_scenes"),
+    reproductions=partial(read_reproductions, __name__),
 )
