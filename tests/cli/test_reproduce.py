@@ -51,7 +51,7 @@ def test_each_command_parses_and_names_what_exists(table: str, command: str) -> 
 
 def test_the_parser_refuses_what_the_commands_would() -> None:
     for wrong in ("snellen build combo --fulll", "snellen report --out"):
-        with pytest.raises(Exception, match="No such option|Missing argument|requires an argument"):
+        with pytest.raises(Exception, match=r"No such option|Missing argument|requires an argument"):
             parsed(wrong)
 
 

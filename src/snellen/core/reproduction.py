@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter
 class Reproduction(BaseModel):
     """An entry of a suite's `reproduce.yaml`. Commands are not run; `subject`, `DATA` and the like are placeholders.
 
-    `needs` are inputs that the user must have, `packages` distributions that must be installed, `amounts` numbers of items,
+    `needs` are inputs that the user must have, `packages` distributions to install, `amounts` numbers of items,
     calls and training steps with how they follow from the paper. `hours` is empty unless a page of docs/measurements
     has measured them. `limits` says what the result cannot be compared in.
     """
