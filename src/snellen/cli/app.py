@@ -27,6 +27,7 @@ from snellen.cli.options import (
     is_until_decided,
 )
 from snellen.cli.output import print_json
+from snellen.cli.reproduce import reproduce
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
@@ -249,6 +250,7 @@ def score(
 
 
 app.command()(judge)
+app.command()(reproduce)
 
 
 @app.command()
@@ -266,17 +268,15 @@ def report(
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
-    from snellen.exam.rescoring import recover
+    from snellen.exam.rescoring import recovered
     from snellen.exam.verification import read_apart
-    from snellen.remote import address_of, fetched
+    from snellen.remote import address_of
     from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' is supported")
-    roots = [fetched(run) for run in runs]
-    for root in roots:
-        recover(root)
+    roots = recovered(runs)
     paths = publish_report(
         roots,
         out,
@@ -373,17 +373,6 @@ def sight(
     from snellen.cli.sight import sight as do
 
     raise typer.Exit(do(subject, out, seed, as_json))
-
-
-@app.command()
-def reproduce(
-    name: Annotated[str, typer.Argument(metavar="table", help="e.g. ava-bench/table-5. Default: list all.")] = "",
-    as_json: Json = False,
-) -> None:
-    """Say what a table of a paper takes: what is missing, calls, training steps, and the commands. Runs nothing."""
-    from snellen.cli.reproduce import reproduce as do
-
-    do(name, as_json)
 
 
 @app.command("blind-baseline")

@@ -1,18 +1,26 @@
 """`snellen reproduce`: the tables of the papers, and what it takes to make one again. Runs nothing."""
 
-from __future__ import annotations
-
 from importlib.metadata import distributions
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from snellen.cli.options import Json
 from snellen.cli.output import print_json
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.reproduction import Reproduction
-from snellen.suites import SUITES
+
+if TYPE_CHECKING:
+    from snellen.core.reproduction import Reproduction
 
 
-def reproduce(name: str, as_json: bool) -> None:
-    """Print all tables, or one: what is missing, its amounts and the commands. Raises SnellenError for others."""
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="table", help="e.g. ava-bench/table-5. Default: list all.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Say what a table of a paper takes: what is missing, calls, training steps, and the commands. Runs nothing."""
+    from snellen.suites import SUITES
+
     tables = {f"{suite}/{key}": table for suite in SUITES for key, table in SUITES.get(suite).reproductions().items()}
     if name and name not in tables:
         raise SnellenError(f"no table {name!r}; {near(name, tables)}")
@@ -26,12 +34,12 @@ def reproduce(name: str, as_json: bool) -> None:
         print("\n".join(f"{key:{width}}  {table.title}" for key, table in tables.items()))
 
 
-def _missing(reproduction: Reproduction) -> list[str]:
+def _missing(reproduction: "Reproduction") -> list[str]:
     """The packages that are not installed here."""
     return [name for name in reproduction.packages if not any(distributions(name=name))]
 
 
-def _lines(reproduction: Reproduction) -> list[str]:
+def _lines(reproduction: "Reproduction") -> list[str]:
     lines = [reproduction.title, "", *(f"you need: {need}" for need in reproduction.needs)]
     if missing := _missing(reproduction):
         lines.append(f"not installed here: {', '.join(missing)} (docs/installing.md)")

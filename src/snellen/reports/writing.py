@@ -176,8 +176,7 @@ def write_report(
         protocol: Protocol whose scores all other tables show; empty for `strict`.
 
     Raises:
-        SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs,
-            and for tasks without the protocol.
+        SnellenError: For several versions of a suite, inputs that no suite takes, tasks without the protocol, bad runs.
 
     """
     page, stamp, growing = out / "index.html", "", growing or GrowingReport()
@@ -188,11 +187,8 @@ def write_report(
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    loaded = with_inputs(growing.load(runs, suite_of, workers), inputs or {})
-    loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
-    loaded = [under(run, protocol, PUBLISHED) for run in loaded] if protocol else loaded
-    exams = gather(loaded)
-    studies = [with_studies(exam) for exam in exams]
+    loaded = _scored(with_inputs(growing.load(runs, suite_of, workers), inputs or {}), protocol, compare_published)
+    studies = [with_studies(exam) for exam in (exams := gather(loaded))]
     _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
@@ -210,6 +206,11 @@ def write_report(
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
+
+
+def _scored(runs: Sequence[Run], protocol: str, compare_published: bool) -> Sequence[Run]:
+    runs = [with_protocol(run, PUBLISHED) for run in runs] if compare_published else runs
+    return [under(run, protocol, PUBLISHED) for run in runs] if protocol else runs
 
 
 def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
