@@ -188,7 +188,7 @@ def write_report(
         return Report(out, page, read_results(out))
     remove_stamp(out)
     loaded = _scored(with_inputs(growing.load(runs, suite_of, workers), inputs or {}), protocol, compare_published)
-    studies = [with_studies(exam) for exam in (exams := gather(loaded))]
+    exams, studies = _exams(loaded)
     _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
@@ -211,6 +211,12 @@ def write_report(
 def _scored(runs: Sequence[Run], protocol: str, compare_published: bool) -> Sequence[Run]:
     runs = [with_protocol(run, PUBLISHED) for run in runs] if compare_published else runs
     return [under(run, protocol, PUBLISHED) for run in runs] if protocol else runs
+
+
+def _exams(runs: Sequence[Run]) -> tuple[list[Exam], list[Exam]]:
+    """The exams, and the same with people as studies."""
+    exams = gather(runs)
+    return exams, [with_studies(exam) for exam in exams]
 
 
 def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:

@@ -16,7 +16,9 @@ SUITE = Suite(
     axes=AXES,
     tasks=TASKS,
     recipes=LazyObjects(
-        generated=f"{__name__}.generated.recipe:Generated", curated=f"{__name__}.curated.recipe:Curated"
+        generated=f"{__name__}.generated.recipe:Generated",
+        curated=f"{__name__}.curated.recipe:Curated",
+        released=f"{__name__}.released.recipe:RELEASED",
     ),
     resolve=resolve_sheet,
     published=published,
