@@ -1,4 +1,4 @@
-"""The page of the papers' parts: 51 rows, whose commands have known names and options."""
+"""The page of the papers' parts: 37 rows, whose commands have known names and options, and the abilities twice."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from snellen.cli.app import app
 from snellen.core.condition import parse_conditions
 from snellen.suites import SUITES
+from snellen.suites.ava_bench.published import COLUMNS
 
 PAGE = Path(__file__).parents[1] / "docs" / "mission.md"
 SUITE_NAMES = {"ComBo": "combo", "VFM Bench": "vfm-bench", "AVA-Bench": "ava-bench", "VLM²-Bench": "vlm2-bench"}
@@ -20,9 +21,21 @@ ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() i
 
 
 def test_all_parts_have_a_row_with_evidence() -> None:
-    assert len(ROWS) == 51
-    assert len({(row[0], row[1]) for row in ROWS}) == 51
+    assert len(ROWS) == 37
+    assert len({(row[0], row[1]) for row in ROWS}) == 37
     assert all(cell.strip() for row in ROWS for cell in row)
+
+
+def test_each_ability_says_how_it_was_tried_generated_and_curated() -> None:
+    suite, page = SUITES.get("ava-bench"), PAGE.read_text("utf-8")
+    rows = dict(re.findall(r"^\| ([a-z-]+) \| ([^|]+) \| made files \|$", page, re.MULTILINE))
+    assert set(rows) == set(COLUMNS)
+    assert {name for name, evidence in rows.items() if evidence == "–"} == set(suite.card.needs_real)
+    for command in re.findall(r"`(snellen build ava-bench/ABILITY [^`]*)`", page.replace("\n", " ")):
+        for name in rows:
+            recipe = "curated" if "--from curated" in command else "generated"
+            assert recipe in suite.recipes
+            assert name in suite.tasks
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row[1].strip() for row in ROWS])

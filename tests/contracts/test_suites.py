@@ -63,7 +63,12 @@ def test_the_declaration_is_complete(suite: Suite) -> None:
     known = {
         (task.id, metric.name) for task in suite.tasks.values() for p in task.protocols.values() for metric in p.metrics
     }
-    assert {(row["task"], row["metric"]) for row in (suite.published or list)()} <= known
+    for table in (suite.published or list)():
+        if table.own_cells is None:
+            assert {(column.task, column.metric) for column in table.columns} <= known
+        cells = [*table.rows.values(), *filter(None, (table.people, table.chance))]
+        assert {len(row) for row in cells} <= {len(table.columns) + len(table.more)}
+        assert all(len(ranks) == len(table.columns) for ranks in table.ranks.values())
     assert {(ceiling.task, ceiling.metric) for ceiling in suite.card.ceilings} <= known
 
 

@@ -8,21 +8,19 @@ from typing import Any, NamedTuple
 from snellen.suites.vfm_bench.published import (
     DELTA_GAIN,
     ETA_GAIN,
+    HUMAN,
     QUERIES,
+    RANDOM,
     TABLE_1,
+    TABLE_4,
     TABLE_7,
     TABLE_8,
     VOTERS,
-    Row,
     Source,
 )
 from snellen.suites.vfm_bench.shot_curves import Curve, average, delta, eta, gain_at
 from tests.published.derived import DerivedNumber, PrintedNumber, Underivable, by_subject, count_row
 
-HUMAN = Row({0: 0.44, 1: 0.72, 3: 0.79, 5: 0.79}, frozenset((0, 1, 3, 5)))
-"""People were not asked at 2 and 4 shots (appendix E)."""
-RANDOM = Row(dict(enumerate((0.27, 0.27, 0.27, 0.27, 0.28, 0.27))), frozenset())
-"""The random policy: one of its six values is .28; which one is not printed."""
 REASONING = ("GPT-o3", "QVQ-72B", "Claude-3.7-Sonnet-thinking")
 TRADITIONAL = ("GPT-4o", "Qwen2.5-VL-72B", "Claude-3.7-Sonnet")
 """The groups that section 4.2 compares."""
@@ -31,30 +29,6 @@ RANDOM_ACCURACY = min(RANDOM.curve.values())
 HUMAN_DELTA_GAP, HUMAN_MAX_GAP = 16.9, 19.0
 """Section 4.2: people above GPT-o3 in delta and in largest accuracy, in points. The second does not follow from Table
 1, which gives 18 (.79 and .61), and 17 above Gemini-2.5-pro."""
-
-
-class PrintedChanges(NamedTuple):
-    """A row of Table 4: two accuracies, and changes in percent (None: not given)."""
-
-    base: float
-    vdpi: int
-    hkfi: int
-    dipi: int | None
-    ava: float
-    fdli: int
-    ichi: int
-    ndni: int
-
-
-TABLE_4 = {
-    "GPT-o3": PrintedChanges(0.30, 87, 10, -13, 0.54, -15, -3, -37),
-    "Claude-3.7-Sonnet-thinking": PrintedChanges(0.19, 105, 16, None, 0.40, -8, -17, -47),
-    "GPT-4o": PrintedChanges(0.16, 163, 31, 56, 0.44, -2, -4, -63),
-    "Claude-3.7-Sonnet": PrintedChanges(0.16, 88, 19, 6, 0.35, 6, -24, -43),
-    "Gemini-2.5-pro": PrintedChanges(0.26, 81, 15, None, 0.51, -9, -17, -37),
-    "Doubao-1.5-vision-pro": PrintedChanges(0.06, 267, 50, 133, 0.30, 13, -21, -69),
-}
-"""Table 4. It calls `ichi` (Table 2) phi_idhi; the 50 of Doubao has no sign there."""
 
 
 class RawSource(NamedTuple):

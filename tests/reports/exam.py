@@ -16,6 +16,7 @@ from PIL import Image, ImageDraw
 
 from snellen.core.condition import Axis, Condition, Value
 from snellen.core.item import Demo, Item, Media, Option
+from snellen.core.printed import PrintedColumn, PrintedTable
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -177,10 +178,15 @@ def _task(
     return Task(name, kind, names, _controls, lambda condition: OneByOne(), protocols, split_by=split_by)
 
 
-def published() -> list[dict[str, Any]]:
-    rows = [("", "", 0.71), ("question", "shape", 0.64), ("question", "colour", 0.92)]
-    fields = {"task": "naming", "metric": "accuracy", "subject": "GPT-4V", "source": "Table 2, row 1"}
-    return [{**fields, "factor": factor, "level": level, "value": value} for factor, level, value in rows]
+def published() -> list[PrintedTable]:
+    """A table with people, chance and an average, of two levels of a factor."""
+    columns = tuple(
+        PrintedColumn(level, "naming", factor="question", level=level, scale=100, decimals=1)
+        for level in ("shape", "colour")
+    )
+    rows = {"GPT-4V": ["64.0", "92.5", "78.3"], "LLaVA": ["50.0", "", "50.0"]}
+    people, chance = ["97.0", "98.0", "97.5"], ["33.3", "25.0", "29.2"]
+    return [PrintedTable("table-2", "Table 2", columns, rows, people, chance, ("average",), note="By hand.")]
 
 
 def make_suite(version: str = "1", card: Mapping[str, str] = MappingProxyType({}), axes: Sequence[str] = ()) -> Suite:

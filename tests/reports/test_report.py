@@ -19,7 +19,6 @@ from snellen.analysis.grading.results import results
 from snellen.analysis.grading.rows import result_columns
 from snellen.analysis.tables.run_view import lines_of
 from snellen.analysis.tables.section import ReportSection, has_paper_images
-from snellen.analysis.units import metric_of
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import read_run_card
@@ -29,8 +28,8 @@ from snellen.reports.conduct import conduct
 from snellen.reports.findings import _is_at_chance
 from snellen.reports.loading import Exam
 from snellen.reports.rows import whole_tasks_of
-from snellen.reports.words import as_printed
-from snellen.scoring.protocols import ACCURACY, all_right, strict
+from snellen.reports.words import DASH
+from snellen.scoring.protocols import all_right, strict
 from snellen.subjects.fakes.simple import Scripted
 from snellen.suites import SUITES
 from tests.reports.exam import SUITE, able, make_suite, subjects, suite_of, write_items, write_run
@@ -145,11 +144,16 @@ def test_a_subject_that_helped_to_build_the_set_is_flagged(report: Report) -> No
     assert "encoder:sharp helped to build 4 of the naming items it is examined on" in page(report).text
 
 
-def test_printed_numbers_are_labelled_and_in_a_separate_table(report: Report, small_report: Report) -> None:
-    table = pd.read_csv(report.root / "tables" / "more" / "shapes-published-1.csv")
-    assert list(table.columns) == ["subject", "whole task", "shape", "colour", "origin"]
-    assert list(table.loc[table["subject"] == "GPT-4V", "origin"]) == ["printed: Table 2, row 1"]
-    assert set(table.loc[table["subject"] != "GPT-4V", "origin"]) == {"measured here, protocol published"}
+def test_printed_rows_are_labelled_and_in_a_separate_table(report: Report, small_report: Report) -> None:
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-table-2-printed.csv", dtype=str)
+    heads = ["subject", "condition", "origin", "shape", "colour", "average", "mean", "rank", "minus people"]
+    assert list(table.columns) == heads
+    printed = table[table["origin"] == "printed"].set_index("subject")
+    assert list(printed.index) == ["GPT-4V", "LLaVA", "(people)", "(chance)"]
+    # (64 + 92.5) / 2; against people (64 - 97 + 92.5 - 98) / 2; LLaVA has one column, so no mean.
+    assert list(printed.loc["GPT-4V"].iloc[2:]) == ["64.0", "92.5", "78.3", "78.25", DASH, "-19.25"]
+    assert list(printed.loc["LLaVA"].iloc[2:]) == ["50.0", DASH, "50.0", DASH, DASH, "-47.00"]
+    assert set(table["origin"]) == {"printed", "measured here"}
     assert "GPT-4V" not in (report.root / "results.csv").read_text()
     assert "GPT-4V" not in page(small_report).text
 
@@ -173,10 +177,11 @@ def test_printed_numbers_stand_beside_scores_by_the_authors_rules(tmp_path: Path
     protocols = {**task.protocols, "published": replace(task.protocols["published"], metrics=(generous,))}
     suite = replace(SUITE, tasks={"naming": replace(task, protocols=protocols)})
     report = write_report([root], tmp_path / "report", compare_published=True, suite_of=lambda name: suite)
-    table = pd.read_csv(report.root / "tables" / "more" / "shapes-published-1.csv", index_col="subject")
-    assert list(table["whole task"]) == ["100 %", "71 %"]
-    assert "naming, accuracy, by question, protocol published" in (text := page(report).text)
-    assert "with other images" in text
+    table = pd.read_csv(report.root / "tables" / "more" / "shapes-table-2-printed.csv", dtype=str)
+    own = table[table["origin"] == "measured here"].iloc[0]
+    assert own["shape"].startswith("100.0 [")
+    assert own["mean"] == "100.00"
+    assert "with other images" in page(report).text
     assert not (root / "scores.published.parquet").exists()
     run = load_run(root, lambda name: suite)
     for source, note in [("released", ""), ("released", "Not comparable with Table 5"), ("generated", "")]:
@@ -186,23 +191,22 @@ def test_printed_numbers_stand_beside_scores_by_the_authors_rules(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("suite", "subject", "column", "expected"),
+    ("suite", "table", "subject", "column", "expected"),
     [
-        ("combo", "Gemini-1.5-Pro", "primary-colour", "99.5 %"),
-        ("vfm-bench", "GPT-o3", "", "61 %"),
-        ("vlm2-bench", "LLaVA-OneVision-7B", "gc-mat", "16.60 %"),
-        ("ava-bench", "InternVL-2.5", "relative-depth", "97.00 %"),
-        ("ava-bench", "RADIOv2.1", "absolute-depth", "0.07645"),
-        ("ava-bench", "CLIP", "counting", "0.290"),
+        ("combo", "table-2", "Gemini-1.5-Pro", "primary colour", "99.5"),
+        ("vfm-bench", "table-1", "GPT-o3", "0-shot", "0.30"),
+        ("vfm-bench", "table-1", "GPT-o3", "5-shot", "0.61?"),
+        ("vfm-bench", "table-4", "GPT-4o", "φ ndni", "-63 %"),
+        ("vlm2-bench", "table-1", "LLaVA-OneVision-7B", "gc-mat", "16.60"),
+        ("ava-bench", "table-5", "InternVL-2.5", "relative-depth", "97.00"),
+        ("ava-bench", "table-5", "RADIOv2.1", "absolute-depth", "0.07645"),
+        ("ava-bench", "table-5", "CLIP", "counting", "0.290"),
     ],
 )
-def test_printed_numbers_are_shown_as_printed(suite: str, subject: str, column: str, expected: str) -> None:
-    printed = SUITES.get(suite).published
-    assert printed is not None
-    (row,) = [row for row in printed() if row["subject"] == subject and column in (row["task"], row["level"])]
-    metric = metric_of(SUITES.get(suite).tasks[row["task"]].protocols["published"], row["metric"])
-    assert as_printed(row["value"], metric, row["decimals"]) == expected
-    assert as_printed(0.995, ACCURACY) == "99.5 %"
+def test_printed_numbers_are_shown_as_printed(suite: str, table: str, subject: str, column: str, expected: str) -> None:
+    (printed,) = [each for each in (SUITES.get(suite).published or list)() if each.name == table]
+    heads = [each.head for each in printed.columns]
+    assert printed.rows[subject][heads.index(column)] == expected
 
 
 def test_oracle_and_guesser_are_described_as_checks(report: Report) -> None:

@@ -27,6 +27,7 @@ from snellen.cli.options import (
     is_until_decided,
 )
 from snellen.cli.output import print_json
+from snellen.cli.reproduce import reproduce
 from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
@@ -249,14 +250,16 @@ def score(
 
 
 app.command()(judge)
+app.command()(reproduce)
 
 
 @app.command()
 def report(
     runs: Annotated[list[str], typer.Argument(help="Runs (folders or URLs).")],
     out: Annotated[str, typer.Option(help="Report folder or URL.")],
-    compare: Annotated[str | None, typer.Option(help="published: show the paper's numbers next to ours.")] = None,
+    compare: Annotated[str | None, typer.Option(help="published: add the paper's tables with own rows.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Include more examples and every factor.")] = False,
+    protocol: Annotated[str, typer.Option(help="Protocol whose scores all tables show, instead of strict.")] = "",
     inputs: Annotated[
         list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE used by a suite's sections, e.g. tags=RUN.")
     ] = [],  # noqa: B006  # typer copies it
@@ -265,17 +268,15 @@ def report(
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.core.errors import SnellenError
-    from snellen.exam.rescoring import recover
+    from snellen.exam.rescoring import recovered
     from snellen.exam.verification import read_apart
-    from snellen.remote import address_of, fetched
+    from snellen.remote import address_of
     from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
 
     if compare not in (None, "published"):
         raise SnellenError(f"--compare {compare!r}: only 'published' is supported")
-    roots = [fetched(run) for run in runs]
-    for root in roots:
-        recover(root)
+    roots = recovered(runs)
     paths = publish_report(
         roots,
         out,
@@ -283,6 +284,7 @@ def report(
         full=full,
         inputs=named_paths("--input", inputs),
         workers=cores(workers),
+        protocol=protocol,
     )
     if as_json:
         print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})

@@ -67,7 +67,7 @@ def _print_training() -> None:
 
 @app.command("convert")
 def convert_weights(
-    tower: Annotated[str, typer.Argument(help="radio-h or internvit-300m.")],
+    tower: Annotated[str, typer.Argument(help="radio-h, radio-h-compat, internvit-300m or aimv2-h.")],
     checkpoint: Annotated[Path, typer.Argument(help="Published checkpoint: a file, or a folder with weights.")],
     out: Annotated[Path, typer.Option(help="Folder of the converted weights.")],
 ) -> None:

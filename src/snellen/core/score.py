@@ -76,6 +76,12 @@ class Metric:
         return 1.0 if self.higher_is_better else 0.0
 
     @property
+    def least(self) -> float:
+        """The least possible score: 0 of an error, minus infinity of other scores and of estimates without bounds."""
+        is_error = not self.higher_is_better and self.estimate is None
+        return self.bounds[0] if self.bounds else 0.0 if is_error else -math.inf
+
+    @property
     def is_bounded_mean(self) -> bool:
         """True if the summary is the mean of scores within bounds, of which there are confidence sequences."""
         return self.summary == "mean" and self.bounds is not None and self.estimate is None

@@ -20,7 +20,9 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import AnswerKind, Item, Media, Split, View
 from snellen.core.item_checks import STEP_SUITE
+from snellen.core.printed import PrintedTable
 from snellen.core.prompt import Prompt, Reply
+from snellen.core.reproduction import Reproduction
 from snellen.core.score import Protocol
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
@@ -220,33 +222,6 @@ def recorded_parameters(recipe: Recipe, options: BuildOptions) -> dict[str, Any]
     return plain
 
 
-def printed_number(
-    task: str,
-    metric: str,
-    subject: str,
-    value: float,
-    source: str,
-    *,
-    factor: str = "",
-    level: str = "",
-    decimals: int | None = None,
-) -> dict[str, Any]:
-    """A number printed in a paper, in the columns of results. Shares are fractions; `source` names table and row.
-
-    `decimals` is the number of decimals of `value` in print: 3 for 99.5 %, given as 0.995. None: as many as it has.
-    """
-    return {
-        "task": task,
-        "metric": metric,
-        "subject": subject,
-        "factor": factor,
-        "level": level,
-        "value": value,
-        "decimals": decimals,
-        "source": source,
-    }
-
-
 @dataclass(frozen=True)
 class Suite:
     """Tasks over common axes. `resolve` replaces axis values of `auto` using only the subject's card.
@@ -255,7 +230,7 @@ class Suite:
     that `snellen report --input NAME=…` passes to the sections. `blind_renderer` makes the images of the sets on which
     blind scores are measured: blank, unless truths are read from pixels. With `tasks_of`, an item set determines the
     tasks (`of_items`), and `tasks` is empty. `terms` gives scenes to render (`RenderSpec`) that show people what words
-    in generated questions mean.
+    in generated questions mean. `reproductions` says what the paper's tables take, by name.
     """
 
     card: SuiteCard
@@ -263,12 +238,13 @@ class Suite:
     tasks: Mapping[str, Task]
     recipes: Mapping[str, Recipe]
     resolve: Callable[[Condition, SubjectCard], Mapping[str, Value]] = lambda condition, card: {}
-    published: Callable[[], Iterable[Mapping[str, Any]]] | None = None
+    published: Callable[[], Iterable[PrintedTable]] | None = None
     sections: Callable[..., Iterable[Any]] | None = None
     report_inputs: tuple[str, ...] = ()
     blind_renderer: str = "blank"
     tasks_of: Callable[[Sequence[Item]], Mapping[str, Task]] | None = None
     terms: Callable[[], Mapping[str, Any]] | None = None
+    reproductions: Callable[[], Mapping[str, Reproduction]] = dict
 
     def __repr__(self) -> str:
         return f"<Suite {self.name} version {self.card.version}: {len(self.tasks)} tasks>"

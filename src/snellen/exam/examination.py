@@ -160,19 +160,23 @@ class Examination:
         compare_published: bool = False,
         full: bool = False,
         inputs: Mapping[str, Path] | None = None,
+        protocol: str = "",
     ) -> Report:
         """Write the report with the explorer, as `snellen report` does.
 
         Args:
             out: Folder or URL of the report.
-            compare_published: Whether to show the paper's printed numbers next to ours.
+            compare_published: Whether to show the paper's printed tables with own rows, scored by `published`.
             full: Whether to show more examples and every factor.
             inputs: Runs and files by name, for sections of a suite.
+            protocol: Protocol whose scores all other tables show; empty for `strict`.
 
         """
         from snellen.reports import publish_report
 
-        return publish_report([self.root], out, compare_published=compare_published, full=full, inputs=inputs)
+        return publish_report(
+            [self.root], out, compare_published=compare_published, full=full, inputs=inputs, protocol=protocol
+        )
 
 
 def open_examination(root: Path) -> Examination:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 from snellen.exam.examination import open_examination
+from snellen.remote import fetched
 from snellen.runs.asking.replay import is_behind, replay
 from snellen.runs.scores.box_units import read_box_units, set_box_unit
 from snellen.runs.scores.judgements import scores_of
@@ -47,6 +49,14 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
         raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
     set_box_unit(root, unit, subjects)
     return None
+
+
+def recovered(addresses: Sequence[str]) -> list[Path]:
+    """The folders of runs (folders or URLs), each after `recover`."""
+    roots = [fetched(address) for address in addresses]
+    for root in roots:
+        recover(root)
+    return roots
 
 
 def recover(root: Path) -> None:

@@ -1,30 +1,25 @@
-"""Findings in words: comparison with chance, checks of the instrument, printed numbers."""
+"""Findings in words: comparison with chance, and checks of the instrument."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from snellen.analysis.grading.deciding import in_order, look_at, turns
 from snellen.analysis.grading.results import unit_interval
 from snellen.analysis.grading.rows import ResultRow, rows_of
-from snellen.analysis.tables.run_view import ReportArm, arm_cards, lines_of
+from snellen.analysis.tables.run_view import ReportArm, arm_cards
 from snellen.analysis.tables.section import Run, protocol_of
 from snellen.analysis.tables.unread import unread_sentences
 from snellen.analysis.units import parts_of, units_of
-from snellen.core.score import Metric
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
-from snellen.reports.words import DASH, amount, as_printed, span
+from snellen.reports.words import amount, span
 
 FALSE_ALARM = 0.01
 """Rate at which a check that scores are at chance fails though they are, over all its tasks together."""
-PUBLISHED = "published"
-"""The protocol of the papers' own scorers."""
 
 
 def unread(run: Run) -> tuple[str, ...]:
@@ -112,78 +107,3 @@ def _check(run: Run, text: str, arm_rows: Sequence[ResultRow], holds: Callable[[
         if not holds(row)
     )
     return Check(text, len(pairs) - len(failed), len(pairs), failed)
-
-
-@dataclass(frozen=True)
-class PrintedComparison:
-    """Measured and printed numbers of one task and metric, kept separate. `protocol` is that of the measured ones."""
-
-    task: str
-    metric: str
-    protocol: str
-    factor: str
-    levels: tuple[str, ...]
-    measured: tuple[tuple[str, tuple[str, ...]], ...]
-    printed: tuple[tuple[str, tuple[str, ...], str], ...]
-
-    def frame(self) -> pd.DataFrame:
-        """One table of all rows with their origin."""
-        names = [level or "whole task" for level in self.levels]
-        rows = [[subject, *cells, f"measured here, protocol {self.protocol}"] for subject, cells in self.measured]
-        rows += [[subject, *cells, f"printed: {source}"] for subject, cells, source in self.printed]
-        return pd.DataFrame(rows, columns=["subject", *names, "origin"])
-
-
-def published(run: Run) -> Iterator[PrintedComparison]:
-    """Printed numbers of the paper next to measured ones, for every task and metric that both have.
-
-    Measured ones are those under `published`, since the authors' scorer made the printed ones; `strict` of tasks that
-    have no such protocol.
-    """
-    printed = pd.DataFrame([dict(row) for row in run.suite.published()] if run.suite.published else [])
-    if printed.empty:
-        return
-    printed = printed.reindex(columns=[*dict.fromkeys([*printed.columns, "decimals"])])
-    printed = printed.assign(factor=printed["factor"].fillna(""), level=printed["level"].fillna("").astype(str))
-    for (task, metric), part in printed.groupby(["task", "metric"], sort=False):
-        known = run.suite.tasks[str(task)].protocols if task in run.suite.tasks else {}
-        protocol = PUBLISHED if PUBLISHED in known else "strict"
-        rows = run.results[run.results["protocol"] == protocol]
-        our_rows = rows[(rows["task"] == task) & (rows["metric"] == metric)]
-        factors = [name for name in dict.fromkeys(part["factor"]) if name] or [""]
-        for factor in factors if len(our_rows) else ():
-            near = part[part["factor"].isin(["", factor])]
-            levels = (
-                tuple(dict.fromkeys(["", *near["level"]]))
-                if (near["level"] == "").any()
-                else tuple(dict.fromkeys(near["level"]))
-            )
-            metric = metric_in(run.suite, next(rows_of(our_rows)))
-            our_part = our_rows[our_rows["factor"].isin(["", factor])]
-            yield _printed(str(task), metric, protocol, factor, levels, near, our_part)
-
-
-def _printed(
-    task: str,
-    metric: Metric,
-    protocol: str,
-    factor: str,
-    levels: tuple[str, ...],
-    near: pd.DataFrame,
-    our_rows: pd.DataFrame,
-) -> PrintedComparison:
-    def cells(rows: pd.DataFrame, write: Callable[[Any], str]) -> tuple[str, ...]:
-        texts = {str(row.level): write(row) for row in lines_of(rows)}
-        return tuple(texts.get(level, DASH) for level in levels)
-
-    measured = []
-    for (subject, condition, judge), rows in our_rows.groupby(["subject", "condition", "judge"], sort=False):
-        name = str(subject) + (f" [{condition}]" if condition != "vanilla" else "")
-        name += f", judged by {judge}" if our_rows["judge"].nunique() > 1 else ""
-        measured.append((name, cells(rows, lambda row: amount(row.value, metric, row.n))))
-    printed = []
-    for (subject, source), rows in near.groupby(["subject", "source"], sort=False):
-        printed.append(
-            (str(subject), cells(rows, lambda row: as_printed(row.value, metric, row.decimals)), str(source))
-        )
-    return PrintedComparison(task, metric.words, protocol, factor, levels, tuple(measured), tuple(printed))

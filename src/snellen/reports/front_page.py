@@ -18,7 +18,7 @@ from snellen.analysis.grading.rows import Grade, ResultRow, rows_of
 from snellen.analysis.studies.people import is_person, study_subject
 from snellen.analysis.tables.rank_table import common_ranks
 from snellen.analysis.tables.rankings import Ranked
-from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms
+from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms, main_metric
 from snellen.analysis.tables.section import Run
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.storage.sight import sight_of
@@ -80,7 +80,7 @@ class ExamPart:
         """What readers are told of a task."""
         known = self.run.suite.card.tasks.get(task)
         link = f"{self.page}#{self.page.removesuffix('.html')}-{task}" if self.page else ""
-        metric = self.run.suite.tasks[task].protocols["strict"].metrics[0]
+        metric = main_metric(self.run, task)
         return AbilityName(known.name if known else task, link, self.images.get(task), metric.label and metric.measure)
 
     @property

@@ -86,6 +86,25 @@ def with_protocol(run: Run, protocol: str) -> Run:
     )
 
 
+def under(run: Run, protocol: str, *others: str) -> Run:
+    """The run with scores and results of this protocol first, which all tables show, then those of `others` alone.
+
+    Raises SnellenError if a task that was asked has no such protocol.
+    """
+    for task in dict.fromkeys(response.task for response in run.responses):
+        if protocol not in (protocols := run.suite.tasks[task].protocols):
+            raise SnellenError(f"protocol {protocol}: {run.suite.name}/{task} has {', '.join(protocols)} only")
+    return only(with_protocol(run, protocol), protocol, *others)
+
+
+def only(run: Run, *protocols: str) -> Run:
+    """The run with scores and results of these protocols alone, in this order."""
+    names = [name for name in dict.fromkeys(protocols) if name in run.scores]
+    tables = [run.results[run.results["protocol"] == name] for name in names]
+    rows = pd.concat(tables, ignore_index=True) if tables else run.results[:0]
+    return replace(run, scores={name: run.scores[name] for name in names}, results=rows)
+
+
 def load_runs(roots: Sequence[Path], suite_of: SuiteOf = registered, workers: int = 1) -> list[Run]:
     """`load_run` of each; with more than one worker, the results of registered suites are computed side by side."""
     if workers < 2 or len(roots) < 2 or suite_of is not registered:

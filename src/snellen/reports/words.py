@@ -48,14 +48,6 @@ def amount(value: float, metric: Metric, n: int = 0, unit: bool = True) -> str:
     return f"{number}{'' if metric.unit in ('', '°') else ' '}{metric.unit}" if unit else number
 
 
-def as_printed(value: float, metric: Metric, decimals: float = math.nan) -> str:
-    """A number from a paper with the `decimals` of `value` that it has in print, by default all; shares in percent."""
-    if math.isnan(value):
-        return DASH
-    number, places = (100 * value, decimals - 2) if metric.share else (value, decimals)
-    return (f"{number:.10g}" if math.isnan(places) else f"{number:.{max(0, int(places))}f}") + " %" * metric.share
-
-
 def grade_text(grade: Grade) -> str:
     """A grade, or the state in its place with its reason."""
     return label_text(grade.label)

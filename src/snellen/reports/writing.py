@@ -15,9 +15,10 @@ import pandas as pd
 from snellen.analysis.comparison.groups import group_contrasts, groupings
 from snellen.analysis.grading.coverage import Gap, gaps, partial_note, stopping_note
 from snellen.analysis.grading.rows import rows_of
+from snellen.analysis.tables.leaderboard import leaderboards
 from snellen.analysis.tables.rank_table import rank_table
 from snellen.analysis.tables.run_view import main_arms
-from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
+from snellen.analysis.tables.section import ReportSection, Run
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
 from snellen.core.registry import Registry
@@ -31,11 +32,11 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import PUBLISHED, checks, published, unread
+from snellen.reports.findings import checks, unread
 from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.growing import GrowingReport
-from snellen.reports.loading import Exam, SuiteOf, gather, registered, with_inputs, with_protocol
+from snellen.reports.loading import Exam, SuiteOf, gather, only, registered, under, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite
 from snellen.reports.paper import PAPER, paper_table
@@ -54,6 +55,8 @@ RANKS = "ranks"
 
 Companion: TypeAlias = Callable[[Sequence[Exam], Path], None]
 """Function that writes additional files about the exams of a report into its folder."""
+PUBLISHED = "published"
+"""The protocol of the papers' own scorers."""
 EXPLORER = "explore.html"
 EXPLORERS: Registry[Callable[[], tuple[Companion | None, str]]] = Registry("explorer", {}, group="snellen.explorers")
 """Functions of a higher layer that return a companion, or None with the reason."""
@@ -130,6 +133,7 @@ def publish_report(
     full: bool = False,
     inputs: Mapping[str, Path] | None = None,
     workers: int = 1,
+    protocol: str = "",
 ) -> Report:
     """`write_report` with the explorer, to a folder or URL; if its parts are missing, a line on stderr states so."""
     explorer, reason = EXPLORERS.get("explorer")()
@@ -138,7 +142,7 @@ def publish_report(
     with published_at(out) as folder:
         return write_report(
             runs, folder, compare_published=compare_published, full=full, inputs=inputs, explorer=explorer,
-            workers=workers,
+            workers=workers, protocol=protocol,
         )  # fmt: skip
 
 
@@ -153,6 +157,7 @@ def write_report(
     explorer: Companion | None = None,
     workers: int = 1,
     growing: GrowingReport | None = None,
+    protocol: str = "",
 ) -> Report:
     """Report on finished, scored runs in the folder `out`.
 
@@ -161,30 +166,29 @@ def write_report(
     Args:
         runs: Folders of runs.
         out: Folder of the report. A report of the same runs with the same options and code is kept unchanged.
-        compare_published: Whether to show the paper's printed numbers next to ours.
+        compare_published: Whether to show the paper's printed tables with own rows, scored by `published`.
         full: Whether to show more examples and to draw every factor.
         inputs: Runs and files by name, for sections of a suite.
         suite_of: Function from the name of a suite to the suite.
         explorer: Function that writes `explore.html` (`web.explorer.explorer_writer`), which the page links to.
         workers: Number of processes that compute results and draw figures, to the same bytes.
         growing: What an earlier call for this folder keeps for the next one, without `compare_published` and inputs.
+        protocol: Protocol whose scores all other tables show; empty for `strict`.
 
     Raises:
-        SnellenError: For runs of several versions of a suite, inputs that no suite here takes, and unreadable runs.
+        SnellenError: For several versions of a suite, inputs that no suite takes, tasks without the protocol, bad runs.
 
     """
     page, stamp, growing = out / "index.html", "", growing or GrowingReport()
-    options = {"published": compare_published, "full": full, "explorer": explorer is not None}
+    options = {"published": compare_published, "full": full, "explorer": explorer is not None, "protocol": protocol}
     # Code of other suites is outside this package, so changes would be missed.
     if runs and suite_of is registered and not growing.waiting:
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     remove_stamp(out)
-    loaded = with_inputs(growing.load(runs, suite_of, workers), inputs or {})
-    loaded = [with_protocol(run, PUBLISHED) for run in loaded] if compare_published else loaded
-    exams = gather(loaded)
-    studies = [with_studies(exam) for exam in exams]
+    loaded = _scored(with_inputs(growing.load(runs, suite_of, workers), inputs or {}), protocol, compare_published)
+    exams, studies = _exams(loaded)
     _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
@@ -202,6 +206,17 @@ def write_report(
     if stamp:
         write_stamp(out, stamp)
     return Report(out, page, rows)
+
+
+def _scored(runs: Sequence[Run], protocol: str, compare_published: bool) -> Sequence[Run]:
+    runs = [with_protocol(run, PUBLISHED) for run in runs] if compare_published else runs
+    return [under(run, protocol, PUBLISHED) for run in runs] if protocol else runs
+
+
+def _exams(runs: Sequence[Run]) -> tuple[list[Exam], list[Exam]]:
+    """The exams, and the same with people as studies."""
+    exams = gather(runs)
+    return exams, [with_studies(exam) for exam in exams]
 
 
 def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
@@ -261,9 +276,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
     write_frame(tables, f"{name}-main", grid.frame())
     for task, factor, table in factors:
         write_frame(tables, f"{name}-{slug(task)}-{slug(factor)}", table.frame())
-    printed = list(published(run)) if compare_published else []
-    for number, comparison in enumerate(printed, 1):
-        write_frame(tables, f"{name}-published-{number}", comparison.frame())
+    printed = leaderboards(only(run, PUBLISHED)) if compare_published and PUBLISHED in run.scores else ()
     thumbs = Thumbs(run, output.root)
     notes = partial_note(_gaps(exam)), stopping_note(rows_of(whole_tasks_of(run)), run.card.arms)
     note = " ".join(filter(None, notes))
@@ -288,9 +301,8 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         **_comparisons(run, pairs, tables, name, own_ranks=any(section.name == RANKS for section in sections)),
         "left_out": MAX_ARMS if len(grid.lines) > MAX_ARMS else 0,
         "sections": [_section_file(section, name, output) for section in sections],
-        "published": printed,
+        "published": [_section_file(section, name, output) for section in printed],
         "asked_published": compare_published,
-        "has_paper_images": has_paper_images(run),
         "images": task_images(run, thumbs),
         "examples": examples(run, thumbs, 6 if full else 2, 60 if full else 8),
         "claim": CLAIM if CLAIM in run.items.card.notes else "",

@@ -42,6 +42,10 @@ class Interval(NamedTuple):
     high: float
     kind: str
 
+    def above(self, least: float) -> Interval:
+        """The interval of a number that cannot be below `least`; it covers the number as often. NaN ends stay."""
+        return Interval(float(np.maximum(self.low, least)), self.high, self.kind)
+
 
 class Paired(NamedTuple):
     """The mean of a - b over the `n` units that both arms have, with its interval."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import pickle
 from contextlib import suppress
+from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,17 @@ def read_tokenizer(who: str, path: str) -> Any:
     """The tokenizer. Raises SnellenError if there is none."""
     try:
         return import_extra("transformers", who).AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); save the model's own with it") from error
+    except (ImportError, OSError, ValueError) as error:
+        raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); {_tokenizer_remedy(path)}") from error
+
+
+def _tokenizer_remedy(path: str) -> str:
+    """What to do about a tokenizer that cannot be read: install what reads SentencePiece files, or save one."""
+    lacking = [name for name in ("sentencepiece", "protobuf") if not any(distributions(name=name))]
+    files = [file.name for file in Path(path).glob("tokenizer*")]
+    if lacking and (not files or ("tokenizer.model" in files and "tokenizer.json" not in files)):
+        return "a tokenizer.model without tokenizer.json is read with two packages: pip install sentencepiece protobuf"
+    return "save the model's own with it"
 
 
 @once

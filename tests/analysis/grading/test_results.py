@@ -25,6 +25,7 @@ from snellen.core.suite import Ceiling, Suite
 from snellen.runs.scores.score import score
 from snellen.scoring.metrics import mae_over_gt
 from snellen.scoring.protocols import all_right
+from snellen.scoring.uncertainty import BOOTSTRAP_T
 from tests.helpers.journey import NAMED, PUBLISHED, STRICT, item, row, suite_of, value
 
 AXIS = Axis("shots", (0, 1))
@@ -313,6 +314,23 @@ def test_errors_are_aggregated_as_their_metric_states(tmp_path: Path) -> None:
     again = table(built, suite, replied(built, ["11", "7", "3", "none"]))
     pd.testing.assert_frame_equal(done, again)
     assert math.isnan(summary(np.array([]), metrics[0]))
+
+
+def test_an_interval_of_errors_without_a_largest_one_starts_at_0_or_above(tmp_path: Path) -> None:
+    """Errors of twenty clusters, one of them 20: the bootstrap-t alone reaches below 0."""
+    errors = [0.01] * 8 + [0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 3.0, 4.0, 5.0, 6.0, 20.0]
+    items = [item(f"{n}", [], 1.0, "number", cluster_id=f"c{n}") for n in range(20)]
+    built, replies = build(tmp_path, items), [str(1.0 + error) for error in errors]
+    done = {}
+    for higher in (False, True):
+        metric = Metric("apart", lambda item, answer: answer - item.answer, higher_is_better=higher, bounds=None)
+        protocols = {"strict": replace(STRICT, metrics=(metric,))}
+        suite = suite_of(AXIS, kind="number", protocols=protocols)
+        done[higher] = row(table(built, suite, replied(built, replies)))
+    assert done[True]["low"] < 0, "a score without bounds may be negative"
+    assert done[False]["low"] == 0
+    assert done[False]["high"] == done[True]["high"]
+    assert done[False]["interval"] == BOOTSTRAP_T
 
 
 @pytest.mark.skipif(int(pd.__version__.partition(".")[0]) < 3, reason="strings are objects already")

@@ -1,6 +1,6 @@
-"""Random checkpoints in the published layouts of RADIO and InternViT: converted, they compute what the originals do.
+"""Random checkpoints in the published layouts of RADIO, InternViT and AIMv2, converted, compute what the originals do.
 
-The originals are written here in plain functions, from the description of the two networks.
+The originals are written here in plain functions, from the description of the networks.
 """
 
 from __future__ import annotations
@@ -68,19 +68,19 @@ def _block(state: Any, weights: StateDict, block: str, heads: int, scales: tuple
     return final
 
 
-def _radio(mlp_norm: bool) -> StateDict:
+def _radio(mlp_norm: bool, width: int = WIDTH) -> StateDict:
     patches, tokens = 8, 16
     shapes: dict[str, tuple[int, ...]] = {
-        "patch_generator.embedder.weight": (WIDTH, 3 * 16 * 16),
-        "patch_generator.pos_embed": (1, patches**2, WIDTH),
-        "patch_generator.cls_token.token": (tokens, WIDTH),
-        "norm.weight": (WIDTH,),
-        "norm.bias": (WIDTH,),
+        "patch_generator.embedder.weight": (width, 3 * 16 * 16),
+        "patch_generator.pos_embed": (1, patches**2, width),
+        "patch_generator.cls_token.token": (tokens, width),
+        "norm.weight": (width,),
+        "norm.bias": (width,),
     }
     for number in range(LAYERS):
-        shapes |= _block_shapes(f"blocks.{number}.", WIDTH, 4 * WIDTH)
+        shapes |= _block_shapes(f"blocks.{number}.", width, 4 * width)
         if mlp_norm:
-            shapes |= {f"blocks.{number}.mlp.norm.{kind}": (4 * WIDTH,) for kind in ("weight", "bias")}
+            shapes |= {f"blocks.{number}.mlp.norm.{kind}": (4 * width,) for kind in ("weight", "bias")}
     weights = {name: entry / 8 for name, entry in _random(shapes, 1).items()}
     mean, std = torch.tensor([0.48, 0.46, 0.41]), torch.tensor([0.27, 0.26, 0.28])
     weights = {f"base_model.{name}": entry for name, entry in weights.items()}
@@ -94,7 +94,7 @@ def _radio_states(weights: StateDict, pixels: Any) -> list[Any]:
     weights = {name.removeprefix("base_model."): entry for name, entry in weights.items()}
     side = pixels.shape[-1] // 16
     squares = F.unfold(pixels, 16, stride=16).transpose(1, 2)  # channel, row, column within a patch
-    table = weights["patch_generator.pos_embed"].reshape(1, 8, 8, WIDTH).permute(0, 3, 1, 2)
+    table = weights["patch_generator.pos_embed"].reshape(1, 8, 8, -1).permute(0, 3, 1, 2)
     positions = F.interpolate(table, size=(side, side), mode="bilinear", align_corners=False).flatten(2).transpose(1, 2)
     patches = squares @ weights["patch_generator.embedder.weight"].T + positions
     prefix = weights["patch_generator.cls_token.token"].expand(len(pixels), -1, -1)
@@ -132,6 +132,74 @@ def test_a_converted_radio_computes_what_the_checkpoint_does(mlp_norm: bool, lay
     )
     last: Any = model(pixel_values=pixels)
     torch.testing.assert_close(last.last_hidden_state, expected[-1], rtol=1e-3, atol=1e-3)
+
+
+def test_the_radio_of_the_authors_scripts_is_converted_under_its_name(tmp_path: Path) -> None:
+    """The remote-code layout, whose summary tokens and norm are no weights of the network that is read."""
+    weights, published = _radio(False, 1024), tmp_path / "RADIO-L"
+    published.mkdir()
+    (published / "config.json").write_text(json.dumps({"args": {"teachers": [{"name": name} for name in "abc"]}}))
+    moved = {f"radio_model.{name.replace('base_model', 'model')}": entry for name, entry in weights.items()}
+    torch.save({**moved, "radio_model.summary_idxs": torch.tensor([0, 1])}, published / "pytorch_model.bin")
+    conversion.convert("radio-h-compat", published, tmp_path / "folder")
+    name = f"radio-h-compat?model={tmp_path / 'folder'}&side=64"
+    tower, pixels = find_tower(name), torch.rand(1, 3, 64, 64, generator=torch.Generator().manual_seed(2))
+    tokens = tower_models.image_tokens(tower, tower_models.load_tower(name), pixels)
+    torch.testing.assert_close(tokens, _radio_states(weights, pixels)[-2][:, 16:], rtol=1e-4, atol=1e-4)
+
+
+def _aimv2(width: int = 32, inner: int = 64) -> StateDict:
+    shapes: dict[str, tuple[int, ...]] = {
+        "preprocessor.patchifier.proj.weight": (width, 3, 14, 14),
+        "preprocessor.patchifier.proj.bias": (width,),
+        "preprocessor.patchifier.norm.weight": (width,),
+        "preprocessor.pos_embed": (1, 16, width),
+        "trunk.post_trunk_norm.weight": (width,),
+    }
+    for number in range(LAYERS):
+        block = f"trunk.blocks.{number}."
+        shapes |= {f"{block}attn.qkv.weight": (3 * width, width), f"{block}attn.proj.weight": (width, width)}
+        shapes |= {f"{block}mlp.fc{n}.weight": (inner, width) for n in (1, 3)}
+        shapes |= {f"{block}mlp.fc2.weight": (width, inner), **{f"{block}norm_{n}.weight": (width,) for n in (1, 2)}}
+    return _random(shapes, 5)
+
+
+def _aimv2_states(weights: StateDict, pixels: Any, heads: int) -> list[Any]:
+    """Hidden states of the first layout: root mean square norms, and a gated unit in which fc1 is the gate."""
+
+    def norm(name: str, entry: Any) -> Any:
+        return entry / (entry.pow(2).mean(-1, keepdim=True) + 1e-5).sqrt() * weights[f"{name}.weight"]
+
+    kernel = weights["preprocessor.patchifier.proj.weight"]
+    patches = F.unfold(pixels, 14, stride=14).transpose(1, 2) @ kernel.flatten(1).T
+    patches = norm("preprocessor.patchifier.norm", patches + weights["preprocessor.patchifier.proj.bias"])
+    states = [patches + weights["preprocessor.pos_embed"]]
+    for number in range(LAYERS):
+        block, state = f"trunk.blocks.{number}.", states[-1]
+        batch, count, width = state.shape
+        together = norm(f"{block}norm_1", state) @ weights[f"{block}attn.qkv.weight"].T
+        query, key, value = together.reshape(batch, count, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+        shares = (query @ key.transpose(-1, -2) / (width // heads) ** 0.5).softmax(-1)
+        mixed = (shares @ value).transpose(1, 2).reshape(batch, count, width)
+        state = state + mixed @ weights[f"{block}attn.proj.weight"].T
+        inner = norm(f"{block}norm_2", state)
+        gate, up = (inner @ weights[f"{block}mlp.{name}.weight"].T for name in ("fc1", "fc3"))
+        states.append(state + (gate * torch.sigmoid(gate) * up) @ weights[f"{block}mlp.fc2.weight"].T)
+    return states
+
+
+def test_a_converted_aimv2_computes_what_the_first_layout_does(tmp_path: Path) -> None:
+    weights, published = _aimv2(), tmp_path / "aimv2"
+    published.mkdir()
+    config = {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "intermediate_size": 64}
+    (published / "config.json").write_text(json.dumps({"model_type": "aimv2", "rms_norm_eps": 1e-5, **config}))
+    torch.save(weights, published / "pytorch_model.bin")
+    conversion.convert("aimv2-h", published, tmp_path / "folder")
+    model = tower_models.load_tower(f"aimv2-h?model={tmp_path / 'folder'}&side=56")
+    pixels = torch.rand(2, 3, 56, 56, generator=torch.Generator().manual_seed(6))
+    states: Any = model(pixel_values=pixels, output_hidden_states=True)
+    for state, expected in zip(states.hidden_states, _aimv2_states(weights, pixels, 2), strict=True):
+        torch.testing.assert_close(state, expected, rtol=1e-4, atol=1e-4)
 
 
 def _internvit(width: int = 64, inner: int = 128) -> StateDict:

@@ -14,7 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.subjects.encoders import efficientnet
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.heads.tower import Tower
-from snellen.subjects.heads.towers import PAPER_COMPAT, TOWERS, find_tower
+from snellen.subjects.heads.towers import CLIP_MOMENTS, PAPER_COMPAT, TOWERS, find_tower
 from tests.helpers.extras import lazy_module
 
 torch = lazy_module("torch")
@@ -141,6 +141,20 @@ def test_paper_compat_equals_the_setup_of_the_scripts() -> None:
     assert (compat["sam-h"].model, compat["sam-h"].width) == ("facebook/sam-vit-large", 1024)
     assert compat["radio-h"].width == 1024
     assert TOWERS["siglip-1"].tokens == 729
+
+
+def test_paper_compat_interpolates_the_places_of_sam_and_leaves_out_the_conditioner_of_radio() -> None:
+    """From 6 to 2 places per side a bilinear sample falls on places 1 and 4; a mean is over areas of 3 x 3."""
+    squares = torch.arange(6.0).view(1, 6, 1, 1).square().expand(1, 6, 6, 1)
+    tower = replace(find_tower("sam-h-compat"), side=6 * 16, pooled_grid=2)
+    assert tower_models.read_state(tower, squares).flatten().tolist() == [1.0, 1.0, 16.0, 16.0]
+    mean = replace(tower, pooling="mean")
+    assert tower_models.read_state(mean, squares).flatten().tolist() == pytest.approx([5 / 3, 5 / 3, 50 / 3, 50 / 3])
+    assert "pooling" not in find_tower("sam-h").settings(), "earlier heads keep their fingerprint"
+    grey = Image.new("RGB", (8, 8), (51, 102, 255))
+    means, stds = (torch.tensor(values).view(3, 1, 1) for values in CLIP_MOMENTS.values())
+    conditioned = (tower_models.pixels_of("radio-h-compat", [grey])[0] - means) / stds
+    assert conditioned.mean(dim=(1, 2)).tolist() == pytest.approx([0.2, 0.4, 1.0], abs=1e-5)
 
 
 def test_settings_change_the_specification_and_the_fingerprint() -> None:

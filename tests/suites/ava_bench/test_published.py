@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-import pytest
 import yaml
 
 from snellen.core.suite import SuiteCard
@@ -49,17 +48,19 @@ def test_counts_of_the_paper() -> None:
     assert CARD.counts == {"questions": train + test, "train": train, "test": test, **tests}
 
 
-def test_published_rows_have_the_first_metric_of_each_task() -> None:
-    rows = list(published())
-    assert len(rows) == 9 * 14
-    for row in rows:
-        first = ability_named(row["task"]).protocols["published"].metrics[0]
-        assert row["metric"] == first.name == METRIC_OF[row["task"]]
-        assert not first.share or 0 <= row["value"] <= 1
-    values = {(row["subject"], row["task"]): row["value"] for row in rows}
-    assert values["DINOv2", "ocr"] == pytest.approx(0.0997)
-    assert values["SAM", "colour"] == 9.87
-    assert values["SigLIP-2", "localization"] == 0.6738
+def test_the_printed_table_has_the_first_metric_of_each_task_and_ranks() -> None:
+    (table,) = published()
+    assert len(table.rows) == 9
+    assert [column.task for column in table.columns] == list(COLUMNS)
+    for column in table.columns:
+        first = ability_named(column.task).protocols["published"].metrics[0]
+        assert column.metric == first.name == METRIC_OF[column.task]
+        assert column.scale == (100 if first.share else 1)
+    cells = {(name, task): cell for name, row in table.rows.items() for task, cell in zip(COLUMNS, row, strict=True)}
+    assert (cells["DINOv2", "ocr"], cells["SAM", "colour"], cells["SigLIP-2", "localization"]) == (
+        "9.97", "9.87", "0.6738",
+    )  # fmt: skip
+    assert (table.ranks["MiDaS-3.0"][-1], table.rank_average["MiDaS-3.0"]) == (4, 8.0)
 
 
 def test_the_card_and_the_run_settings_name_existing_tasks() -> None:

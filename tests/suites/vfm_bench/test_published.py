@@ -13,17 +13,24 @@ import yaml
 from snellen.core.condition import parse_conditions
 from snellen.core.suite import SuiteCard
 from snellen.suites.vfm_bench.items import INDUSTRIES, LEVELS, SHOTS, TASK
-from snellen.suites.vfm_bench.published import ABLATIONS, QUERIES, TABLE_1, TABLE_7, TABLE_8, published
+from snellen.suites.vfm_bench.published import (
+    ABLATIONS,
+    HUMAN,
+    QUERIES,
+    RANDOM,
+    TABLE_1,
+    TABLE_4,
+    TABLE_7,
+    TABLE_8,
+    published,
+)
 from snellen.suites.vfm_bench.scoring import PROTOCOLS
 from snellen.suites.vfm_bench.shot_curves import Curve, average, delta, eta, gain_at, rounded
 from snellen.suites.vfm_bench.tasks import AXES
 from tests.published.vfm_bench import (
     CONCEPTS,
     DATASETS,
-    HUMAN,
-    RANDOM,
     REASONING,
-    TABLE_4,
     TABLE_5,
     TASKS,
 )
@@ -89,13 +96,18 @@ def test_counts_of_the_paper() -> None:
     }  # fmt: skip
 
 
-def test_published_rows_are_the_last_column_of_table_1() -> None:
-    rows = list(published())
-    assert [row["subject"] for row in rows] == list(TABLE_1)
-    assert all((row["task"], row["factor"], row["level"]) == (TASK, "", "") for row in rows)
-    assert {row["metric"] for row in rows} == {protocol.metrics[0].name for protocol in PROTOCOLS.values()}
-    assert rows[0]["value"] == TABLE_1["GPT-o3"].curve[SHOTS] == 0.61
-    assert all("not certain" in row["source"] for row in rows)
+def test_the_printed_tables_have_all_shots_people_and_changes() -> None:
+    by_shots, by_change = published()
+    assert list(by_shots.rows) == list(TABLE_1)
+    assert [(column.task, column.setting, column.level) for column in by_shots.columns] == [
+        (TASK, "shots", str(shots)) for shots in range(SHOTS + 1)
+    ]
+    assert {column.metric for column in by_shots.columns} == {p.metrics[0].name for p in PROTOCOLS.values()}
+    assert by_shots.rows["GPT-o3"] == ["0.30", "0.56", "0.59?", "0.59?", "0.60?", "0.61?"]
+    assert by_shots.people == ["0.44", "0.72", "", "0.79", "", "0.79"]
+    assert by_change.rows["Gemini-2.5-pro"] == [
+        "0.26", "+81 %", "+15 %", "", "0.51", "-9 %", "-17 %", "-37 %",
+    ]  # fmt: skip
     (ceiling,) = CARD.ceilings
     assert (ceiling.task, ceiling.metric, ceiling.value) == (TASK, "accuracy", HUMAN.curve[SHOTS])
 

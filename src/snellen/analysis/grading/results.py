@@ -58,8 +58,8 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
     if "turn" in units:
         if metric.bounds is None or not metric.is_bounded_mean or "weight" in units:
             return Interval(math.nan, math.nan, f"{UNTOLD}the number of items depends on the answers")
-        ends = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
-        return Interval(*ends, SEQUENTIAL)
+        sequence = confidence_sequence(units["value"].to_numpy(float), units["turn"].to_numpy(), metric.bounds, level)
+        return Interval(*sequence, SEQUENTIAL)
     values, clusters = units["value"].to_numpy(float) / weights, units["cluster_id"].to_numpy(str)
     rng = lazy_stream("interval", *map(str, key))
     level = look_level(units, level)
@@ -67,6 +67,7 @@ def unit_interval(units: pd.DataFrame, metric: Metric, key: tuple[Any, ...], lev
         interval = summary_interval(values, clusters, metric.summary, metric.bounds, rng, weights, level, metric.binary)
     except ValueError as error:
         raise ValueError(f"metric {metric.name}: {error}") from error
+    interval = interval.above(metric.least)
     if "look" not in units or interval.kind.startswith(UNTOLD):
         return interval
     return interval._replace(kind=f"{interval.kind}; look {units['look'].iloc[0]} of {units['looks'].iloc[0]}")

@@ -188,10 +188,11 @@ def people_interval(units: pd.DataFrame, metric: Metric, *key: Any, level: float
     Columns of `units`: value, cluster, person, and weight if units count differently. `key` seeds the draws.
     """
     weights = units["weight"].to_numpy(float) if "weight" in units else np.ones(len(units))
-    return crossed_interval(
+    ends = crossed_interval(
         units["value"].to_numpy(float) / weights, units["person"].to_numpy(str), units["cluster"].to_numpy(str),
         metric.summary, metric.bounds, stream("people", *map(str, key)), weights, level,
     )  # fmt: skip
+    return ends.above(metric.least)
 
 
 def number_of_people(run: Run, subject: str, condition: str) -> int:

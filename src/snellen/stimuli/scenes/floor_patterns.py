@@ -3,8 +3,8 @@
 Half of each pattern is lighter than the floor's colour and half darker by the same amount, and all have the same length
 of edges per square metre: stripes of width w have 1 / w, chequers of side s 2 / s, and disks that cover half of a
 square grid of pitch g (radius g / sqrt(2 pi)) sqrt(2 pi) / g. Stripes of pitch g that turn by 90 degrees twice per g
-have 2 sqrt(2) / g. Crosses, rings, pairs of shifted bricks and the lines of a grid cover half of a square grid, too, and
-their perimeter is the length of edges.
+have 2 sqrt(2) / g. Crosses, rings, pairs of shifted bricks and the lines of a grid cover half of a square grid,
+too, and their perimeter is the length of edges.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Checkpoints of RADIO and InternViT in their published layouts, converted to folders that transformers reads.
+"""Checkpoints of RADIO, InternViT and AIMv2 in their published layouts, converted to folders that transformers reads.
 
 RADIO comes as a training checkpoint (a dictionary with `state_dict` and `args`), or as a folder whose names begin with
 `radio_model.`. Early versions may have a layer norm inside each MLP. transformers' RadioModel has none, so a folder
 whose configuration says `mlp_norm` is loaded with `radio_with_mlp_norm`. InternViT comes as a folder, alone or as the
-`vision_model` of an InternVL.
+`vision_model` of an InternVL, AIMv2 as a folder whose names begin with `preprocessor.` and `trunk.`.
 
 Imports torch: import it inside functions.
 """
@@ -25,10 +25,10 @@ from torch import nn
 
 from snellen.core.errors import SnellenError
 from snellen.subjects.heads.tower import Tower
-from snellen.subjects.heads.towers import TOWERS
+from snellen.subjects.heads.towers import find_tower
 from snellen.subjects.loading import import_extra
 
-CONVERTED = ("radio-h", "internvit-300m")
+CONVERTED = ("radio-h", "internvit-300m", "aimv2-h")
 """Towers of the paper whose published weights have a layout that transformers does not read."""
 AFTER_BLOCKS = ("norm.", "head.", "head_dist.", "fc_norm.")
 """StateDict of RADIO's network that are applied after the last block, so that no tower reads them."""
@@ -53,6 +53,18 @@ INTERNVIT_NAMES = {
     r"encoder\.layers\.(\d+)\.norm2\.(weight|bias)": r"encoder.layer.\1.layernorm_after.\2",
     r"encoder\.layers\.(\d+)\.ls([12])": r"encoder.layer.\1.lambda_\2",
 }
+AIMV2_NAMES = {
+    r"preprocessor\.patchifier\.proj\.(weight|bias)": r"embeddings.patch_embed.\1",
+    r"preprocessor\.patchifier\.norm\.weight": "embeddings.rms_norm.weight",
+    r"preprocessor\.pos_embed": "embeddings.position_embedding.weight",
+    r"trunk\.blocks\.(\d+)\.norm_([12])\.weight": r"encoder.layers.\1.rms_norm\2.weight",
+    r"trunk\.blocks\.(\d+)\.attn\.qkv\.(weight|bias)": r"encoder.layers.\1.attention.{}_proj.\2",
+    r"trunk\.blocks\.(\d+)\.attn\.proj\.(weight|bias)": r"encoder.layers.\1.attention.out_proj.\2",
+    r"trunk\.blocks\.(\d+)\.mlp\.fc1\.(weight|bias)": r"encoder.layers.\1.ffn.gate_proj.\2",
+    r"trunk\.blocks\.(\d+)\.mlp\.fc2\.(weight|bias)": r"encoder.layers.\1.ffn.down_proj.\2",
+    r"trunk\.blocks\.(\d+)\.mlp\.fc3\.(weight|bias)": r"encoder.layers.\1.ffn.up_proj.\2",
+    r"trunk\.post_trunk_norm\.weight": "rms_norm.weight",
+}
 """Published names (regular expressions) with those of transformers; `{}` stands for q, k and v, a third each."""
 StateDict = dict[str, torch.Tensor]
 
@@ -62,13 +74,15 @@ def convert(name: str, checkpoint: Path, out: Path) -> None:
 
     Raises SnellenError for other towers, an existing folder, and checkpoints that are of another model.
     """
-    if name not in CONVERTED:
+    base = name.removesuffix("-compat")
+    if base not in CONVERTED:
         raise SnellenError(f"tower {name}: needs no conversion; only {' and '.join(CONVERTED)} do")
     if out.exists():
         raise SnellenError(f"{out}: exists already; choose another --out")
     state_dict, arguments = _read(checkpoint)
     try:
-        model, converted = (_radio if name == "radio-h" else _internvit)(TOWERS[name], state_dict, arguments)
+        translate = {"radio-h": _radio, "internvit-300m": _internvit, "aimv2-h": _aimv2}[base]
+        model, converted = translate(find_tower(name), state_dict, arguments)
         model.load_state_dict(converted)
     except (KeyError, RuntimeError, ValueError) as error:
         raise SnellenError(f"{checkpoint}: not the weights of {name} ({' '.join(str(error).split())[:200]})") from error
@@ -148,7 +162,7 @@ def _radio(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) ->
     conditioner = _within(state_dict, "input_conditioner.", "radio_model.input_conditioner.")
     converted = dict(_renamed(network, RADIO_NAMES))
     tokens, positions = (converted[f"embeddings.{name}"] for name in ("cls_register_token", "position_embedding"))
-    teachers = arguments.get("teachers") or [{}] * tower.architecture["num_cls_tokens"]
+    teachers = arguments.get("teachers") or [{}] * tower.architecture.get("num_cls_tokens", 0)
     classes = len(teachers) if arguments.get("cls_token_per_teacher", True) else 1
     patch = math.isqrt(converted["embeddings.patch_projection.weight"].shape[1] // 3)
     has_norm = any(".activation_fn." in key for key in converted)
@@ -186,3 +200,15 @@ def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]
     model = transformers.InternVLVisionModel(transformers.InternVLVisionConfig(**facts))
     kept = {key: tensor for key, tensor in model.state_dict().items() if key.startswith("layernorm.")}
     return model, {**kept, **converted}
+
+
+def _aimv2(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
+    converted = dict(_renamed(state_dict, AIMV2_NAMES))
+    positions = converted["embeddings.position_embedding.weight"].squeeze(0)
+    sizes = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
+    facts = {**tower.architecture, **{name: arguments[name] for name in (*sizes, "rms_norm_eps") if name in arguments}}
+    patch = converted["embeddings.patch_embed.weight"].shape[-1]
+    facts |= {"patch_size": patch, "image_size": patch * math.isqrt(len(positions))}
+    transformers = import_extra("transformers", "tower aimv2-h")
+    model = transformers.Aimv2VisionModel(transformers.Aimv2VisionConfig(**facts))
+    return model, {**converted, "embeddings.position_embedding.weight": positions}

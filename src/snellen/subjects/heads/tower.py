@@ -14,12 +14,13 @@ Layout: TypeAlias = Literal["tokens", "places", "channels"]
 class Tower:
     """A vision model and the way it is read.
 
-    `kind` is a class of transformers (or `EfficientNetLite`). `model` is a hub id or folder with its weights, empty for
-    packaged or random ones. `architecture` holds the values of its configuration. Images become squares of `side`
-    pixels, cut into patches of `patch`. Of hidden state `layer`, first `prefix_tokens` and then `dropped_patches` are
-    left out, and places are pooled to `pooled_grid` per side. `processor` is the image processor of transformers in its
-    Pillow version, empty for the model's own. `verified` is True if the published weights have been loaded with this
-    specification. `seed` is that of random weights.
+    `kind` is a class of transformers (or `EfficientNetLite`). `model` is a hub id or folder with its weights, empty
+    for packaged or random ones. `architecture` holds the values of its configuration. Images become squares of
+    `side` pixels, cut into patches of `patch`. Of hidden state `layer`, first `prefix_tokens` and then
+    `dropped_patches` are left out, and places are pooled to `pooled_grid` per side: means of areas, or interpolated
+    (`pooling`). `processor` is the image processor of transformers in its Pillow version, empty for the model's
+    own. `verified` is True if the published weights have been loaded with this specification. `seed` is that of
+    random weights.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Tower:
     dropped_patches: int = 0
     layout: Layout = "tokens"
     pooled_grid: int | None = None
+    pooling: Literal["mean", "bilinear"] = "mean"
     attributes: Mapping[str, str] = field(default_factory=dict)
     verified: bool = False
     seed: int | None = None
@@ -56,5 +58,5 @@ class Tower:
 
     def settings(self) -> dict[str, Any]:
         """All settings except the weights that affect features, as plain data."""
-        left_out = ("attributes", "verified", "name")
+        left_out = ("attributes", "verified", "name", *(["pooling"] if self.pooling == "mean" else []))
         return {key: value for key, value in asdict(self).items() if key not in left_out}

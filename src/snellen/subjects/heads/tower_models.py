@@ -127,7 +127,11 @@ def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:
     if tower.pooled_grid:
         side = tower.side // tower.patch
         places = tokens.transpose(1, 2).reshape(len(tokens), -1, side, side)
-        tokens = nn.functional.adaptive_avg_pool2d(places, tower.pooled_grid).flatten(2).transpose(1, 2)
+        if tower.pooling == "bilinear":
+            places = nn.functional.interpolate(places, (tower.pooled_grid, tower.pooled_grid), mode="bilinear")
+        else:
+            places = nn.functional.adaptive_avg_pool2d(places, tower.pooled_grid)
+        tokens = places.flatten(2).transpose(1, 2)
     return tokens[:, tower.dropped_patches :]
 
 

@@ -22,6 +22,11 @@ from snellen.subjects.heads.tower import Tower
 
 CLIP_MOMENTS = {"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.26862954, 0.26130258, 0.27577711]}
 IMAGENET_MOMENTS = {"image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225]}
+UNCONDITIONED = {
+    "image_mean": [-mean / std for mean, std in zip(*CLIP_MOMENTS.values(), strict=True)],
+    "image_std": [1 / std for std in CLIP_MOMENTS["image_std"]],
+}
+"""Undoes the input conditioner of RADIO, so that its blocks get pixels from 0 to 1."""
 HALF_MOMENTS = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 BILINEAR, BICUBIC = 2, 3
 """Pillow's constants of resampling filters."""
@@ -193,7 +198,9 @@ PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
     "siglip-1": {"dropped_patches": 1},
     "siglip-2": {"dropped_patches": 1},
     "aimv2-h": {"dropped_patches": 1},
+    # The last state is interpolated from 64 x 64 to 24 x 24 places.
     "sam-h": {
+        "pooling": "bilinear",
         "model": "facebook/sam-vit-large",
         "architecture": {
             "hidden_size": 1024,
@@ -207,9 +214,14 @@ PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
         "model": "nvidia/RADIO-L",
         "architecture": {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16},
         "prefix_tokens": 10,
+        "normalisation": {**UNCONDITIONED, "resample": BICUBIC},
     },
 }
-"""Differences of the authors' public scripts from the paper (OSU-MLB/AVA-Bench, commit 081b360)."""
+"""Differences of the authors' public scripts from the paper (OSU-MLB/AVA-Bench, commit 081b360).
+
+They call RADIO without its input conditioner. Their processors also crop the middle (CLIP, DINOv2, AIMv2, InternViT,
+RADIO): no tower does so here, since the object in question may be at the edge.
+"""
 
 
 def paper_compat(tower: Tower) -> Tower:

@@ -1,6 +1,9 @@
 """AVA-Bench: fourteen atomic visual abilities, one asked at a time."""
 
+from functools import partial
+
 from snellen.core.lazy import LazyObjects, lazy_function
+from snellen.core.reproduction import read_reproductions
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.ava_bench.published import published
 from snellen.suites.ava_bench.scenes.terms import term_scenes
@@ -26,6 +29,7 @@ def make_suite() -> Suite:
         published=published,
         sections=lazy_function(f"{__name__}.report.sections:sections"),
         terms=term_scenes,
+        reproductions=partial(read_reproductions, __name__),
     )
 
 

@@ -6,9 +6,9 @@ The figures with subgroups (7, 8, 21 to 28) print no numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from snellen.core.suite import printed_number
+from snellen.core.printed import PrintedColumn, PrintedTable
 
 COLUMNS = (
     "absolute-depth", "relative-depth", "ocr", "counting", "localization", "object", "fine-grained", "scene", "action",
@@ -91,12 +91,22 @@ TABLE_5 = {
 }
 """Table 5 (appendix C.1), all with a Qwen2 of 0.5B. Printed ranks break the ties of OCR (AIMv2, RADIO) and Spatial
 (SigLIP-2, DINOv2, InternVL) by no stated rule. The last row is written MiDas-3.0 there."""
+RANKS = (
+    "Printed ranks break ties by no stated rule, and six of the nine printed averages are not the means of the ranks "
+    "beside them (the suite's page lists them)."
+)
 
 
-def published() -> Iterator[Mapping[str, Any]]:
-    """Every printed score: task, metric, subject, value (percent as fractions), source, no subgroup."""
-    for subject, row in TABLE_5.items():
-        for task, text in zip(COLUMNS, row.cells.split(), strict=True):
-            zeros, decimals = 2 if METRIC_OF[task] in IN_PERCENT else 0, len(text.partition(".")[2])
-            value = float(text) / 10**zeros
-            yield printed_number(task, METRIC_OF[task], subject, value, "Table 5", decimals=decimals + zeros)
+def published() -> Iterator[PrintedTable]:
+    """Table 5, with the rank of every tower in each column."""
+    cells = {tower: row.cells.split() for tower, row in TABLE_5.items()}
+    columns = []
+    for number, task in enumerate(COLUMNS):
+        metric, decimals = METRIC_OF[task], max(len(row[number].partition(".")[2]) for row in cells.values())
+        scale = 100 if metric in IN_PERCENT else 1
+        columns.append(PrintedColumn(task, task, metric, scale=scale, decimals=decimals))
+    yield PrintedTable(
+        "table-5", "Table 5", tuple(columns), cells, has_mean=False, note=RANKS,
+        ranks={tower: row.ranks for tower, row in TABLE_5.items()},
+        rank_average={tower: row.average for tower, row in TABLE_5.items()},
+    )  # fmt: skip

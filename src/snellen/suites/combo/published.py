@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
-from snellen.core.suite import printed_number
+from snellen.core.printed import PrintedColumn, PrintedTable
 
 TABLE_2_QUESTIONS = (
     "primary-shape",
@@ -35,18 +34,25 @@ TABLE_4 = {
     "LLaVA (fine-tuned, instruction-following QA)": (1.00, 1.00, 0.98, 0.92),
 }
 """Category Building by difficulty."""
+SPHERES = (
+    "The paper asked the contact point of spheres too, which have one: a share of s here is (1 + 10 s) / 11 there, if "
+    "all shapes are equally frequent."
+)
 
 
-def published() -> Iterator[Mapping[str, Any]]:
-    """Every printed number: task, metric, subject, factor, level, value, source.
-
-    Table 3 and Figures 6 and 7 are images.
-    """
-    for subject, row in TABLE_2.items():
-        for question, value in zip(TABLE_2_QUESTIONS, row, strict=True):
-            how: dict[str, Any] = {"factor": "question", "level": question, "decimals": 3}
-            yield printed_number("pattern-perception", "accuracy", subject, value / 100, "Table 2", **how)
-    for subject, levels in TABLE_4.items():
-        for level, value in zip(TABLE_4_LEVELS, levels, strict=True):
-            how = {"factor": "difficulty", "level": level, "decimals": 2}
-            yield printed_number("category-building", "accuracy", subject, value, "Table 4", **how)
+def published() -> Iterator[PrintedTable]:
+    """Tables 2 to 4. The values of Table 3, and of people in Figures 6 and 7, are drawn, not printed."""
+    questions = [
+        PrintedColumn(
+            name.replace("-", " "), "pattern-perception", factor="question", level=name, scale=100, decimals=1
+        )
+        for name in TABLE_2_QUESTIONS
+    ]
+    cells = {subject: [f"{value:.1f}" for value in row] for subject, row in TABLE_2.items()}
+    yield PrintedTable("table-2", "Table 2", tuple(questions), cells, note=SPHERES)
+    tasks = [PrintedColumn(name, name.lower(), scale=100, decimals=1) for name in ("Img2Text", "Text2Img")]
+    note = "The paper shows the values of models and of people as an image only."
+    yield PrintedTable("table-3", "Table 3", tuple(tasks), {}, note=note)
+    levels = [PrintedColumn(name, "category-building", factor="difficulty", level=name) for name in TABLE_4_LEVELS]
+    cells = {subject: [f"{value:.2f}" for value in row] for subject, row in TABLE_4.items()}
+    yield PrintedTable("table-4", "Table 4", tuple(levels), cells)

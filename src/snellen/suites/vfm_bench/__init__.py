@@ -1,6 +1,9 @@
 """VFM Bench: Visual Fast Mapping, concepts learned from a few labelled images."""
 
+from functools import partial
+
 from snellen.core.lazy import LazyObjects, lazy_function
+from snellen.core.reproduction import read_reproductions
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
 from snellen.suites.vfm_bench.published import published
@@ -20,4 +23,5 @@ SUITE = Suite(
     resolve=resolve_sheet,
     published=published,
     sections=lazy_function(f"{__name__}.report.sections:sections"),
+    reproductions=partial(read_reproductions, __name__),
 )

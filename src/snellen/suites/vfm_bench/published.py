@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from snellen.core.suite import printed_number
+from snellen.core.lazy import lazy_function
+from snellen.core.printed import PrintedColumn, PrintedTable
 from snellen.suites.vfm_bench.items import SHOTS, TASK
 from snellen.suites.vfm_bench.shot_curves import Curve
 
@@ -38,6 +39,42 @@ TABLE_1 = {
     "DeepSeek-VL2": _row(0.19, 0.24, 0.33, 0.42, 0.42, 0.42, certain=()),
 }
 """Models of Table 1."""
+HUMAN = Row({0: 0.44, 1: 0.72, 3: 0.79, 5: 0.79}, frozenset((0, 1, 3, 5)))
+"""People were not asked at 2 and 4 shots (appendix E)."""
+RANDOM = Row(dict(enumerate((0.27, 0.27, 0.27, 0.27, 0.28, 0.27))), frozenset())
+"""The random policy: one of its six values is .28; which one is not printed."""
+PLACES = (
+    "A question mark: the number is in this row, but its column is not certain, since our copy has displaced cells."
+)
+
+
+class PrintedChanges(NamedTuple):
+    """A row of Table 4: two accuracies, and changes in percent (None: not given)."""
+
+    base: float
+    vdpi: int
+    hkfi: int
+    dipi: int | None
+    ava: float
+    fdli: int
+    ichi: int
+    ndni: int
+
+
+TABLE_4 = {
+    "GPT-o3": PrintedChanges(0.30, 87, 10, -13, 0.54, -15, -3, -37),
+    "Claude-3.7-Sonnet-thinking": PrintedChanges(0.19, 105, 16, None, 0.40, -8, -17, -47),
+    "GPT-4o": PrintedChanges(0.16, 163, 31, 56, 0.44, -2, -4, -63),
+    "Claude-3.7-Sonnet": PrintedChanges(0.16, 88, 19, 6, 0.35, 6, -24, -43),
+    "Gemini-2.5-pro": PrintedChanges(0.26, 81, 15, None, 0.51, -9, -17, -37),
+    "Doubao-1.5-vision-pro": PrintedChanges(0.06, 267, 50, 133, 0.30, 13, -21, -69),
+}
+"""Table 4. It calls `ichi` (Table 2) phi_idhi; the 50 of Doubao has no sign there."""
+CHANGES = (
+    "Base: accuracy at 0 shots; ava: its mean over 0 to 5 shots. The changes are relative to these, vdpi, hkfi and "
+    "dipi to the base, the others to ava; own ones are on the items scored with and without the change. The paper "
+    "gives no sign to Doubao's 50."
+)
 ETA_GAIN, DELTA_GAIN = 4.8, 4.4
 """Section 4.2: means of three reasoning models minus those of three others; printed as percent, they are points."""
 
@@ -156,12 +193,23 @@ VOTERS = (
 zero-shot accuracy is low by construction."""
 
 
-def published() -> Iterator[Mapping[str, Any]]:
-    """Accuracy of every model at five shots, our main setting: task, metric, subject, value, source, factor, level.
+def published() -> Iterator[PrintedTable]:
+    """Table 1 with all shots, people and the random policy, and Table 4, whose own cells the report makes."""
+    shots = range(SHOTS + 1)
+    columns = [PrintedColumn(f"{k}-shot", TASK, setting="shots", level=str(k)) for k in shots]
+    rows = {name: _cells(row) for name, row in TABLE_1.items()}
+    yield PrintedTable("table-1", "Table 1", tuple(columns), rows, _cells(HUMAN), _cells(RANDOM), note=PLACES)
+    changes = {
+        name: [
+            "" if number is None else f"{number:+d} %" if isinstance(number, int) else f"{number:.2f}" for number in row
+        ]
+        for name, row in TABLE_4.items()
+    }
+    own = lazy_function("snellen.suites.vfm_bench.report.ablations:own_changes")
+    heads = tuple(PrintedColumn(name if name in ("base", "ava") else f"φ {name}") for name in PrintedChanges._fields)
+    yield PrintedTable("table-4", "Table 4", heads, changes, has_mean=False, note=CHANGES, own_cells=own)
 
-    Rows have no field for shots; `TABLE_1` has the other numbers of shots.
-    """
-    for subject, row in TABLE_1.items():
-        certainty = "" if SHOTS in row.certain else " (its place in the row is not certain)"
-        source = f"Table 1, {SHOTS}-shot{certainty}"
-        yield printed_number(TASK, "accuracy", subject, row.curve[SHOTS], source, decimals=2)
+
+def _cells(row: Row) -> list[str]:
+    marks = {k: "" if k in row.certain else "?" for k in row.curve}
+    return [f"{row.curve[k]:.2f}{marks[k]}" if k in row.curve else "" for k in range(SHOTS + 1)]

@@ -1,6 +1,9 @@
 """VLM2-Bench: linking matching cues across images and video."""
 
+from functools import partial
+
 from snellen.core.lazy import LazyObjects, lazy_function
+from snellen.core.reproduction import read_reproductions
 from snellen.core.suite import Suite, read_suite_card
 from snellen.suites.vlm2_bench.published import published
 from snellen.suites.vlm2_bench.tasks import AXES, TASKS, resolve
@@ -20,4 +23,5 @@ SUITE = Suite(
     resolve=resolve,
     published=published,
     sections=lazy_function(f"{__name__}.report.sections:sections"),
+    reproductions=partial(read_reproductions, __name__),
 )

@@ -6,10 +6,10 @@ the numbers of sequences by pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from snellen.core.suite import printed_number
+from snellen.core.printed import PrintedColumn, PrintedTable
 
 COLUMNS = ("gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp", "pc-cpr", "pc-cnt", "pc-grp", "pc-vid")
 """Tasks in the order of Table 1; the last is the column of open questions."""
@@ -72,6 +72,10 @@ CAMERA_READY = {
     "GPT-4o-2024-11-20": Row((18.53, 29.68, 81.67, 77.08, 57.50, 56.00, 78.39, 47.00, 76.55), 55.73),
 }
 """Rows added in the camera-ready."""
+AVERAGES = (
+    "Rows are those of the preprint, the last three those that the camera-ready adds. The preprint's averages are over "
+    "nine columns (chance: eight), the camera-ready's over the first eight."
+)
 
 QUERIES = {
     "gc-mat": 520,
@@ -104,10 +108,15 @@ def mean_of(scores: Sequence[float | None], columns: int) -> float:
     return sum(given) / columns
 
 
-def published() -> Iterator[Mapping[str, Any]]:
-    """Every printed score of a model: task, metric, subject, value (0 to 1), source, empty factor and level."""
-    for table, source in ((TABLE_1, "Table 1"), (CAMERA_READY, "Table 1 of the camera-ready")):
-        for subject, row in table.items():
-            for task, score in zip(COLUMNS, row.scores, strict=True):
-                if score is not None:
-                    yield printed_number(task, METRIC_OF[task], subject, score / 100, source, decimals=4)
+def published() -> Iterator[PrintedTable]:
+    """Table 1 of the preprint and the rows that the camera-ready adds."""
+    columns = [PrintedColumn(task, task, METRIC_OF[task], scale=100) for task in COLUMNS]
+    yield PrintedTable(
+        "table-1", "Table 1", tuple(columns), {name: _cells(row) for name, row in {**TABLE_1, **CAMERA_READY}.items()},
+        _cells(HUMAN), _cells(CHANCE), ("printed average", "printed difference from people"), note=AVERAGES,
+    )  # fmt: skip
+
+
+def _cells(row: Row) -> list[str]:
+    numbers = (*row.scores, row.average, row.delta_human)
+    return ["" if number is None else f"{number:.2f}" for number in numbers]

@@ -27,6 +27,7 @@ from snellen.suites.vfm_bench.report.shot_series import (
     derived_cell,
     derived_interval,
     percent_interval,
+    series_of,
     write_setting,
     write_shots,
 )
@@ -228,6 +229,34 @@ def draw_strategies(curves: Sequence[tuple[str, AblationChange]], order: Sequenc
     labels = [plots.two_lines(name) for name in lines]
     figure.legend(list(lines.values()), labels, loc="outside lower left", ncols=4, fontsize=8.5)
     return figure
+
+
+# Table 4 as one table
+
+
+def own_changes(run: Run) -> dict[str, list[str]]:
+    """The cells of Table 4 by subject, without intervals: a dash where the run lacks a condition."""
+    series = series_of(run)
+    at_zero, all_changes = (
+        {(result.original.name, result.condition): result.phi.value for result in changes(series, shots)}
+        for shots in ((0,), ALL_SHOTS)
+    )
+
+    def cell(share: float | None) -> str:
+        return DASH if share is None or np.isnan(share) else f"{100 * share:+.0f} %"
+
+    cells = {}
+    for line in unchanged(series):
+        curve, one_shot = line.curve(), _one_shot(line)
+        helps = (at_zero.get((line.name, ABLATIONS[name].condition)) for name in CAUSES)
+        uses = (all_changes.get((line.name, ABLATIONS[name].condition)) for name in STRATEGIES)
+        base = f"{curve[0]:.2f}" if 0 in curve else DASH
+        mean = f"{sum(curve.values()) / len(curve):.2f}" if line.shots == ALL_SHOTS else DASH
+        gain = None if one_shot is None else one_shot[2].value
+        row = [base, cell(gain), *map(cell, helps), mean, *map(cell, uses)]
+        if set(row) - {DASH, base}:
+            cells[line.name] = row
+    return cells
 
 
 # Every change

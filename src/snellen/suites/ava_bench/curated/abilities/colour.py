@@ -1,7 +1,7 @@
 """Colour: the most frequent RGB value of the region whose colour varies least (appendix A.2; `regions` finds it).
 
-The content does not matter, so every image of the two datasets is a candidate. The paper has no classes here; the bins
-of lightness and hue within which items are split are ours.
+The content does not matter, so every image of the two datasets is a candidate. The paper splits within object
+categories, which regions do not have; items are split within bins of lightness and hue.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""ComBo from a table of images and questions."""

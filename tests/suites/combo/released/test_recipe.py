@@ -1,0 +1,81 @@
+"""ComBo from a stated table: the four tasks, asked and scored like generated ones, and tables that are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam.examine import examine
+from snellen.suites.combo.released.recipe import RELEASED
+from snellen.suites.combo.tasks import TASKS
+
+LINES: list[dict[str, Any]] = [
+    {"task": "pattern-perception", "image": "0.png", "part": "primary-shape", "options": ["cube", "sphere"],
+     "answer": "cube"},
+    {"task": "pattern-perception", "image": "0.png", "part": "primary-material", "options": ["metal", "glass"],
+     "answer": "glass"},
+    {"task": "img2text", "image": "1.png", "options": ["lamp", "mushroom", "hammer", "bottle"], "answer": "lamp"},
+    {"task": "text2img", "label": "lamp", "options": ["1.png", "2.png", "3.png", "4.png"], "answer": "3.png"},
+    {"task": "category-building", "image": "5.png", "answer": "B", "difficulty": "hard",
+     "examples": {"A": ["0.png", "1.png", "2.png", "3.png"], "B": ["4.png", "6.png", "7.png", "8.png"]}},
+]  # fmt: skip
+
+
+def build(root: Path, lines: list[dict[str, Any]], tasks: tuple[str, ...] = ()) -> ItemSet:
+    folder = root / "folder"
+    folder.mkdir()
+    for number in range(9):
+        Image.new("RGB", (16, 16), (20 * number, 40, 200)).save(folder / f"{number}.png")
+    (folder / "questions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return RELEASED.build(BuildOptions(root / "items", sources={"combo": folder}, tasks=tasks))
+
+
+def test_every_task_is_read_asked_and_scored(tmp_path: Path) -> None:
+    items = build(tmp_path, LINES)
+    assert {item.task for item in items.items} == set(TASKS)
+    by_task = {item.task: item for item in items.items}
+    text2img, category = by_task["text2img"], by_task["category-building"]
+    assert text2img.answer == "image-3"
+    assert [demo.answer for demo in category.support] == list("ABABABAB")
+    assert (category.factors["difficulty"], len(category.options)) == ("hard", 2)
+    first, second = (item for item in items.items if item.task == "pattern-perception")
+    assert (first.stimulus_id, first.cluster_id) == (second.stimulus_id, second.cluster_id)
+    assert any("could not be obtained" in note for note in items.card.notes)
+    examination = examine("fake:chance", items.root, out=tmp_path / "run")
+    assert {response.task for response in examination.responses} == set(TASKS)
+    assert not examination.failed
+    results = examination.all_results()
+    by_question = results[(results["factor"] == "question") & (results["protocol"] == "strict")]
+    assert set(by_question["level"]) == {"primary-shape", "primary-material"}
+    assert set(results["task"]) == set(TASKS)
+
+
+def test_one_task_alone(tmp_path: Path) -> None:
+    assert [item.task for item in build(tmp_path, LINES, ("img2text",)).items] == ["img2text"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"answer": "cup"}, "the answer 'cup' is not among"),
+        ({"image": "9.png"}, "9.png: no such image"),
+        ({"image": ""}, "an image"),
+        ({"task": "pattern-perception", "part": "colour"}, "'colour' is not one of primary-shape"),
+        ({"task": "pattern-perception", "part": "anchor"}, "'lamp' is not one of"),
+        ({"pictures": []}, "Extra inputs are not permitted"),
+        ({"task": "category-building"}, "is not among no options"),
+    ],
+)
+def test_wrong_lines_are_named(change: Mapping[str, Any], words: str, tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match=r"questions\.jsonl") as refused:
+        build(tmp_path, [{**LINES[2], **change}])
+    assert words in str(refused.value)
+    assert not (tmp_path / "items").exists()
