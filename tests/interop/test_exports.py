@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -89,7 +90,7 @@ def read_vlmevalkit(folder: Path) -> dict[str, Row]:
 
 def read_evalscope(folder: Path) -> dict[str, Row]:
     """Questions as messages; options of the same questions from the other files, if they have any."""
-    rows, choices = {}, {}
+    rows, choices = dict[str, Row](), dict[str, Any]()
     for path in folder.glob("mcq/*.jsonl"):
         choices |= {row["item_id"]: row for row in map(json.loads, path.read_text("utf-8").splitlines())}
     lines = [line for path in folder.glob("vqa/*.jsonl") for line in path.read_text("utf-8").splitlines()]

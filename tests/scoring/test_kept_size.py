@@ -102,7 +102,7 @@ def test_a_planted_size_is_found() -> None:
     ],
 )
 def test_400_planted_observers(guess: float, questions: int, is_normal: bool, most: tuple[float, float]) -> None:
-    rng = stream("test", "kept size", guess, is_normal)
+    rng = stream("test", "kept size", str(guess), is_normal)
     members = observers(400, guess, rng, is_normal)
     threshold, size, covered, size_covered = errors_of(members, estimates(members, questions, rng))
     middle, ends = np.median([threshold, size], 1), np.quantile([threshold, size], 0.95, 1)
@@ -156,7 +156,7 @@ def test_paired_loss_is_not_certain_without_differences() -> None:
 def test_blind_items_are_struck_and_honest_ones_kept(guess: float, orders: int) -> None:
     assert blind_orders(guess) == orders
     if orders:
-        rng = stream("test", "blind", guess)
+        rng = stream("test", "blind", str(guess))
         assert np.mean([is_blind((rng.random(orders) < 0.98).tolist(), guess) for _ in range(4000)]) >= 0.9
         assert np.mean([is_blind((rng.random(orders) < guess).tolist(), guess) for _ in range(4000)]) <= 0.06
     assert not is_blind([False] * 4, guess)

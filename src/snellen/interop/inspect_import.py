@@ -26,7 +26,8 @@ from snellen.core.suite import Suite
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.subjects.chat.layer import to_reply
-from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer, Recording, answers_digest
+from snellen.subjects.joins import NUMBER, AnswerRow, RecordedAnswer, answers_digest
+from snellen.subjects.recorded import Recording
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog

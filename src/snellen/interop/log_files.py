@@ -28,7 +28,7 @@ from snellen.interop.inspect_logs import read_log
 from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.remote import RUN
-from snellen.subjects.recorded import NUMBER, AnswerRow, RecordedAnswer
+from snellen.subjects.joins import NUMBER, AnswerRow, RecordedAnswer
 
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")

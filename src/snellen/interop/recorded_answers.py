@@ -34,7 +34,8 @@ from snellen.interop import recorded_files
 from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
-from snellen.subjects.recorded import NUMBER, POSITION, AnswerRow, RecordedAnswer, Recording, answers_digest, image_name
+from snellen.subjects.joins import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
+from snellen.subjects.recorded import Recording
 from snellen.suites.questions.lists import as_list, options_in
 from snellen_sight.completions import split_thought
 from snellen_sight.retry import reported_failure

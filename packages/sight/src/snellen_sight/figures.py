@@ -65,7 +65,7 @@ def coverage(shape: Shape, region: Window) -> Plane:
     across, down = x[0, columns[pixels]][:, None] + offsets[right], y[rows[pixels], 0][:, None] + offsets[lower]
     shares[pixels, lower, right] = (shape(across[:, None, :], down[:, :, None]) < 0).mean((1, 2))
     covered[rows, columns] = shares.mean((1, 2))
-    return covered
+    return np.asarray(covered)
 
 
 def paint(plane: Plane, region: Window, covered: Plane, light: float | NDArray[Any]) -> None:

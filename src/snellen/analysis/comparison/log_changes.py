@@ -36,7 +36,7 @@ from snellen.core.seeds import stream
 from snellen.scoring.answers import read_answer
 from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
 from snellen.scoring.uncertainty import paired_difference
-from snellen.subjects.recorded import image_name
+from snellen.subjects.joins import image_name
 
 SCORE = Metric("score", lambda item, prediction: math.nan)
 """The score of a log as a share."""

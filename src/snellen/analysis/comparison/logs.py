@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
-from snellen.subjects.recorded import MAX_SHARE, MIN_ROWS, TRUTH, WHOLE_NUMBER, image_name, question_agrees, words_of
+from snellen.subjects.joins import MAX_SHARE, MIN_ROWS, TRUTH, WHOLE_NUMBER, image_name, question_agrees, words_of
 
 BY_ID, BY_QUESTION, BY_PLACE = "id", "question and images", "place"
 _LABEL = re.compile(r"\(?([^\W\d])(?:[.):]\s*(.*))?", re.DOTALL)

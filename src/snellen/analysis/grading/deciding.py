@@ -38,14 +38,14 @@ class Look(NamedTuple):
     """A planned look at a task's scores: its number, from 1, and the number of looks that are planned."""
 
     number: int
-    count: int
+    planned: int
 
 
 def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> Look | None:
     """The first planned look at which exactly these test items of a task are asked; None if there is none.
 
-    `axes` are those of the settled condition, which may leave items out. A task that
-    further instalments lack is looked at once.
+    `axes` are those of the settled condition, which may leave items out. A task that further instalments lack is looked
+    at once.
     """
     declaration, ids, condition = items.card.declaration, set(asked_ids), Condition((), tuple(axes.items()))
     if declaration is None:
@@ -69,7 +69,7 @@ def in_order(units: pd.DataFrame, order: Mapping[str, int], look: Look | None) -
     `turn` is the place of a unit's cluster in the order of asking.
     """
     if look is not None:
-        return units.assign(look=look.number, looks=look.count)
+        return units.assign(look=look.number, looks=look.planned)
     return units.assign(turn=units["cluster_id"].map(order))
 
 

@@ -84,10 +84,8 @@ class ItemSet:
     @cached_property
     def instalments(self) -> tuple[tuple[Item, ...], ...]:
         """The items by the instalment that they were drawn in, in order; all items in one if the set has none."""
-        instalments: list[list[Item]] = [[] for _ in range(max(1, len(self.card.instalments)))]
-        for item in self.items:
-            instalments[instalment_of(item)].append(item)
-        return tuple(map(tuple, instalments))
+        numbers = range(max(1, len(self.card.instalments)))
+        return tuple(tuple(item for item in self.items if instalment_of(item) == number) for number in numbers)
 
 
 INSTALMENT = "part"

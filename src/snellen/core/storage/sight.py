@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 
 from pydantic import Field
 
@@ -13,11 +14,21 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.home import home
 from snellen.core.storage.schemas import Card, read_card_file
-from snellen.core.subject import SubjectCard
 from snellen_sight.results import SightCall, SightLine, faults_of
 
 FOLDER = "sight"
 """In a run's folder one file per subject, named by its fingerprint; in the home folder one per subject and address."""
+
+
+class AddressedSubject(Protocol):
+    """The part of a subject's card that says which results are of it."""
+
+    @property
+    def address(self) -> str:
+        """A digest of the server's address; empty for what has none."""
+
+    def fingerprint(self) -> str:
+        """The digest of name and settings."""
 
 
 class SightCard(Card):
@@ -91,12 +102,12 @@ def keep_sight(card: SightCard) -> None:
     write_sight(_file_of(home(), card.fingerprint + card.address), card)
 
 
-def latest_sight(subject: SubjectCard) -> SightCard | None:
+def latest_sight(subject: AddressedSubject) -> SightCard | None:
     """The latest result on a subject at its address on this machine, or None."""
     return sight_of(home(), subject.fingerprint() + subject.address)
 
 
-def copy_sight(root: Path, subjects: Iterable[SubjectCard], *, is_finished: bool = False) -> None:
+def copy_sight(root: Path, subjects: Iterable[AddressedSubject], *, is_finished: bool = False) -> None:
     """Copy the latest results on these subjects into the folder of a run, as far as there are any.
 
     A run that `is_finished` keeps the results that it has.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -82,6 +83,9 @@ def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, A
     return ask(root, plan)
 
 
+_DECIDES: Mapping[str, Literal["look", "drop", ""]] = {"": "", "look": "look", "drop": "drop"}
+
+
 def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
     return [
@@ -89,7 +93,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             _Absent(_card_of(arm), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
-            decide=arm.decide if arm.decide in ("", "drop", "look") else "none",  # earlier versions had "grade"
+            decide=_DECIDES.get(arm.decide, "none"),  # earlier versions had "grade"
         )
         for arm in card.arms
     ]

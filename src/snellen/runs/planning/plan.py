@@ -23,7 +23,8 @@ from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, al
 from snellen.remote import address_of
 from snellen.runs.planning.deciding import Decider, DropDecider
 from snellen.runs.planning.options import MAX_ITEMS
-from snellen.subjects.recorded import ItemIndex, Recorded, Recording
+from snellen.subjects.joins import ItemIndex
+from snellen.subjects.recorded import Recorded, Recording
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ def amplitude(grey: float, contrast: float) -> float:
 
     Exact where neither end is in the linear part of sRGB (below 0.04), as for all levels of the bank.
     """
-    ratio = ((1 + contrast) / (1 - contrast)) ** (1 / 2.4)
+    ratio: float = ((1 + contrast) / (1 - contrast)) ** (1 / 2.4)
     return (grey + 0.055) * (ratio - 1) / (ratio + 1)
 
 

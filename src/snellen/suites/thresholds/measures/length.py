@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from snellen.suites.thresholds.measures.measure import (
@@ -32,7 +34,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     patches, upright = list(patch_layout(rng)), rng.random() < 0.5
     base = float(rng.uniform(36, 42))
     plane = numbered(ground, ink, patches)
-    widths = np.exp(rng.uniform(*np.log(WIDTHS), len(patches)))
+    widths = np.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1]), len(patches)))
     for number, (_, x, y) in enumerate(patches):
         ratio = 1 + stimulus.level / 100 * (number == stimulus.answer)
         half, half_width = base * ratio / 2, float(widths[number] / ratio**NARROWER) / 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from snellen.suites.thresholds.measures.measure import (
@@ -31,7 +33,10 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
     ground, ink, polarity = contrasting(rng)
     patches = list(patch_layout(rng))
     base, side = float(rng.uniform(0, 180)), 1 if rng.random() < 0.5 else -1
-    plane, widths = numbered(ground, ink, patches), np.exp(rng.uniform(*np.log(WIDTHS), len(patches)))
+    plane, widths = (
+        numbered(ground, ink, patches),
+        np.exp(rng.uniform(math.log(WIDTHS[0]), math.log(WIDTHS[1]), len(patches))),
+    )
     for number, (_, x, y) in enumerate(patches):
         degrees = base + (side * stimulus.level if number == stimulus.answer else 0.0)
         part = window(plane, x, y, RADIUS)
