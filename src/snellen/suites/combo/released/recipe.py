@@ -96,7 +96,7 @@ def _choose_tasks(options: BuildOptions, root: Path | None) -> Sequence[str]:
 
 
 def _count_items(options: BuildOptions, root: Path | None) -> Mapping[str, int]:
-    counts = Counter(line.task for line in _lines(root)) if root else Counter[str]()
+    counts = Counter[str](line.task for line in _lines(root)) if root else Counter[str]()
     return {task: counts[task] for task in _choose_tasks(options, root)}
 
 
