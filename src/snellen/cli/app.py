@@ -230,9 +230,7 @@ def score(
     box_unit: Annotated[
         str, typer.Option(help="Read boxes in pixels, thousandths, ... from now on; fractions undoes it.")
     ] = "",
-    subject: Annotated[
-        str, typer.Option(help="The subject whose boxes these are; default: every one recognised.")
-    ] = "",
+    subject: Annotated[str, typer.Option(help="The subject whose boxes these are; default: all recognised.")] = "",
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
     from snellen.exam.rescoring import recover, rescore, score_boxes_in
