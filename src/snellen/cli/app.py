@@ -32,6 +32,7 @@ from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
 from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
 from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
@@ -80,7 +81,6 @@ def list_(
 ) -> None:
     """List suites, tasks, axes and subjects."""
     from snellen.core.condition import near
-    from snellen.core.errors import SnellenError
     from snellen.subjects.fakes import FAKES
     from snellen.subjects.registry import EXAMPLES
     from snellen.suites import SUITES
@@ -230,9 +230,7 @@ def score(
     box_unit: Annotated[
         str, typer.Option(help="Read boxes in pixels, thousandths, ... from now on; fractions undoes it.")
     ] = "",
-    subject: Annotated[
-        str, typer.Option(help="The subject whose boxes these are; default: every one recognised.")
-    ] = "",
+    subject: Annotated[str, typer.Option(help="The subject whose boxes these are; default: all recognised.")] = "",
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
     from snellen.exam.rescoring import recover, rescore, score_boxes_in
@@ -267,7 +265,6 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a report: pages, tables, figures and results.csv."""
-    from snellen.core.errors import SnellenError
     from snellen.exam.rescoring import recovered
     from snellen.exam.verification import read_apart
     from snellen.remote import address_of

@@ -15,7 +15,6 @@ import pandas as pd
 from snellen.analysis.comparison.groups import group_contrasts, groupings
 from snellen.analysis.grading.coverage import Gap, gaps, partial_note, stopping_note
 from snellen.analysis.grading.rows import rows_of
-from snellen.analysis.tables.leaderboard import leaderboards
 from snellen.analysis.tables.rank_table import rank_table
 from snellen.analysis.tables.run_view import main_arms
 from snellen.analysis.tables.section import ReportSection, Run
@@ -36,6 +35,7 @@ from snellen.reports.findings import checks, unread
 from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.growing import GrowingReport
+from snellen.reports.leaderboard import leaderboards
 from snellen.reports.loading import Exam, SuiteOf, gather, only, registered, under, with_inputs, with_protocol
 from snellen.reports.matrix import MATRIX, draw_matrix, matrix
 from snellen.reports.page import render_front, render_suite

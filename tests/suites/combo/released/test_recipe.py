@@ -70,7 +70,7 @@ def test_one_task_alone(tmp_path: Path) -> None:
         ({"image": ""}, "an image"),
         ({"task": "pattern-perception", "part": "colour"}, "'colour' is not one of primary-shape"),
         ({"task": "pattern-perception", "part": "anchor"}, "'lamp' is not one of"),
-        ({"pictures": []}, "Extra inputs are not permitted"),
+        ({"colour": "red"}, "Extra inputs are not permitted"),
         ({"task": "category-building"}, "is not among no options"),
     ],
 )

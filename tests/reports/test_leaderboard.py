@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from snellen.analysis.tables.cells import DASH
-from snellen.analysis.tables.leaderboard import _ranks, leaderboards
 from snellen.analysis.tables.section import Run
 from snellen.core.errors import SnellenError
 from snellen.core.printed import PrintedColumn, PrintedTable
 from snellen.reports import load_run
+from snellen.reports.leaderboard import _ranks, leaderboards
 from snellen.reports.loading import only, under
 from tests.reports.exam import SUITE, able, suite_of, write_items, write_run
 
