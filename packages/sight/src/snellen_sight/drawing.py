@@ -146,10 +146,9 @@ def striped(quarter: int, chroma: float) -> Image.Image:
 
 def gradients(smooth: int) -> Image.Image:
     """Quarters that go from dark to light, each in another hue: one of them smoothly, the others in eight steps."""
-    image, side = Image.new("RGB", (SIDE, SIDE), RGB["white"]), SIDE // 2 - 16
+    image, half, side = Image.new("RGB", (SIDE, SIDE), RGB["white"]), SIDE // 2, SIDE // 2 - 16
     for quarter, hue in enumerate(((1.0, 0.7, 0.7), (0.7, 1.0, 0.7), (0.7, 0.7, 1.0), (1.0, 1.0, 0.7))):
         share = np.arange(side) / side if quarter == smooth else np.arange(side) * 8 // side / 8
         row = np.rint((50 + 190 * share)[:, None] * np.array(hue)).astype(np.uint8)
-        half = SIDE // 2
         image.paste(Image.fromarray(np.repeat(row[None], side, 0)), (quarter % 2 * half + 8, quarter // 2 * half + 8))
     return image

@@ -18,19 +18,17 @@ def image_line(colours: Logs, replies: Sequence[tuple[SightQuestion, str]]) -> S
     answers = {answer for question, reply in replies for answer in read_answers(reply, question)}
     others = {name: colours[name] for name in (UNABLE, "previous")}
     sighted = {FINE: max(log for name, log in colours.items() if name not in others), **others}
-    if best(sighted) == "previous":
+    explanation = best(sighted)
+    if explanation is None:
+        return SightLine("image", "cannot tell", "whether an image arrives: the replies fit no explanation well")
+    if explanation == FINE:
+        return SightLine("image", "fine", "an image arrives")
+    text = "no image reaches the model: its replies about the colour of the whole image do not depend on it"
+    if explanation == "previous":
         text = "images are mixed up: each call gets the image of the call before it"
-        return SightLine(check="image", verdict="not so", text=text)
-    if best(sighted) == FINE:
-        return SightLine(check="image", verdict="fine", text="an image arrives")
-    if best(sighted) == UNABLE and len(answers) == 1:
+    elif len(answers) == 1:
         text = f"the model always answers “{answers.pop()}”, whatever colour fills the image"
-        return SightLine(check="image", verdict="not so", text=text)
-    if best(sighted) == UNABLE:
-        text = "no image reaches the model: its replies about the colour of the whole image do not depend on it"
-        return SightLine(check="image", verdict="not so", text=text)
-    text = "whether an image arrives: the replies fit no explanation well"
-    return SightLine(check="image", verdict="cannot tell", text=text)
+    return SightLine("image", "not so", text)
 
 
 def token_line(calls: Sequence[SightCall], sides: Mapping[str, int]) -> SightLine:

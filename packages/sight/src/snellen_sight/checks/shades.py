@@ -23,10 +23,9 @@ def _shades(rng: np.random.Generator, number: int) -> SightQuestion:
             "Each quarter of the image goes from dark to light. One does so smoothly, the others in visible steps. "
             f"Which quarter is smooth: {listed(QUARTERS)}? Reply with the quarter alone."
         )
-        question = choice("shades", png(drawing.gradients(quarter)), text, QUARTERS, fine=QUARTERS[quarter])
-        fine = question.expected[FINE]
-        expected = {**dict.fromkeys((FINE, "flat", "dark", "light"), fine), "stepped": (frozenset(QUARTERS),)}
-        return replace(question, expected=expected)
+        right = dict.fromkeys((FINE, "flat", "dark", "light", "stepped"), QUARTERS[quarter])
+        question = choice("shades", png(drawing.gradients(quarter)), text, QUARTERS, **right)
+        return replace(question, expected={**question.expected, "stepped": (frozenset(QUARTERS),)})
     shade = ("grey", "white", "black")[number // 2 % 3]
     text = f"The image is plain. Which shade is it: {listed(NAMES)}? Reply with the shade alone."
     dark, light = ({"grey": f"{word} grey"}.get(shade, shade) for word in ("dark", "light"))
