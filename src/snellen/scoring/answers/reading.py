@@ -85,7 +85,7 @@ def _is_other(text: str, mention: Mention) -> bool:
 
 def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
     """True if a reply ends within a sentence: in a word that cannot end one, or without full stop and answer."""
-    if grammar.reaches_on or CUES["cut_off"].search(text):
+    if grammar.reaches_on or CUES["cut_off"].search(text, max(0, len(text) - 40)):
         return not grammar.reaches_on
     if len(sentences) < 2 or not text[-1].isalnum():
         return False
