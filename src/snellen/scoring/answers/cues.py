@@ -257,8 +257,8 @@ stance: (?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are
 attribute:  (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape)[ ]
 # Around "true" or "false" they show that it holds in part only: "partially true", "true to some extent".
 partly_before: \b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|half|mostly|mainly|largely|almost
-    |nearly|somewhat|sometimes|sort of|kind of|more or less|the (?:first|second|last|other|rest)\b[^.,;:!?\n]{0,40}
-    (?: is)?) @END@
+    |nearly|somewhat|sometimes|sort of|kind of|more or less|the (?:rest|(?:first|second|last|other)[ ]
+    (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?) @END@
 partly_after: ,?(?: but)?(?: only)? (?:in (?:part|some|places|one|certain)|partly|partially|to (?:some|an?|a certain)[ ]
     (?:extent|degree)|for (?:the most part|(?:image|the (?:first|second|left|right))\b)|with reservations|ish)\b
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
