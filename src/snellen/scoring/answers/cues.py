@@ -70,7 +70,11 @@ unsure: \b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|
     |don't know|do not know|as an ai|i'm sorry|i am sorry|apologi[sz]e)\b
 # The end of a reply that breaks off within a sentence.
 cut_off: (?-i:(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|which|because|than|but|from|as|if|while
-    |its|we)|[,:-])\s?\Z)
+    |its|we|upper|lower|slightly|also|seems?|this|has|have|very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+
+    |\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig|righ))\s?\Z)
+# Beginning of an item that speaks of one option: "Option B (blue): the square".
+item: [^\w\n]*(?:(?:the )?(?:option|choice|image|picture) )?[(\[]?(?:[a-z]|\d)\b[)\]]?(?:[ (][^\n:]{1,30}?
+    (?::| - )|[).:\]]| - )
 # After a mention it shows a question or a condition.
 question: [^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b(?! (?:i|you|we|one|forced|asked)\b)
 FILL: (?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely
@@ -251,6 +255,12 @@ length: (?<![\w.,-])(?:(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)|(\d{1,9}(?:\.\d
 stance: (?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are| is|'re)(n't| not)?(?: touch(?:ing)?)?
 # After "true" or "false" it shows that no verdict is meant: "false positives".
 attribute:  (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape)[ ]
+# Around "true" or "false" they show that it holds in part only: "partially true", "true to some extent".
+partly_before: \b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|half|mostly|mainly|largely|almost
+    |nearly|somewhat|sometimes|sort of|kind of|more or less|the (?:rest|(?:first|second|last|other)[ ]
+    (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?) @END@
+partly_after: ,?(?: but)?(?: only)? (?:in (?:part|some|places|one|certain)|partly|partially|to (?:some|an?|a certain)[ ]
+    (?:extent|degree)|for (?:the most part|(?:image|the (?:first|second|left|right))\b)|with reservations|ish)\b
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
     |flat topped|blunt(?:ed)?) @END@
 # Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off".

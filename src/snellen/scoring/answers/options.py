@@ -209,8 +209,9 @@ class Options(Grammar):
                 end = start + len(name)
                 apart = CUES["attribute" if name in TRUTHS else "told_apart"].match(small, end)
                 if is_whole_word(passage, start, end) and not (apart and (name in TRUTHS or GROUP.match(name))):
-                    part = CUES["part_before"].search(small[max(0, start - 30) : start])
-                    yield Mention(start, end, None if part or CUES["part_after"].match(small, end) else key)
+                    kind = "partly" if name in TRUTHS else "part"
+                    part = CUES[f"{kind}_before"].search(small[max(0, start - 60) : start])
+                    yield Mention(start, end, None if part or CUES[f"{kind}_after"].match(small, end) else key)
                 start = small.find(name, end)
 
     def _sides(self, small: str) -> Iterator[Mention]:

@@ -150,20 +150,22 @@ def _variants() -> dict[int, str | None]:
 
 VARIANTS = _variants()
 MARKUP = (
-    (re.compile(r"\r\n?"), "\n"),
-    (re.compile(r"~~[^~\n]*~~"), " "),
-    (re.compile(r"\\(?:text\w{0,2}|math\w{2}|operatorname)\s?\{([^{}\n]*)\}"), r"\1"),
-    (re.compile(r"\\[()\[\]]|\\?\$"), ""),
-    (re.compile(r"\\[,;! ]"), " "),
-    (re.compile(r"\\([_*#%&{}])"), r"\1"),
-    (re.compile(r"<\|[^|<>\n]{0,60}\|>|</?s>|<eos>|<end_of_turn>"), " "),
-    (re.compile(r"<([a-z])>([^<>\n]*)</\1>", re.I), r"\2"),
-    (re.compile(r"</?[a-z][\w:-]{1,40}(?:\s[^<>\n=]{0,40}=[^<>\n]{0,200})?\s?/?>", re.I), " "),
+    ("\r", re.compile(r"\r\n?"), "\n"),
+    ("~~", re.compile(r"~~[^~\n]*~~"), " "),
+    ("\\", re.compile(r"\\(?:text\w{0,2}|math\w{2}|operatorname)\s?\{([^{}\n]*)\}"), r"\1"),
+    ("", re.compile(r"\\[()\[\]]|\\?\$"), ""),
+    ("\\", re.compile(r"\\[,;! ]"), " "),
+    ("\\", re.compile(r"\\([_*#%&{}])"), r"\1"),
+    ("<", re.compile(r"<\|[^|<>\n]{0,60}\|>|</?s>|<eos>|<end_of_turn>"), " "),
+    ("<", re.compile(r"<([a-z])>([^<>\n]*)</\1>", re.I), r"\2"),
+    ("<", re.compile(r"</?[a-z][\w:-]{1,40}(?:\s[^<>\n=]{0,40}=[^<>\n]{0,200})?\s?/?>", re.I), " "),
     # A star between digits is a product, not emphasis.
-    (re.compile(r"(?<!\d)\*+|\*+(?!\d)|`+"), ""),
-    (re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_\n]+)\1(?!\w)"), r"\2"),
-    (re.compile(r"[^\S\n]+"), " "),
+    ("", re.compile(r"(?<!\d)\*+|\*+(?!\d)|`+"), ""),
+    ("_", re.compile(r"(?<!\w)(_{1,3})(?=[^\s_])([^_\n]+)\1(?!\w)"), r"\2"),
+    # Single spaces, which are most matches of spaces, stay as they are.
+    ("", re.compile(r"[^\S\n ][^\S\n]*| [^\S\n]+"), " "),
 )
+"""Patterns, what each stands for, and a sign without which a text has none of them."""
 
 
 _SAFE = r"[A-Za-z0-9.,:;!?'\"()\[\]&#%/+=|^-]+"
@@ -178,10 +180,11 @@ def flat(text: str) -> str:
 
 def flattened(text: str) -> str:
     """`flat` for a text of any characters."""
-    # Ordering combining marks takes quadratic time in their number.
-    text = unicodedata.normalize("NFC", MANY_MARKS.sub(r"\1", text)).translate(VARIANTS)
-    for pattern, plainly in MARKUP:
-        text = pattern.sub(plainly, text)
+    if not text.isascii() or "\0" in text:
+        # Ordering combining marks takes quadratic time in their number.
+        text = unicodedata.normalize("NFC", MANY_MARKS.sub(r"\1", text)).translate(VARIANTS)
+    for sign, pattern, plainly in MARKUP:
+        text = pattern.sub(plainly, text) if sign in text else text
     return text.strip()
 
 

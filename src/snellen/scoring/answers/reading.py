@@ -85,10 +85,14 @@ def _is_other(text: str, mention: Mention) -> bool:
 
 def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> bool:
     """True if a reply ends within a sentence: in a word that cannot end one, or without full stop and answer."""
-    if grammar.reaches_on or CUES["cut_off"].search(text):
+    if grammar.reaches_on or CUES["cut_off"].search(text, max(0, len(text) - 40)):
         return not grammar.reaches_on
+    if len(sentences) < 2 or not text[-1].isalnum():
+        return False
+    item = CUES["item"].match(sentences[-1].text)
+    rest = sentences[-1].text[item.end() if item else 0 :]
     full_stop = len(sentences) > 2 and sentences[-2].text.rstrip()[-1] in ".!?"
-    return full_stop and text[-1].isalnum() and not grammar.mentions(sentences[-1].text, True)
+    return bool(item or full_stop) and not grammar.mentions(rest, True)
 
 
 def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:
@@ -272,7 +276,9 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if before not in (None, last) and all(grammar.listed(line) != last for line in lines[:-1]):
         # "(A) ...", "(B) ...", and "(C)" cut off: the last item of a list
         last = None
-    if last is not None and (len(set(bare)) == 1 or bare.count(last) > 1):
+    # The answer after a list of the options has a line of its own.
+    is_list = len(bare) == len(lines) and text.find("\n\n") != text.rfind("\n") - 1
+    if last is not None and (len(set(bare)) == 1 or (bare.count(last) > 1 and not is_list)):
         yield Declaration(text.rfind("\n"), partial(ReplyVerdict, last))
     elif first is not None and len(set(bare)) == 1:
         turn = CUES["reconsidered"].search(text, len(lines[0]))

@@ -46,7 +46,7 @@ SIDE = re.compile(
     r"|(?P<down>bottom|down(?:wards?)?|lower|below|beneath|under(?:neath)?)"
     rf"|(?P<front>(?<!its )front|forwards?|(?:towards?|facing|faces) {_VIEWER})"
     rf"|(?P<back>(?<!its )back(?:wards?)?|rear|behind|away(?: from {_VIEWER})?)|(?P<middle>cent(?:er|re)|middle))\b"
-    r"(?! (?:next|here|there|now|answer|choice|option)\b)"
+    r"(?! (?:next|here|there|now|answer|choice|option)\b| (?:l|le|lef|r|ri|rig|righ)\Z)(?<!upper(?=\Z))(?<!lower(?=\Z))"
 )
 JOINT = re.compile(
     r",? (?:(?:and|of|but|then|also|slightly|somewhat|pointing|facing|turned|to|on|in|at|towards?|the|a|bit|little|more"
