@@ -34,6 +34,7 @@ CHAPTERS = {
         "own-model",
         "own-images",
         "own-table",
+        "image-sizes",
         "own-suite",
         "ci-guard",
         "sealed-exams",
