@@ -101,18 +101,23 @@ def _combined(*values: Floats) -> list[Floats]:
     return [np.asarray(part.ravel(), np.float64) for part in np.meshgrid(*values, indexing="ij")]
 
 
-def weibull_grid(levels: Sequence[float], alternatives: int, has_control: bool = True) -> FunctionGrid:
+def weibull_grid(
+    levels: Sequence[float], alternatives: int, has_control: bool = True, further_lapses: Sequence[float] = ()
+) -> FunctionGrid:
     """The grid for levels in log10 units; the last condition is a control that only a lapse fails.
 
     Its thresholds extend beyond the levels by `BEYOND`. Without `has_control` there are only the levels.
+    `further_lapses`, above `LAPSES`, are as likely as the largest of these.
     """
     x = np.asarray(levels, np.float64)
     count = round((x.max() - x.min() + 2 * BEYOND) / STEP) + 1
-    t, s, lapse = _combined(np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, LAPSES)
+    t, s, lapse = _combined(
+        np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, np.append(LAPSES, further_lapses)
+    )
     right = weibull(x[:, None], t, s, lapse, 1.0 / alternatives)
     if has_control:
         right = np.vstack([right, 1.0 - lapse])
-    weights = LAPSE_WEIGHTS[np.searchsorted(LAPSES, lapse)]
+    weights = LAPSE_WEIGHTS[np.minimum(np.searchsorted(LAPSES, lapse), len(LAPSES) - 1)]
     return FunctionGrid(right, t, s, lapse, weights / weights.sum())
 
 

@@ -38,6 +38,8 @@ SHARES = (5, 3, 6)
 NATIVE, SURE, LOST = 0.9, 0.003, 0.05
 """An image arrives smaller if it is improbable (`SURE`) that its scale is at least `NATIVE`; as it is, if it is
 improbable (`LOST`) that the scale is below 0.75."""
+MORE_LAPSES = (0.35, 0.5)
+"""Rates of observers who confuse directions; without these their errors look like a loss of resolution."""
 SHARP = 4.0
 """Largest threshold in px with which blur is ruled out."""
 WIDER = 1.5
@@ -56,7 +58,9 @@ Floats = NDArray[np.float64]
 
 @cache
 def _functions() -> FunctionGrid:
-    return weibull_grid([math.log10(gap) for gap in GAPS], len(DIRECTIONS), has_control=False)
+    return weibull_grid(
+        [math.log10(gap) for gap in GAPS], len(DIRECTIONS), has_control=False, further_lapses=MORE_LAPSES
+    )
 
 
 @dataclass

@@ -102,22 +102,20 @@ def keep_sight(card: SightCard) -> None:
     write_sight(_file_of(home(), card.fingerprint + card.address), card)
 
 
-def latest_sight(subject: AddressedSubject) -> SightCard | None:
+def latest_sight(card: AddressedSubject) -> SightCard | None:
     """The latest result on a subject at its address on this machine, or None."""
-    return sight_of(home(), subject.fingerprint() + subject.address)
+    return sight_of(home(), card.fingerprint() + card.address)
 
 
-def copy_sight(root: Path, subjects: Iterable[AddressedSubject], *, is_finished: bool = False) -> None:
+def copy_sight(root: Path, cards: Iterable[AddressedSubject], *, is_finished: bool = False) -> None:
     """Copy the latest results on these subjects into the folder of a run, as far as there are any.
 
     A run that `is_finished` keeps the results that it has.
     """
-    for subject in subjects:
-        fingerprint = subject.fingerprint()
-        card, earlier = latest_sight(subject), sight_of(root, fingerprint)
-        if card is None or card == earlier or (earlier and is_finished):
-            continue
-        write_sight(_file_of(root, fingerprint), card)
+    for card in cards:
+        latest, earlier = latest_sight(card), sight_of(root, card.fingerprint())
+        if latest and latest != earlier and not (earlier and is_finished):
+            write_sight(_file_of(root, card.fingerprint()), latest)
 
 
 def sight_of(root: Path, fingerprint: str) -> SightCard | None:
