@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6380, "cli": 3215, "compute": 865, "core": 5075, "curation": 1700, "datasets": 6805,
     "exam": 3130, "interop": 3155, "presentation": 420, "reports": 4405, "runs": 3395, "scoring": 4360, "stimuli": 3655,
     "subjects": 11570, "suites": 29400, "towers": 960, "web": 5005, "src": 97080, "tests": 74150,
-    "commands": 40, "options": 242, "long functions": 0, "long modules": 0, "words of docs": 86950,
+    "commands": 40, "options": 242, "long functions": 0, "long modules": 0, "words of docs": 87550,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -78,9 +78,9 @@ one more for `diff` of other tools' logs, which before took our own runs alone; 
 have 800 words more for these and their measurements, after the pages on speed became shorter. `datasets`, `subjects`
 and `suites` have 65, 65 and 100 more since tables, images, labels and folders of encoders that were read wrongly are
 read or refused; 80 more lines and an option are for videos in own tables, tables in UTF-16, an image processor by name,
-and studies in a panel's frame. `suites`, `analysis`, `scoring`, `core`, `reports`, `subjects` and `src` have 900, 225, 175,
-95, 165, 100 and 1,950 more for thresholds on own images, items that do not tell their answers by colour, ink or memory,
-planned looks, one table per paper and `reproduce`, which replaces prose of docs and the small tables of four suites.
+and studies in a panel's frame. `suites`, `analysis`, `scoring`, `core`, `reports`, `subjects` and `src` have 900, 225,
+175, 95, 165, 100 and 1,950 more for thresholds on own images, items that do not tell their answers by colour, ink or
+memory, planned looks, one table per paper and `reproduce`, which replace prose of docs and tables of four suites.
 """
 
 

@@ -98,7 +98,7 @@ def test_boxes_are_left_out_where_they_reveal_the_answer(tmp_path: Path) -> None
     assert wording(items["spatial"], media, "format=paper,boxes=none") == unmarked
     assert "(red box)" in wording(items["spatial"], media, "vanilla", "head:towers/clip")
     assert wording(items["relative-depth"], media, "format=paper") == (
-        "Which object is closer to the camera, the car (red box) or the cyclist (blue box) to the camera? Choose one "
+        "Which object is closer to the camera, the object (red box) or the object (blue box) to the camera? Choose one "
         "option from below: 1. red, 2. blue"
     )
     assert wording(items["relative-depth"], media, "format=paper,boxes=none") == (
