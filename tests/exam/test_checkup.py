@@ -138,7 +138,9 @@ def simulated(monkeypatch: pytest.MonkeyPatch, undecided: dict[str, int], instal
     counts = dict(undecided)
 
     def examination(name: str, count: int) -> Any:
-        card = SimpleNamespace(instalments=(None,) * count, instalments_left=instalments_left + 1 - count)
+        card = SimpleNamespace(
+            declaration=None, instalments=(None,) * count, instalments_left=instalments_left + 1 - count
+        )
         return SimpleNamespace(name=name, items=SimpleNamespace(card=card), suite=None)
 
     def scores(exam: Any, *_: Any) -> list[tuple[SubjectCard, str, float]]:
@@ -244,7 +246,7 @@ def test_several_instalments_are_drawn_of_a_set_whose_time_was_measured(monkeypa
 
 
 def test_further_instalments_follow_from_the_growth_that_a_score_needs() -> None:
-    card: Any = SimpleNamespace(instalments=(None,) * 3, instalments_left=4)
+    card: Any = SimpleNamespace(declaration=None, instalments=(None,) * 3, instalments_left=4)
     growths = (1.0, 1.2, 2.0, 7 / 3, 2.4, math.inf)
     assert [checkup_growth._instalments_needed(growth, card) for growth in growths] == [1, 1, 3, 4, math.inf, math.inf]
 
