@@ -1,4 +1,7 @@
-"""Subjects that remember which files other questions show, and what these call them, know no more than blind ones."""
+"""Subjects that remember which files other questions show, and what names stand beside drawn boxes there.
+
+Names in spatial questions, which hide their boxes, still tell object about two thirds of its answers.
+"""
 
 from __future__ import annotations
 
