@@ -35,10 +35,10 @@ NOISE = 256.0
 REFERENCE: Mapping[str, float] = {
     "acuity": 2.43,
     "vernier": 0.340,
-    "contrast": 19.1,
+    "contrast": 23.9,
     "colour-difference": 2.05,
-    "orientation": 0.573,
-    "length": 4.15,
+    "orientation": 0.716,
+    "length": 3.69,
 }
 """Thresholds of a reference observer of this suite with noise, in the units of the tasks, on a canvas of 448 px.
 
