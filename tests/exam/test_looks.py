@@ -117,7 +117,8 @@ def test_encoders_and_fakes_are_asked_all_items_of_a_look(items: ItemSet, tmp_pa
     count = sum(item.split == "test" and item.task == TASK for item in items.items)
     assert len(examination.responses) == count, "no early end"
     assert [arm.decide for arm in read_run_card(tmp_path / "run").arms] == ["look"]
-    assert set(examination.grades().interval) == {"95 % Wilson, adjusted for clusters; look 1 of 1"}
+    rows = examination.all_results()
+    assert set(rows[rows["factor"] == ""].interval) == {"95 % Wilson, adjusted for clusters; look 1 of 1"}
     assert SUITES.get(items.card.suite) is SUITE
 
 

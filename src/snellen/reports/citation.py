@@ -158,10 +158,15 @@ def _conditions(run: Run) -> list[str]:
     sentences[0] += f", {repeats} times each." if repeats > 1 else "."
     if run.card.limit is not None:
         sentences.append(f"Only the first {run.card.limit} test items of each task were asked.")
-    if decided := sorted({arm.decide for arm in run.card.arms if arm.decide}):
+    if decided := sorted({arm.decide for arm in run.card.arms if arm.decide not in ("", "look")}):
         sentences.append(
             f"Each task was asked only until its result was decided ({', '.join(decided)}); intervals are confidence "
             "sequences, which hold whenever asking ends."
+        )
+    if any(arm.decide == "look" for arm in run.card.arms):
+        sentences.append(
+            "Scores of encoders and simulated subjects were looked at after planned numbers of items; the intervals of "
+            "all looks at a score hold together with 95 %."
         )
     return sentences
 
