@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.grading.coverage import stopping_note
-from snellen.analysis.grading.deciding import Look, in_order, look_at
+from snellen.analysis.grading.deciding import PlannedLook, in_order, look_at
 from snellen.analysis.grading.results import SEQUENTIAL, unit_interval
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.storage.itemset import ItemSet
@@ -27,7 +27,7 @@ from tests.exam.test_instalments import SUITE, TASK, first_instalment, items  # 
 from tests.helpers.look_rates import DESIGNS, PLANS, rates
 
 
-def set_of(instalments: int, looks: tuple[int, ...], tasks: tuple[str, ...] = ()) -> ItemSet:
+def set_of(instalments: int, plan: tuple[int, ...], tasks: tuple[str, ...] = ()) -> ItemSet:
     """Four test items of two tasks in each instalment, and one training item in the first."""
     parts = [
         tuple(
@@ -39,7 +39,7 @@ def set_of(instalments: int, looks: tuple[int, ...], tasks: tuple[str, ...] = ()
         for part in range(instalments)
     ]
     parts[0] += (SimpleNamespace(item_id="train", task="naming", split="train"),)
-    declaration = SetDeclaration(instalments=6, options={"tasks": list(tasks)}, looks=looks)
+    declaration = SetDeclaration(instalments=6, options={"tasks": list(tasks)}, planned_looks=plan)
     return cast(ItemSet, SimpleNamespace(card=SimpleNamespace(declaration=declaration), instalments=tuple(parts)))
 
 
@@ -49,9 +49,9 @@ def ids(count: int, task: str = "naming") -> list[str]:
 
 def test_a_look_is_of_all_items_of_its_instalments() -> None:
     task = cast(Any, SimpleNamespace(id="naming", asks=lambda item, condition: True))
-    for drawn in (1, 2, 3, 4):
-        assert look_at(set_of(drawn, (1, 3)), task, {}, ids(4)) == Look(1, 2), "whatever was drawn since"
-    assert look_at(set_of(3, (1, 3)), task, {}, ids(12)) == Look(2, 2)
+    for instalments in (1, 2, 3, 4):
+        assert look_at(set_of(instalments, (1, 3)), task, {}, ids(4)) == PlannedLook(1, 2), "whatever was drawn since"
+    assert look_at(set_of(3, (1, 3)), task, {}, ids(12)) == PlannedLook(2, 2)
     for count in (3, 5, 8, 11, 16):
         assert look_at(set_of(4, (1, 3)), task, {}, ids(count)) is None, "not planned"
     assert look_at(set_of(2, (3, 5)), task, {}, ids(8)) is None, "two of three instalments"
@@ -61,21 +61,24 @@ def test_a_look_is_of_all_items_of_its_instalments() -> None:
         Any, SimpleNamespace(id="naming", asks=lambda item, condition: item.item_id[-1] != condition["without"])
     )
     three = [name for name in ids(4) if name[-1] != "3"]
-    assert look_at(set_of(1, (1, 3)), some, {"without": "3"}, three) == Look(1, 2), "the condition leaves one out"
+    assert look_at(set_of(1, (1, 3)), some, {"without": "3"}, three) == PlannedLook(1, 2), (
+        "the condition leaves one out"
+    )
     assert look_at(set_of(1, (1, 3)), some, {"without": "2"}, three) is None
 
 
 def test_a_task_that_does_not_grow_is_looked_at_once() -> None:
     counting = cast(Any, SimpleNamespace(id="counting", asks=lambda item, condition: True))
-    for drawn in (1, 2, 4):
-        assert look_at(set_of(drawn, (2, 4), ("naming",)), counting, {}, ids(4, "counting")) == Look(1, 1)
+    for instalments in (1, 2, 4):
+        assert look_at(set_of(instalments, (2, 4), ("naming",)), counting, {}, ids(4, "counting")) == PlannedLook(1, 1)
 
 
 def test_the_error_is_divided_among_the_looks() -> None:
     frame = pd.DataFrame({"value": [1.0, 0.0] * 12, "cluster_id": [str(n) for n in range(24)]})
     order = {str(n): n for n in range(24)}
     once, first, sequence = (
-        unit_interval(in_order(frame, order, look), ACCURACY, ("look",)) for look in (Look(1, 1), Look(1, 2), None)
+        unit_interval(in_order(frame, order, planned), ACCURACY, ("look",))
+        for planned in (PlannedLook(1, 1), PlannedLook(1, 2), None)
     )
     plain = unit_interval(frame, ACCURACY, ("look",))
     assert once[:2] == plain[:2]
@@ -93,23 +96,23 @@ def test_the_page_says_how_many_looks_were_planned() -> None:
 
 
 def test_further_instalments_end_at_a_planned_look() -> None:
-    declaration = SetDeclaration(instalments=10, options={}, looks=(2, 5))
+    declaration = SetDeclaration(instalments=10, options={}, planned_looks=(2, 5))
     card = cast(Any, SimpleNamespace(instalments=(None, None), instalments_left=8, declaration=declaration))
     assert [_instalments_needed(growth, card) for growth in (1.1, 2.0, 2.5, 3.0)] == [3, 3, 3, 4]
 
 
 def test_looks_of_the_checkup_rise_and_begin_where_it_ends() -> None:
-    for name, looks in LOOKS.items():
+    for name, plan in LOOKS.items():
         _, first, most = INSTALMENTS[name]
-        assert looks[0] == first
-        assert list(looks) == sorted(set(looks))
-        assert looks[-1] <= most
+        assert plan[0] == first
+        assert list(plan) == sorted(set(plan))
+        assert plan[-1] <= most
 
 
 def test_encoders_and_fakes_are_asked_all_items_of_a_look(items: ItemSet, tmp_path: Path) -> None:  # noqa: F811
     declaration = items.card.declaration
     assert declaration is not None
-    card = items.card.model_copy(update={"declaration": declaration.model_copy(update={"looks": (1,)})})
+    card = items.card.model_copy(update={"declaration": declaration.model_copy(update={"planned_looks": (1,)})})
     planned = replace(items, card=card)
     examination = run(
         planned, ["fake:oracle"], tmp_path / "run", until_decided=True, max_instalments=1, show_progress=False

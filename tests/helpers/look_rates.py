@@ -56,8 +56,8 @@ def rates(
     values = (rng.random((runs, len(clusters))) < shares[:, clusters]).astype(float)
     below, above = np.zeros(runs, bool), np.zeros(runs, bool)
     for instalments in plan:
-        drawn = clusters < instalments * design.clusters
-        low, high = wilson_ends(grouped(values[:, drawn], clusters[drawn]), 1 - 0.05 / len(plan))
+        is_drawn = clusters < instalments * design.clusters
+        low, high = wilson_ends(grouped(values[:, is_drawn], clusters[is_drawn]), 1 - 0.05 / len(plan))
         below, above = below | (high < truth), above | (low > truth)
     for run in range(runs if beyond else 0):
         above[run] |= greatest_wealth(rounds(values[run], clusters), truth, 0.0) >= math.log(40)

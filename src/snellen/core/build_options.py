@@ -38,7 +38,7 @@ class BuildOptions:
     items that differ in classes and ranges where the recipe matches them. With several `instalments`, each has `n`
     test items per task, and only the first is drawn at once (`exam.instalments`); the others have only
     `instalment_tasks`, if there are any, and are `test_only`: a recipe may leave out what is not for testing. Scores
-    are planned to be looked at after `looks` instalments.
+    are planned to be looked at after `planned_looks` instalments.
     """
 
     out: Path = Path()
@@ -73,7 +73,7 @@ class BuildOptions:
         "instalments", "parts", least=1, most=1000,
     )  # fmt: skip
     instalment_tasks: tuple[str, ...] = ()
-    looks: tuple[int, ...] = ()
+    planned_looks: tuple[int, ...] = ()
     test_only: bool = False
     show_progress: bool = True
 

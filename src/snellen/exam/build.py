@@ -33,7 +33,7 @@ def build(suite: str, out: str | Path, options: CallOptions) -> ItemSet:
         workers: Number of processes. Default: one per core.
         quick: Whether to make a small set of small images.
         instalment_tasks: Tasks of later instalments. Default: all.
-        looks: Numbers of instalments after which scores are planned to be looked at (docs/deciding.md).
+        planned_looks: Numbers of instalments after which scores are planned to be looked at (docs/deciding.md).
         test_only: Whether to leave out training items, where a recipe can.
         show_progress: Whether to show progress on standard error.
 

@@ -88,7 +88,7 @@ def _instalments_needed(growth: float, card: ItemSetCard) -> float:
 
 def _to_look(needed: int, card: ItemSetCard) -> int:
     """The number of further instalments, at least `needed`, up to the next planned look; `needed` if none follows."""
-    drawn, looks = len(card.instalments), card.declaration.looks if card.declaration else ()
+    drawn, looks = len(card.instalments), card.declaration.planned_looks if card.declaration else ()
     return next((look - drawn for look in looks if look - drawn >= needed), needed)
 
 

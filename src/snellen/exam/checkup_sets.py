@@ -63,7 +63,7 @@ def battery_of(name: str, options: CheckupOptions, folder: Path) -> Battery:
         instalments=instalments,
         seed=int(time.time()) if options.fresh else _existing_seed(root),
         tasks=CHECKUP_SUITES[name],
-        looks=LOOKS.get(name, ()) if instalments > 1 else (),
+        planned_looks=LOOKS.get(name, ()) if instalments > 1 else (),
         instalment_tasks=() if quick else INSTALMENT_TASKS.get(name, ()),
         quick=quick,
         size=None if quick else CHECKUP_SIZE_PX,

@@ -44,7 +44,8 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
             f"{options.out}: --instalments goes with generated sets without --full, --input and --source"
         )
     return declared(
-        items, SetDeclaration(instalments=options.instalments, options=_plain(options), looks=options.looks)
+        items,
+        SetDeclaration(instalments=options.instalments, options=_plain(options), planned_looks=options.planned_looks),
     )
 
 

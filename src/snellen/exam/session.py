@@ -340,7 +340,7 @@ def _decide(
 ) -> Literal["none", "look", "drop", ""]:
     """What is decided by asking a subject: at the looks that the set plans, if it is an encoder or simulated."""
     declaration, is_free = items.card.declaration, card.role in ("encoder", "simulated") and not card.is_remote
-    return "look" if decide == "none" and is_free and declaration and declaration.looks else decide
+    return "look" if decide == "none" and is_free and declaration and declaration.planned_looks else decide
 
 
 def undecided(

@@ -3,9 +3,9 @@
 The order depends on the item set alone, so two subjects that stop at different places share the items of the shorter
 run. Intervals of such tasks are confidence sequences (`scoring.sequential`).
 
-A set may plan after how many instalments its scores are looked at (`SetDeclaration.looks`). Free subjects are asked
-whole instalments; at a planned look, the interval is that of a fixed number of items, with the error divided equally
-among the looks. At any other number of items it is the sequence.
+A set may plan after how many instalments its scores are looked at (`SetDeclaration.planned_looks`). Free subjects are
+asked whole instalments; at a planned look, the interval is that of a fixed number of items, with the error divided
+equally among the looks. At any other number of items it is the sequence.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ BALANCED = 1000
 """Clusters whose order balances levels; those after them, which hardly anybody asks, are in random order."""
 
 
-class Look(NamedTuple):
+class PlannedLook(NamedTuple):
     """A planned look at a task's scores: its number, from 1, and the number of looks that are planned."""
 
     number: int
     planned: int
 
 
-def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> Look | None:
+def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Collection[str]) -> PlannedLook | None:
     """The first planned look at which exactly these test items of a task are asked; None if there is none.
 
     `axes` are those of the settled condition, which may leave items out. A task that further instalments lack is looked
@@ -52,24 +52,24 @@ def look_at(items: ItemSet, task: Task, axes: Mapping[str, Any], asked_ids: Coll
         return None
     tasks, parts = declaration.options.get("tasks"), items.instalments
     grows = not tasks or task.id in tasks
-    count = len(declaration.looks) if grows else 1
-    for number, instalments in enumerate(declaration.looks[:count], 1):
+    count = len(declaration.planned_looks) if grows else 1
+    for number, instalments in enumerate(declaration.planned_looks[:count], 1):
         drawn = parts[:instalments]
         if grows and len(drawn) < instalments:
             return None
         tested = (item for part in drawn for item in part if (item.task, item.split) == (task.id, "test"))
         if ids == {item.item_id for item in tested if task.asks(item, condition)}:
-            return Look(number, count)
+            return PlannedLook(number, count)
     return None
 
 
-def in_order(units: pd.DataFrame, order: Mapping[str, int], look: Look | None) -> pd.DataFrame:
+def in_order(units: pd.DataFrame, order: Mapping[str, int], planned_look: PlannedLook | None) -> pd.DataFrame:
     """Scored units with the columns from which their interval follows: `look` and `looks`, or `turn` without a look.
 
     `turn` is the place of a unit's cluster in the order of asking.
     """
-    if look is not None:
-        return units.assign(look=look.number, looks=look.planned)
+    if planned_look is not None:
+        return units.assign(look=planned_look.number, looks=planned_look.planned)
     return units.assign(turn=units["cluster_id"].map(order))
 
 

@@ -14,7 +14,8 @@ y, the floor's score a, the ceiling c and the boundary g; a boundary is passed i
 cluster, is above 0. Some scores have a state in place of a grade (`rows.STATES`).
 
 Of a task that was asked until decided, all intervals are confidence sequences. Asking stops once a score is decided
-(`Grade.is_decided`), and pages count by it. At a planned look (`deciding.Look`), all are of a fixed number of items.
+(`Grade.is_decided`), and pages count by it. At a planned look (`deciding.PlannedLook`), all are of a fixed
+number of items.
 """
 
 from __future__ import annotations

@@ -26,15 +26,16 @@ class Instalment(BaseModel):
 class SetDeclaration(BaseModel):
     """What determines all instalments of a set before they are drawn: their number at most, and the recipe's options.
 
-    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data. `looks`
-    are the numbers of instalments after which scores are planned to be looked at, rising; empty without a plan.
+    `options` are those fields of `core.build_options.BuildOptions` that decide about the items, as plain data.
+    `planned_looks` are the numbers of instalments after which scores are planned to be looked at, rising; empty without
+    a plan.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, serialize_by_alias=True)
 
     instalments: int = Field(alias="parts")
     options: dict[str, Any]
-    looks: tuple[int, ...] = ()
+    planned_looks: tuple[int, ...] = ()
 
 
 class ItemSetCard(Card):
