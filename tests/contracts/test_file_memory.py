@@ -68,12 +68,12 @@ def _named_beside_the_box(items: list[Item]) -> list[set[str]]:
 def _check(suite: str, n: int, seed: int, folder: Path) -> None:
     task = "fast-mapping" if suite == "vfm-bench" else "object"
     items = _items(suite, task, n, seed, folder)
-    asked = [item for item in items if item.task == task]
+    tested = [item for item in items if item.task == task]
     attack = _labelled_elsewhere if suite == "vfm-bench" else _named_beside_the_box
-    assert _gain(asked, attack(items)) <= 0.05
+    assert _gain(tested, attack(items)) <= 0.05
     if suite == "vfm-bench":
-        shown = Counter(image.sha256 for item in asked for image in item.media())
-        assert all(shown[item.query[0].sha256] == 1 for item in asked)
+        uses = Counter(image.sha256 for item in tested for image in item.media())
+        assert all(uses[item.query[0].sha256] == 1 for item in tested)
 
 
 @pytest.mark.parametrize("suite", ["vfm-bench", "ava-bench"])

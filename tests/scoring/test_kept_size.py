@@ -39,8 +39,8 @@ class Observer(NamedTuple):
     def right(self, level: float, difficulty: Floats) -> Floats:
         """The share right at a level of images of these difficulties."""
         if self.is_normal:
-            seen = norm.cdf((level - self.threshold - difficulty) * self.slope)
-            return np.asarray(self.guess + (1 - self.guess - self.lapse) * seen)
+            share = norm.cdf((level - self.threshold - difficulty) * self.slope)
+            return np.asarray(self.guess + (1 - self.guess - self.lapse) * share)
         return weibull(level, self.threshold + difficulty, self.slope, self.lapse, self.guess)
 
     def size(self) -> float:

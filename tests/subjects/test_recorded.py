@@ -394,8 +394,8 @@ def test_an_item_of_another_task_is_no_gap(tmp_path: Path, monkeypatch: pytest.M
 def test_rows_that_are_mostly_of_other_items_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SUITES._loaded, "hard", suite_of())
     items = colour_set(tmp_path / "items")
-    one = next(item.item_id for item in items.items if item.split == "test")
-    rows = [{"id": one, "reply": "red"}, *({"id": f"other {n}", "reply": "red"} for n in range(38))]
+    known_id = next(item.item_id for item in items.items if item.split == "test")
+    rows = [{"id": known_id, "reply": "red"}, *({"id": f"other {n}", "reply": "red"} for n in range(38))]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     assert_refused(
         lambda: run(items, [f"recorded:{tmp_path / 'a.jsonl'}"], tmp_path / "run", show_progress=False),

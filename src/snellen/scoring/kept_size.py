@@ -99,41 +99,43 @@ def reduction_grid(levels: Sequence[float], guess: float) -> ReductionGrid:
     return ReductionGrid(marginal, conditional, kept, weights)
 
 
-def posterior_of_images(grid: ReductionGrid, levels: Ints, right: Ints, images: Ints) -> Floats:
+def posterior_of_images(reductions: ReductionGrid, level_numbers: Ints, right: Ints, image_numbers: Ints) -> Floats:
     """The posterior of the functions. Per answer: the index of its level, whether it is right, its image's number."""
-    logs = np.log(grid.marginal.prior)
-    repeated = np.bincount(images)[images] > 1 if len(images) else np.zeros(0, bool)
-    of_right, of_wrong = np.log(grid.conditional), np.log1p(-grid.conditional)
-    for image in np.unique(images[repeated]):
-        own = images == image
+    logs = np.log(reductions.marginal.prior)
+    repeated = np.bincount(image_numbers)[image_numbers] > 1 if len(image_numbers) else np.zeros(0, bool)
+    of_right, of_wrong = np.log(reductions.conditional), np.log1p(-reductions.conditional)
+    for image in np.unique(image_numbers[repeated]):
+        own = image_numbers == image
         steps = [
             (of_right if is_right else of_wrong)[:, level]
-            for level, is_right in zip(levels[own], right[own], strict=True)
+            for level, is_right in zip(level_numbers[own], right[own], strict=True)
         ]
-        logs = logs + np.log(np.tensordot(grid.weights, np.exp(np.sum(steps, axis=0)), 1))
-    count = len(grid.marginal.right)
-    counts = np.bincount(levels[~repeated], minlength=count)
-    hits = np.bincount(levels[~repeated], right[~repeated], minlength=count).astype(np.int64)
-    weights = posterior(grid.marginal, Answers(counts, hits)) * np.exp(logs - logs.max()) / grid.marginal.prior
+        logs = logs + np.log(np.tensordot(reductions.weights, np.exp(np.sum(steps, axis=0)), 1))
+    count = len(reductions.marginal.right)
+    counts = np.bincount(level_numbers[~repeated], minlength=count)
+    hits = np.bincount(level_numbers[~repeated], right[~repeated], minlength=count).astype(np.int64)
+    weights = (
+        posterior(reductions.marginal, Answers(counts, hits)) * np.exp(logs - logs.max()) / reductions.marginal.prior
+    )
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def next_levels(grid: ReductionGrid, weights: Floats, available: Sequence[int], size: int) -> list[int]:
+def next_levels(reductions: ReductionGrid, weights: Floats, available: Sequence[int], size: int) -> list[int]:
     """The levels of the next `size` answers by QUEST+ (`next_conditions`), among functions of one lapse rate."""
-    marginal, few = grid.marginal, grid.marginal.lapses == CHOICE_LAPSE
+    marginal, few = reductions.marginal, reductions.marginal.lapses == CHOICE_LAPSE
     chosen = weights[few] / max(weights[few].sum(), 1e-300)
     thresholds, slopes, lapses = marginal.thresholds[few], marginal.slopes[few], marginal.lapses[few]
     functions = FunctionGrid(marginal.right[:, few], thresholds, slopes, lapses, chosen)
     return next_conditions(functions, chosen, available, size)
 
 
-def reduction(grid: ReductionGrid, weights: Floats) -> Reduction:
+def reduction(reductions: ReductionGrid, weights: Floats) -> Reduction:
     """Threshold and size kept under a posterior of the grid."""
     threshold, size = (
         [min(1.0, 10**value) for level in (0.0, 0.95) for value in credible_ends(values, weights, level)]
-        for values in (grid.marginal.thresholds, grid.sizes)
+        for values in (reductions.marginal.thresholds, reductions.sizes)
     )
-    curve = grid.marginal.right @ weights
+    curve = reductions.marginal.right @ weights
     return Reduction(threshold[0], threshold[2], threshold[3], size[0], size[2], size[3], curve)
 
 

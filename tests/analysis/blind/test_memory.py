@@ -22,7 +22,7 @@ def image(*key: str | int) -> Media:
 
 
 def named(n: int, media: Sequence[Media], answer: str, split: Split = "test", text: str = "Which?") -> Item:
-    options = tuple(Option(str(place), name) for place, name in enumerate(NAMES))
+    options = tuple(Option(str(number), name) for number, name in enumerate(NAMES))
     return item(f"{split}-{n}", media, str(NAMES.index(answer)), "choice", options=options, question=text, split=split)
 
 
@@ -42,8 +42,8 @@ def test_an_image_that_is_a_labelled_example_elsewhere(is_shared: bool, least: f
     """Chance is 25 %; three standard errors of 40 items are 20 points."""
     items = [named(n, [image("query", n)], answer_of(n)) for n in range(COUNT)]
     others = []
-    for n, shown in enumerate(items):
-        demo = Demo((shown.query[0] if is_shared else image("demo", n),), str(shown.answer), 1)
+    for n, former in enumerate(items):
+        demo = Demo((former.query[0] if is_shared else image("demo", n),), str(former.answer), 1)
         others.append(replace(named(COUNT + n, [image("other", n)], answer_of(COUNT + n)), support=(demo,)))
     assert least <= share_right(items, [*items, *others]) <= most
 
@@ -52,12 +52,12 @@ def test_an_image_that_is_a_labelled_example_elsewhere(is_shared: bool, least: f
 def test_a_box_whose_content_another_question_names(is_shared: bool, least: float, most: float) -> None:
     items, others = [], []
     for n in range(COUNT):
-        picture, boxes = [image("scene", n)], [[10.0 * k, 0.0, 10.0 * k + 9, 9.0] for k in range(4)]
+        scene, boxes = [image("scene", n)], [[10.0 * k, 0.0, 10.0 * k + 9, 9.0] for k in range(4)]
         order = [NAMES[int(k)] for k in stream("order", n).permutation(4)]
-        items.append(replace(named(n, picture, order[0]), regions={"red": boxes[0]}))
+        items.append(replace(named(n, scene, order[0]), regions={"red": boxes[0]}))
         for k in range(4):
             box = boxes[k] if is_shared else boxes[(k + 1 + n) % 4]
-            asks = named(COUNT + 4 * n + k, picture, NAMES[0], text=f"How far is the {order[k]}?")
+            asks = named(COUNT + 4 * n + k, scene, NAMES[0], text=f"How far is the {order[k]}?")
             others.append(replace(asks, regions={"red": box}, task="distance"))
     assert least <= share_right(items, [*items, *others]) <= most
 

@@ -27,7 +27,7 @@ from snellen.analysis.blind.attacks import (
     word_weights,
 )
 from snellen.analysis.blind.learner import learner
-from snellen.analysis.blind.memory import Memory
+from snellen.analysis.blind.memory import ExamMemory
 from snellen.analysis.units import parts_of, summary, units_of
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item
@@ -86,7 +86,7 @@ class FittedAttack(NamedTuple):
 
 def across_questions(items: Sequence[Item]) -> Attack:
     """The attack that recognises the files of an exam with these items in its other questions."""
-    return Attack(MEMORY, partial(learner, clues=Memory(items).clues))
+    return Attack(MEMORY, partial(learner, clues=ExamMemory(items).clues))
 
 
 def measure_blind(

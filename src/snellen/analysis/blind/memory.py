@@ -19,7 +19,7 @@ MAX_LINKED = 10
 """Linked files up to which every half of them is tried."""
 
 
-class Memory:
+class ExamMemory:
     """The questions of an exam, by the files that they show."""
 
     def __init__(self, items: Sequence[Item]) -> None:

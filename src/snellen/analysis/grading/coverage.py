@@ -56,9 +56,9 @@ def stopping_note(whole_tasks: Iterable[ResultRow], arms: Sequence[ArmCard]) -> 
     return " ".join(filter(None, (looked_at, sequences)))
 
 
-def _looks_note(rows: Sequence[ResultRow]) -> str:
+def _looks_note(whole_tasks: Sequence[ResultRow]) -> str:
     """At which planned look the tasks of encoders and simulated subjects are; empty if none is planned."""
-    looks = Counter(row.interval.rpartition("; ")[2] for row in rows if "; look " in row.interval)
+    looks = Counter(row.interval.rpartition("; ")[2] for row in whole_tasks if "; look " in row.interval)
     if not looks:
         return ""
     counts = ", ".join(f"{count} at {look}" for look, count in sorted(looks.items()))

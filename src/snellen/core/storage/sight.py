@@ -20,7 +20,7 @@ FOLDER = "sight"
 """In a run's folder one file per subject, named by its fingerprint; in the home folder one per subject and address."""
 
 
-class AddressedSubject(Protocol):
+class AddressedCard(Protocol):
     """The part of a subject's card that says which results are of it."""
 
     @property
@@ -102,12 +102,12 @@ def keep_sight(card: SightCard) -> None:
     write_sight(_file_of(home(), card.fingerprint + card.address), card)
 
 
-def latest_sight(card: AddressedSubject) -> SightCard | None:
+def latest_sight(card: AddressedCard) -> SightCard | None:
     """The latest result on a subject at its address on this machine, or None."""
     return sight_of(home(), card.fingerprint() + card.address)
 
 
-def copy_sight(root: Path, cards: Iterable[AddressedSubject], *, is_finished: bool = False) -> None:
+def copy_sight(root: Path, cards: Iterable[AddressedCard], *, is_finished: bool = False) -> None:
     """Copy the latest results on these subjects into the folder of a run, as far as there are any.
 
     A run that `is_finished` keeps the results that it has.

@@ -96,7 +96,7 @@ def struck_questions(items: Sequence[Item], errors: Mapping[str, float]) -> froz
 
 
 def weights_of(
-    grid: ReductionGrid, items: Sequence[Item], errors: Mapping[str, float], struck: frozenset[str]
+    reductions: ReductionGrid, items: Sequence[Item], errors: Mapping[str, float], struck: frozenset[str]
 ) -> Floats:
     """The posterior of the grid after the answers to items with images whose questions are not struck."""
     scored = [
@@ -108,14 +108,14 @@ def weights_of(
     images = np.array([numbers.setdefault(item.group_id, len(numbers)) for item in scored], np.int64)
     levels = np.array([level_of(item) for item in scored], np.int64)
     right = np.array([errors[item.item_id] < 0.5 for item in scored], np.int64)
-    return posterior_of_images(grid, levels, right, images)
+    return posterior_of_images(reductions, levels, right, images)
 
 
 def read(items: Sequence[Item], errors: Mapping[str, float]) -> Reading:
     """The fit to the answers of one subject to one task; `errors` by item id, NaN without an answer."""
     struck, share = struck_questions(items, errors), guess_of(items)
-    grid = grid_at(round(100 * share))
-    fit = reduction(grid, weights_of(grid, items, errors, struck))
+    reductions = grid_at(round(100 * share))
+    fit = reduction(reductions, weights_of(reductions, items, errors, struck))
     right: dict[str, dict[int, bool]] = {}
     for item in items:
         value = errors.get(item.item_id, math.nan)
@@ -196,7 +196,7 @@ def schedule(items: Sequence[Item]) -> Schedule:
     at the end of it, which the search reaches last.
     """
     by_id = {item.item_id: item for item in items}
-    grid = grid_at(round(100 * guess_of(items)))
+    reductions = grid_at(round(100 * guess_of(items)))
 
     def order(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
         by_level: dict[tuple[str, int], Trial] = {}
@@ -213,10 +213,10 @@ def schedule(items: Sequence[Item]) -> Schedule:
         names = sorted({name for name, _ in by_level} - struck, key=lambda name: digest([name]))
         queue, remaining = list(names), ANSWERS_OF_TWO if guess_of(items) > 0.4 else ANSWERS
         while remaining > 0 and names:
-            weights = weights_of(grid, items, errors, struck)
+            weights = weights_of(reductions, items, errors, struck)
             available = [sum((name, level) in by_level for name in names) for level in range(len(LEVELS))]
             batch = []
-            for level in next_levels(grid, weights, available, min(BATCH, remaining)):
+            for level in next_levels(reductions, weights, available, min(BATCH, remaining)):
                 name = next(name for name in queue if (name, level) in by_level)
                 queue.remove(name)
                 queue.append(name)

@@ -86,7 +86,7 @@ def test_no_two_questions_share_an_image(blank: ItemSet) -> None:
             for media in item.query:
                 groups[media.sha256].add(item.group_id)
     assert len(groups) > 24 * 10
-    assert {len(shown) for shown in groups.values()} == {1}
+    assert {len(members) for members in groups.values()} == {1}
 
 
 def test_sequences_of_a_task_have_a_family_each(blank: ItemSet) -> None:

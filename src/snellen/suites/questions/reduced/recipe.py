@@ -100,15 +100,15 @@ class Reduced(FromTable):
 
 def _at_levels(item: Item, reduction: str, seed: int, media: MediaFolder) -> Iterator[Item]:
     """The item at every level, full size first."""
-    pictures = []
+    opened_images = []
     for image in item.query:
         with media.open(image) as opened:
-            pictures.append(opened.convert("RGB"))
+            opened_images.append(opened.convert("RGB"))
     for index, share in enumerate(LEVELS):
         rng = stream(SUITE, VERSION, seed, "reduced", item.item_id, index)
         images = item.query
         if index:
-            images = tuple(media.add_image(REDUCTIONS[reduction](p, share, rng), quick=True) for p in pictures)
+            images = tuple(media.add_image(REDUCTIONS[reduction](p, share, rng), quick=True) for p in opened_images)
         yield _moved(item, f"{share:.3f}", index, reduction, images)
 
 

@@ -144,10 +144,10 @@ def _is_outside(solid: Solid, camera: Camera) -> bool:
     return bool((shares.max(axis=0) < -EDGE).any() or (shares.min(axis=0) > 1 + EDGE).any())
 
 
-def _areas(pair: Sequence[rooms.Room], cameras: CameraPair, seen_in: int, colour: str) -> list[int] | None:
+def _areas(both_rooms: Sequence[rooms.Room], cameras: CameraPair, seen_in: int, colour: str) -> list[int] | None:
     """Visible pixels of a colour in both images, at a quarter of the resolution; None if something is too hidden."""
     areas = []
-    for which, (room, camera) in enumerate(zip(pair, cameras, strict=True)):
+    for which, (room, camera) in enumerate(zip(both_rooms, cameras, strict=True)):
         small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
         solids = truth(room.scene(), small, detail=1).solids[: len(room.objects)]
         visible = [solid.visible_fraction for solid in solids]
