@@ -154,12 +154,6 @@ def encoded(linear: Plane) -> Plane:
     return np.asarray(255 * curved, np.float64)
 
 
-def decoded(values: Plane) -> Plane:
-    """Linear light of sRGB values from 0 to 1, the inverse of `encoded` but for its scale."""
-    curved = ((np.maximum(values, 0.04045) + 0.055) / 1.055) ** 2.4
-    return np.asarray(np.where(values <= 0.04045, values / 12.92, curved), np.float64)
-
-
 def image_of(
     plane: Plane, noisy: NDArray[np.bool_] | None = None, rng: np.random.Generator | None = None
 ) -> Image.Image:

@@ -10,6 +10,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.colour import srgb_to_linear
 from snellen.stimuli.scenes.model import Colour, Dome, Shape, Vec3
 from snellen.stimuli.scenes.shapes import patches
 from snellen.stimuli.scenes.vectors import Array
@@ -120,8 +121,7 @@ def level_thresholds() -> Array:
     The tone curve is sRGB (IEC 61966-2-1), linear to 0.6, then an exponential shoulder that never clips. Rounded to
     twelve significant digits, so that differences between libraries vanish.
     """
-    encoded = (np.arange(1, 256) - 0.5) / 255
-    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    linear = srgb_to_linear((np.arange(1, 256) - 0.5) / 255)
     over = (np.maximum(linear, _SHOULDER) - _SHOULDER) / (1 - _SHOULDER)
     return np.array(
         [float(f"{level:.12g}") for level in np.where(over > 0, _SHOULDER - (1 - _SHOULDER) * np.log1p(-over), linear)]

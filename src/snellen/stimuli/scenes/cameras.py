@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import TypedDict, Unpack
 
@@ -84,8 +83,7 @@ def clear_camera(
     solid_names = tuple(solid.name for solid in scene.solids)
     for _ in range(_TRIES):
         camera = random_camera(scene, rng, **ranges)
-        size = max(camera.width_px // 4, 1), max(camera.height_px // 4, 1)
-        coarse_truth = truth(scene, dataclasses.replace(camera, width_px=size[0], height_px=size[1]), detail=1)
+        coarse_truth = truth(scene, camera.quarter(), detail=1)
         if all(coarse_truth[name].visible_fraction >= least_visible for name in solid_names):
             return camera
     share = f"{least_visible:.0%} of each of {', '.join(solid_names)}"

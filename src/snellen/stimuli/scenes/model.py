@@ -154,6 +154,11 @@ class Camera:
                 f"camera: {self.width_px}x{self.height_px} px at {self.horizontal_fov_deg} degrees is impossible"
             )
 
+    def quarter(self) -> Camera:
+        """The same view at a quarter of the resolution, for measures that need no more; at least one pixel a side."""
+        size = max(self.width_px // 4, 1), max(self.height_px // 4, 1)
+        return dataclasses.replace(self, width_px=size[0], height_px=size[1])
+
 
 @dataclasses.dataclass(frozen=True)
 class NamedPoint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from snellen.core.colour import srgb_to_linear
 from snellen.suites.thresholds.measures.measure import (
     PLACES,
     RADIUS,
@@ -16,7 +17,7 @@ from snellen.suites.thresholds.measures.measure import (
     patch_layout,
     shift_of,
 )
-from snellen_sight.figures import centres, decoded, encoded, image_of, paint, window
+from snellen_sight.figures import centres, encoded, image_of, paint, window
 
 FREQUENCIES = {"1/32": 1 / 32, "1/16": 1 / 16, "1/8": 1 / 8, "1/4": 1 / 4}
 """Spatial frequencies in cycles per pixel; in the patch of 96 pixels these are 3 to 24 cycles."""
@@ -59,7 +60,7 @@ def draw(stimulus: Stimulus, rng: np.random.Generator) -> StimulusImage:
             fade = 0.5 + 0.5 * np.cos(np.pi * distance / RADIUS)
             wave = np.cos(2 * np.pi * frequency * (across * np.cos(angle) + down * np.sin(angle)) + phase)
             values += amplitude(grey, stimulus.level) * fade * wave
-        plane[part][inside] = decoded(values[inside])[:, None]
+        plane[part][inside] = srgb_to_linear(values[inside])[:, None]
         paint(plane, part, np.clip(1.1 - np.abs(distance - RADIUS - 2), 0.0, 1.0), 0.6 * ground)
     return StimulusImage(image_of(plane, noisy, rng), {}, {"ground": round(ground, 4), **shift_of(patches)})
 

@@ -210,8 +210,7 @@ def _clear(scene: Scene, camera: Camera) -> bool:
     axis, sight = second - first, np.subtract(camera.position_m, camera.target_m)
     if abs(dot(unit_vector(axis), unit_vector(sight))) > END_ON:
         return False
-    small = replace(camera, width_px=max(camera.width_px // 4, 1), height_px=max(camera.height_px // 4, 1))
-    visible = truth(replace(scene, solids=scene.solids[:2]), small, detail=1)
+    visible = truth(replace(scene, solids=scene.solids[:2]), camera.quarter(), detail=1)
     return all(visible[name].visible_fraction >= min_fraction for name, min_fraction in MIN_VISIBLE.items())
 
 

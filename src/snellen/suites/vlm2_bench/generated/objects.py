@@ -118,9 +118,8 @@ def image_spec(index: int, seed: int, image_key: tuple[int, int], size_px: tuple
 
 def least_highlight(scene: Scene, camera: Camera) -> float:
     """The smallest share of highlights on a metal solid, at a quarter of the resolution; 1 without metal."""
-    small = dataclasses.replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
     metal = [solid.name for solid in scene.solids if solid.material.kind == "metal"]
-    return min(highlight_shares(scene, small, metal).values(), default=1.0)
+    return min(highlight_shares(scene, camera.quarter(), metal).values(), default=1.0)
 
 
 def _with_background(scene: Scene, rng: np.random.Generator) -> Scene:

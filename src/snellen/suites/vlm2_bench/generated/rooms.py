@@ -352,7 +352,6 @@ def _stripe_px(stripe_m: float, camera: Camera) -> float:
 
 def _seen_px(room: Room, camera: Camera, position_m: tuple[float, float]) -> float:
     """Visible pixels of the object at this position, measured at a quarter of the resolution; 0 if none."""
-    small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
-    visible = truth(room.scene(), small, detail=1)
+    visible = truth(room.scene(), camera.quarter(), detail=1)
     standing = [str(n) for n, scene_object in enumerate(room.objects) if scene_object.position_m == position_m]
     return float(sum(16 * visible[name].mask.sum() for name in standing))

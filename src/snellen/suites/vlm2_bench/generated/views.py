@@ -96,8 +96,8 @@ def _sees_all(scene: Scene, camera: Camera) -> bool:
     """True if every solid is in the frame and enough of it visible, measured at a quarter of the resolution."""
     if not all(_is_inside(solid, camera) for solid in scene.solids):
         return False
-    small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
-    return all(solid.visible_fraction >= rooms.MIN_VISIBLE for solid in truth(scene, small, detail=1).solids)
+    coarse_truth = truth(scene, camera.quarter(), detail=1)
+    return all(solid.visible_fraction >= rooms.MIN_VISIBLE for solid in coarse_truth.solids)
 
 
 def _with_passer(
@@ -148,8 +148,7 @@ def _areas(both_rooms: Sequence[rooms.Room], cameras: CameraPair, seen_in: int, 
     """Visible pixels of a colour in both images, at a quarter of the resolution; None if something is too hidden."""
     areas = []
     for which, (room, camera) in enumerate(zip(both_rooms, cameras, strict=True)):
-        small = replace(camera, width_px=camera.width_px // 4, height_px=camera.height_px // 4)
-        solids = truth(room.scene(), small, detail=1).solids[: len(room.objects)]
+        solids = truth(room.scene(), camera.quarter(), detail=1).solids[: len(room.objects)]
         visible = [solid.visible_fraction for solid in solids]
         if min(visible) < rooms.MIN_VISIBLE or (which == seen_in and visible[-1] < MIN_PASSER):
             return None
