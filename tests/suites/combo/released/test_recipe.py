@@ -59,7 +59,9 @@ def test_every_task_is_read_asked_and_scored(tmp_path: Path) -> None:
 
 
 def test_one_task_alone(tmp_path: Path) -> None:
-    assert [item.task for item in build(tmp_path, LINES, ("img2text",)).items] == ["img2text"]
+    (item,) = build(tmp_path, LINES, ("img2text",)).items
+    assert (item.task, item.item_id) == ("img2text", "img2text-00002"), "as in the set of all tasks"
+    assert item.provenance["source"] == "questions.jsonl line 3"
 
 
 @pytest.mark.parametrize(

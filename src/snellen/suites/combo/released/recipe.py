@@ -108,14 +108,14 @@ def _digest(options: BuildOptions, root: Path) -> Mapping[str, str]:
 def _read(options: BuildOptions, root: Path) -> ReleasedItems:
     media, tasks = MediaFolder(options.out / "media"), _choose_tasks(options, root)
     stored: dict[str, Media] = {}
-    lines = [line for line in _lines(root) if line.task in tasks]
-    for name in (name for line in lines for name in line.images()):
+    lines = {number: line for number, line in enumerate(_lines(root)) if line.task in tasks}
+    for name in (name for line in lines.values() for name in line.images()):
         stored.setdefault(name, media.add_file(root / name))
     return ReleasedItems(list(_items(lines, stored)), (UNLIKE,))
 
 
-def _items(lines: Sequence[QuestionLine], stored: Mapping[str, Media]) -> Iterator[Item]:
-    for number, line in enumerate(lines):
+def _items(lines: Mapping[int, QuestionLine], stored: Mapping[str, Media]) -> Iterator[Item]:
+    for number, line in lines.items():
         query = (stored[line.image],) if line.image else ()
         fields: dict[str, Any] = {"query": query, "provenance": {"source": f"{FILE} line {number + 1}"}}
         if line.task == TEXT2IMG:
