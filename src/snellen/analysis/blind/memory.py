@@ -27,6 +27,7 @@ class ExamMemory:
         self._labels: dict[str, set[tuple[str, str]]] = defaultdict(set)
         self._uses: dict[str, set[tuple[str, ...]]] = defaultdict(set)
         self._main: dict[frozenset[str], frozenset[str]] = {}
+        self._offers: dict[str, list[set[str]]] = {}
         for item in items:
             files = _files(item)
             for file in files:
@@ -84,7 +85,9 @@ class ExamMemory:
         boxes = set(_boxes(item))
         yield f"named={bool(named)}"
         yield f"named in box={any(boxes & set(_boxes(question)) for question in named)}"
-        offers = [{label(question, other).lower() for other in choices(question)} for question in others]
+        if (offers := self._offers.get(item.item_id)) is None:
+            offers = [{label(question, other).lower() for other in choices(question)} for question in others]
+            self._offers[item.item_id] = offers
         yield f"offered={sum(text in offer for offer in offers)} of {len(offers)}"
         files = {media.sha256 for option in item.options if option.key == key for media in option.media}
         yield f"shown={bool(files & {file for question in others for file in _files(question)})}"

@@ -84,8 +84,10 @@ class ItemSet:
     @cached_property
     def instalments(self) -> tuple[tuple[Item, ...], ...]:
         """The items by the instalment that they were drawn in, in order; all items in one if the set has none."""
-        numbers = range(max(1, len(self.card.instalments)))
-        return tuple(tuple(item for item in self.items if instalment_of(item) == number) for number in numbers)
+        instalments: list[list[Item]] = [[] for _ in range(max(1, len(self.card.instalments)))]
+        for item in self.items:
+            instalments[instalment_of(item)].append(item)
+        return tuple(map(tuple, instalments))
 
 
 INSTALMENT = "part"
@@ -177,16 +179,13 @@ def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
     """A new set as the first instalment of a set in instalments."""
     card = items.card
     recipe = {**card.recipe, "parts": declaration.instalments}
-    name = digest(
-        [card.suite, card.version, card.source, recipe, declaration.model_dump(mode="json", exclude_defaults=True)]
-    )
+    plan = declaration.model_dump(mode="json", exclude_defaults=True)
+    name = digest([card.suite, card.version, card.source, recipe, plan])
     first = Instalment(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
     update = {
         "recipe": recipe,
         "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
-        "content_hash": name,
-        "rows_hash": name,
-        "test_hash": name,
+        **dict.fromkeys(("content_hash", "rows_hash", "test_hash"), name),
         "declaration": declaration,
         "instalments": (first,),
     }
