@@ -1,6 +1,5 @@
 """`snellen reproduce`: the tables of the papers, and what it takes to make one again. Runs nothing."""
 
-from importlib.metadata import distributions
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +8,7 @@ from snellen.cli.options import Json
 from snellen.cli.output import print_json
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.core.extras import missing_packages
 
 if TYPE_CHECKING:
     from snellen.core.reproduction import Reproduction
@@ -26,7 +26,9 @@ def reproduce(
         raise SnellenError(f"no table {name!r}; {near(name, tables)}")
     if as_json:
         chosen = {name: tables[name]} if name else tables
-        print_json({key: table.model_dump() | {"missing": _missing(table)} for key, table in chosen.items()})
+        print_json(
+            {key: table.model_dump() | {"missing": missing_packages(table.packages)} for key, table in chosen.items()}
+        )
     elif name:
         print("\n".join(_lines(tables[name])))
     else:
@@ -34,14 +36,9 @@ def reproduce(
         print("\n".join(f"{key:{width}}  {table.title}" for key, table in tables.items()))
 
 
-def _missing(reproduction: "Reproduction") -> list[str]:
-    """The packages that are not installed here."""
-    return [name for name in reproduction.packages if not any(distributions(name=name))]
-
-
 def _lines(reproduction: "Reproduction") -> list[str]:
     lines = [reproduction.title, "", *(f"you need: {need}" for need in reproduction.needs)]
-    if missing := _missing(reproduction):
+    if missing := missing_packages(reproduction.packages):
         lines.append(f"not installed here: {', '.join(missing)} (docs/installing.md)")
     lines += [f"{name}: {amount}" for name, amount in reproduction.amounts.items()]
     lines.append(f"hours: {reproduction.hours or 'not measured'}")

@@ -1,11 +1,17 @@
-"""The command that installs an extra, depending on how Snellen was installed."""
+"""Packages that are missing, and the command that installs an extra, depending on how Snellen was installed."""
 
 from __future__ import annotations
 
 import json
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+
+def missing_packages(names: Sequence[str]) -> list[str]:
+    """Those of these distributions that are not installed here."""
+    return [name for name in names if not any(distributions(name=name))]
 
 
 def install_command(extra: str) -> str:

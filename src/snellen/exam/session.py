@@ -10,7 +10,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.compute import Progress, cluster
@@ -40,7 +39,7 @@ from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.plan import Arm, Plan, most_items, recorded_arms, run_card
+from snellen.runs.planning.plan import Arm, Plan, StoppingRule, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
 from snellen.runs.planning.stamp import RunStamp, read_stamp, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks
@@ -72,7 +71,7 @@ class AskingOptions(RunOptions):
     watch: Callable[[SubjectCard, ResultRow], None] = lambda card, row: None
 
     @property
-    def decide(self) -> Literal["none", "drop", ""]:
+    def decide(self) -> StoppingRule:
         """What is decided by asking: `Arm.decide`."""
         return "drop" if self.drop else "none" if self.until_decided else ""
 
@@ -335,9 +334,7 @@ def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats:
     return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
 
 
-def _decide(
-    decide: Literal["none", "drop", ""], items: ItemSet, card: SubjectCard
-) -> Literal["none", "look", "drop", ""]:
+def _decide(decide: StoppingRule, items: ItemSet, card: SubjectCard) -> StoppingRule:
     """What is decided by asking a subject: at the looks that the set plans, if it is an encoder or simulated."""
     declaration, is_free = items.card.declaration, card.role in ("encoder", "simulated") and not card.is_remote
     return "look" if decide == "none" and is_free and declaration and declaration.planned_looks else decide

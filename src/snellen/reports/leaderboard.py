@@ -12,6 +12,7 @@ from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.studies.people import studies_of
 from snellen.analysis.tables.cells import DASH, column_head, result_cell, with_interval
 from snellen.analysis.tables.pivot import table_section
+from snellen.analysis.tables.rankings import ranks_of
 from snellen.analysis.tables.run_view import arm_cards, lines_of, result_rows, rows_by_arm, scored, simulated_subjects
 from snellen.analysis.tables.section import ReportSection, Run, has_paper_images
 from snellen.analysis.units import metric_of
@@ -145,10 +146,10 @@ def _chance(run: Run, table: PrintedTable) -> Iterator[_Line]:
 def _ranks(values: Sequence[float], sign: int) -> list[float]:
     """Ranks from 1 for the best, ties averaged; NaN without a value, and if fewer than two have one."""
     scores = sign * np.array(values, float)
-    known = scores[~np.isnan(scores)]
-    if len(known) < 2:
-        return [math.nan] * len(values)
-    return [math.nan if math.isnan(x) else 0.5 + np.sum(known > x) + np.sum(known == x) / 2 for x in scores]
+    known, ranks = ~np.isnan(scores), np.full(len(scores), math.nan)
+    if known.sum() > 1:
+        ranks[known] = ranks_of(np.sign(np.subtract.outer(scores[known], scores[known])))
+    return [float(rank) for rank in ranks]
 
 
 def _ranked(lines: Sequence[_Line], table: PrintedTable, metrics: Sequence[Metric | None]) -> list[_Line]:

@@ -164,6 +164,6 @@ def blind_orders(guess: float) -> int:
 
 def is_blind(right: Sequence[bool], guess: float) -> bool:
     """True if an item was right without its image more often than guessing explains (binomial tail, 5 %)."""
-    count, hits = len(right), sum(right)
-    tail = sum(math.comb(count, k) * guess**k * (1 - guess) ** (count - k) for k in range(hits, count + 1))
-    return hits > 0 and tail <= UNLIKELY
+    from scipy.stats import binom
+
+    return any(right) and bool(binom.sf(sum(right) - 1, len(right), guess) <= UNLIKELY)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import pickle
 from contextlib import suppress
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.extras import missing_packages
 from snellen.core.hashing import digest
 from snellen.core.plain_text import short_reason
 from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
@@ -86,7 +86,7 @@ def read_tokenizer(who: str, path: str) -> Any:
 
 def _tokenizer_remedy(path: str) -> str:
     """What to do about a tokenizer that cannot be read: install what reads SentencePiece files, or save one."""
-    lacking = [name for name in ("sentencepiece", "protobuf") if not any(distributions(name=name))]
+    lacking = missing_packages(("sentencepiece", "protobuf"))
     files = [file.name for file in Path(path).glob("tokenizer*")]
     if lacking and (not files or ("tokenizer.model" in files and "tokenizer.json" not in files)):
         return "a tokenizer.model without tokenizer.json is read with two packages: pip install sentencepiece protobuf"

@@ -107,11 +107,11 @@ class Recording(Recorded):
                     f"the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
                 )
             rows[item.item_id] = row
-        found = sum(map(len, pairs.values()))
+        count = sum(map(len, pairs.values()))
         covered = {item.item_id for joined in pairs.values() for _, item in joined}
-        if found and 2 * found + 10 < len(self.rows) and 2 * len(covered) < len(index.by_id):
+        if count and 2 * count + 10 < len(self.rows) and 2 * len(covered) < len(index.by_id):
             raise SnellenError(
-                f"{self.card.name}: only {found} of {len(self.rows)} rows are of one of {len(index.by_id)} items; name "
+                f"{self.card.name}: only {count} of {len(self.rows)} rows are of one of {len(index.by_id)} items; name "
                 "the column of their ids with ?id=COLUMN, or give the items that were asked"
             )
         for joined in pairs.values():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, wi
 from snellen.core.suite import Suite
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.stopping import Unasked
-from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.planning.plan import Arm, Plan, StoppingRule
 
 
 @dataclass(frozen=True)
@@ -83,7 +82,7 @@ def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, A
     return ask(root, plan)
 
 
-_DECIDES: Mapping[str, Literal["look", "drop", ""]] = {"": "", "look": "look", "drop": "drop"}
+_DECIDES: Mapping[str, StoppingRule] = {"": "", "look": "look", "drop": "drop"}
 
 
 def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.annotations import Annotations
@@ -26,6 +26,9 @@ from snellen.runs.planning.options import MAX_ITEMS
 from snellen.subjects.joins import ItemIndex
 from snellen.subjects.recorded import Recorded, Recording
 
+StoppingRule: TypeAlias = Literal["none", "look", "drop", ""]
+"""What ends asking: a decided grade, the same at planned looks alone, a decided drop; empty if all items are asked."""
+
 
 @dataclass(frozen=True)
 class Arm:
@@ -39,7 +42,7 @@ class Arm:
     condition: Condition
     repeat: int = 0
     schedule: Schedule = all_trials
-    decide: Literal["none", "look", "drop", ""] = ""
+    decide: StoppingRule = ""
 
     @property
     def is_recorded(self) -> bool:

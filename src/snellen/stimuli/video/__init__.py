@@ -6,6 +6,7 @@ number of pixels (non-square pixels are not corrected).
 """
 
 from snellen.stimuli.video.reading import (
+    VIDEO_ENDINGS,
     add_video,
     frame_at_share,
     frames_at,
@@ -16,6 +17,7 @@ from snellen.stimuli.video.reading import (
 from snellen.stimuli.video.writing import JoinedVideo, Pixels, join_clips, write_video
 
 __all__ = [
+    "VIDEO_ENDINGS",
     "JoinedVideo",
     "Pixels",
     "add_video",

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from av.video.frame import VideoFrame
     from av.video.stream import VideoStream
 
+VIDEO_ENDINGS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
+"""How names of files end that `add_video` may store."""
 _TOLERANCE_S = 1e-3
 _JUMP = 4
 """Packets ahead from which seeking to a key frame is cheaper than the decoder's restart delay."""

@@ -121,7 +121,7 @@ def _tiles(base: int, tile: int) -> TokenRule:
 
     def tokens(width: int, height: int) -> int:
         scale = min(1.0, 2048 / max(width, height), 768 / min(width, height))
-        return base + tile * math.ceil(width * scale / 512) * math.ceil(height * scale / 512)
+        return base + tile * math.ceil(round(width * scale) / 512) * math.ceil(round(height * scale) / 512)
 
     return tokens
 

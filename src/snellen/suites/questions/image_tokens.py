@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+
+from snellen.subjects.chat.limits import image_tokens
 
 
 @dataclass(frozen=True)
@@ -21,16 +24,12 @@ def _by_area(width: int, height: int) -> int:
     return min(1600, math.ceil(width * height * scale**2 / 750))
 
 
-def _by_tiles(width: int, height: int) -> int:
-    """85 and 170 per tile of 512 px, after a reduction into 2,048 px and to at most 768 px on the shorter side."""
-    scale = min(1.0, 2048 / max(width, height))
-    scale = min(scale, 768 / min(width, height))
-    return 85 + 170 * math.ceil(round(width * scale) / 512) * math.ceil(round(height * scale) / 512)
-
-
 TOKEN_RULES: Mapping[str, TokenRule] = {
     "Anthropic": TokenRule(_by_area, "Claude documentation, Vision, models with a limit of 1,568 px, read in 2026"),
-    "OpenAI": TokenRule(_by_tiles, "OpenAI documentation, Images and vision, gpt-4o with high detail, read in 2026"),
+    "OpenAI": TokenRule(
+        partial(image_tokens, "gpt-4o"),
+        "OpenAI documentation, Images and vision, gpt-4o with high detail, read in 2026",
+    ),
 }
 """Newer models of the same provider may have other rules; the number in an answer's usage is what is billed."""
 

@@ -21,7 +21,7 @@ from snellen.curation.near_copies import thumbnail
 from snellen.datasets.hub_tables import ShardCell
 from snellen.datasets.image_files import image_format, image_oddity, levels_fault
 from snellen.datasets.own_images import path_within, shown_name
-from snellen.stimuli.video.reading import add_video
+from snellen.stimuli.video import VIDEO_ENDINGS, add_video
 from snellen.suites.questions.lists import as_list
 
 REFERENCE, MAX_PATH = 64, 1024
@@ -29,7 +29,6 @@ REFERENCE, MAX_PATH = 64, 1024
 MAX_COMPARED = 1000
 """Images up to which near copies are looked for: every pair is compared."""
 ADDRESS, DATA_URL = re.compile(r"[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE), re.compile(r"data:[\w/+.-]{1,50};base64,")
-VIDEOS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
 Reference: TypeAlias = str
 """The index of the row that has the image."""
 
@@ -71,7 +70,7 @@ class TableImages:
         return text
 
     def _file(self, path: str) -> Media:
-        if Path(path).suffix.lower() in VIDEOS:
+        if Path(path).suffix.lower() in VIDEO_ENDINGS:
             return add_video(self.media, self.root / path)
         try:
             return self._store(read_file(self.root / path), shown_name(path))

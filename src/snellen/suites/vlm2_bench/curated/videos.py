@@ -13,13 +13,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
 from snellen.core.item import Item, Media
 from snellen.core.storage.media import MediaFolder
-from snellen.stimuli.video import JoinedVideo, add_video, frames_at, join_clips
+from snellen.stimuli.video import VIDEO_ENDINGS, JoinedVideo, add_video, frames_at, join_clips
 from snellen.suites.vlm2_bench.curated.folders import CuratedItems, folders_in, source_folder
 from snellen.suites.vlm2_bench.items import Pattern, video_item
 
 TASKS = ("pc-vid",)
 LAYOUT = "give a folder ACTIVITY/PAIR/ with the videos p.mp4 and q.mp4 of two different people"
-FORMATS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
 FRAMES_PER_SECOND = 24
 """Frame rate of all videos made, since clips may have different rates, and rates like 23.976 are not whole numbers."""
 DESCRIPTIONS: dict[Pattern, str] = {
@@ -44,7 +43,7 @@ class Clips:
 
 
 def read_clips(root: Path) -> tuple[Clips, ...]:
-    """All pairs in a folder ACTIVITY/PAIR/{p,q}.mp4 (or another of `FORMATS`).
+    """All pairs in a folder ACTIVITY/PAIR/{p,q}.mp4 (or another of `VIDEO_ENDINGS`).
 
     Raises SnellenError naming the folder if a clip is missing, or if several have the same name.
     """
@@ -58,7 +57,7 @@ def read_clips(root: Path) -> tuple[Clips, ...]:
 
 
 def _clip(folder: Path, name: str) -> Path:
-    videos = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in FORMATS]
+    videos = [path for path in sorted(folder.iterdir()) if path.stem == name and path.suffix.lower() in VIDEO_ENDINGS]
     if len(videos) != 1:
         raise SnellenError(f"{folder}: {len(videos)} videos named {name}, but one is needed; {LAYOUT}")
     return videos[0]
