@@ -47,9 +47,9 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6380, "cli": 3215, "compute": 865, "core": 5075, "curation": 1700, "datasets": 6805,
-    "exam": 3130, "interop": 3155, "presentation": 420, "reports": 4415, "runs": 3395, "scoring": 4360, "stimuli": 3655,
-    "subjects": 11570, "suites": 29400, "towers": 960, "web": 5005, "src": 97095, "tests": 74150,
+    ".": 325, "analysis": 6380, "cli": 3215, "compute": 865, "core": 5085, "curation": 1700, "datasets": 6805,
+    "exam": 3130, "interop": 3155, "presentation": 420, "reports": 4415, "runs": 3395, "scoring": 4360, "stimuli": 3665,
+    "subjects": 11570, "suites": 29380, "towers": 960, "web": 5005, "src": 97095, "tests": 74150,
     "commands": 40, "options": 242, "long functions": 0, "long modules": 0, "words of docs": 87550,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -81,6 +81,7 @@ read or refused; 80 more lines and an option are for videos in own tables, table
 and studies in a panel's frame. `suites`, `analysis`, `scoring`, `core`, `reports`, `subjects` and `src` have 900, 225,
 175, 95, 165, 100 and 1,950 more for thresholds on own images, items that do not tell their answers by colour, ink or
 memory, planned looks, one table per paper and `reproduce`, which replace prose of docs and tables of four suites.
+`core` and `stimuli` have ten more each for functions that five modules of other parts had copied.
 """
 
 

@@ -136,7 +136,8 @@ def next_level(size: float) -> int:
 
 def advice(reading: Reading, items: Sequence[Item]) -> str:
     """The advice in words, or what it lacks; of scaled images with pixels and tokens of one of middling size."""
-    count, struck = len(reading.full_right), f"; {len(reading.struck)} questions struck as blind" * bool(reading.struck)
+    count, blind = len(reading.full_right), len(reading.struck)
+    struck = f"; {blind} question{'s' * (blind > 1)} struck as blind" * bool(blind)
     if count < PAIRS:
         return f"no advice before {PAIRS} paired questions ({count} so far){struck}"
     loss, share = paired_loss(reading.full_right, reading.reduced_right), LEVELS[reading.pair_level]
