@@ -74,7 +74,7 @@ def test_all_tables_are_listed_and_one_is_printed(snellen: Command, monkeypatch:
     code, out, _ = snellen("reproduce")
     assert code == 0
     assert {line.split()[0] for line in out.splitlines()} == set(TABLES)
-    monkeypatch.setattr("snellen.cli.reproduce.distributions", lambda name: [])
+    monkeypatch.setattr("snellen.cli.reproduce.missing_packages", list)
     code, out, _ = snellen("reproduce", "ava-bench/table-5")
     assert code == 0
     assert "not installed here: torch, transformers" in out

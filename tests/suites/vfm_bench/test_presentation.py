@@ -40,7 +40,7 @@ def texts(parts: tuple[Part, ...]) -> list[str]:
 
 def test_the_prompt_has_the_released_order(small: ItemSet, tmp_path: Path) -> None:
     item = next(item for item in small.items if item.regions)
-    prompt = parts(small, tmp_path, "shots=2")
+    prompt = parts(small, tmp_path, "shots=2,labels=real")
     names = [option.text for option in item.options]
     assert prompt[0] == prompts.instruction(item.question, names)
     # One text, then image and name of every class, shot by shot, then the query with nothing after it.
@@ -57,16 +57,16 @@ def test_instructions_demos_and_labels_change_together(small: ItemSet, tmp_path:
     assert isinstance(cot, str)
     assert prompts.COT in cot
     assert prompts.CONSTRAINT not in cot
-    detailed, _ = parts(small, tmp_path, "shots=0,instruction=detailed")
+    detailed, _ = parts(small, tmp_path, "shots=0,labels=real,instruction=detailed")
     assert all(sentence in str(detailed) for sentence in item.latent["definitions"].values())
-    marked = texts(parts(small, tmp_path, "shots=1,demos=visual-prompt"))
+    marked = texts(parts(small, tmp_path, "shots=1,labels=real,demos=visual-prompt"))
     assert marked[1:3] == [prompts.VISUAL_BEFORE.format(number=0), prompts.VISUAL_AFTER.format(label=names[0])]
     assert marked[-1] == prompts.VISUAL_END
     fabricated = texts(parts(small, tmp_path, "shots=1,labels=fabricated,instruction=detailed"))
     labels = fabricated[1:]
     assert not set(labels) & set(names)
     assert all(f"'{name}'" in fabricated[0] and f"- {name}: " in fabricated[0] for name in labels)
-    captioned = texts(parts(small, tmp_path, "shots=1,demos=caption"))[1:]
+    captioned = texts(parts(small, tmp_path, "shots=1,labels=real,demos=caption"))[1:]
     assert [text for text, name in zip(captioned, names, strict=True) if name not in text] == []
 
 
@@ -74,7 +74,7 @@ def test_single_image_subjects_get_one_image(small: ItemSet, tmp_path: Path) -> 
     prompt = parts(small, tmp_path, "shots=3", SubjectCard("one", max_images=1))
     assert len([part for part in prompt if isinstance(part, Media)]) == 1
     item = next(item for item in small.items if item.regions)
-    bare = parts(small, tmp_path, "prompt=minimal,shots=0")
+    bare = parts(small, tmp_path, "prompt=minimal,shots=0,labels=real")
     assert bare == (", ".join(option.text for option in item.options) + "?", item.query[0])
 
 

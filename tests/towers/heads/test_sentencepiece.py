@@ -28,13 +28,13 @@ def test_missing_packages_are_named_if_the_tokenizer_needs_them(
     (tmp_path / "tokenizer.model").write_bytes(b"\x0e\x0a")
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(CONFIG))
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
-    monkeypatch.setattr(checkpoints, "distributions", lambda name: [])
+    monkeypatch.setattr(checkpoints, "missing_packages", list)
     with pytest.raises(SnellenError, match=r"no tokenizer .* pip install sentencepiece protobuf"):
         checkpoints.read_tokenizer("model x", str(tmp_path))
     (tmp_path / "tokenizer.json").write_text("{}")
     assert checkpoints._tokenizer_remedy(str(tmp_path)) == "save the model's own with it"
     (tmp_path / "tokenizer.json").unlink()
-    monkeypatch.setattr(checkpoints, "distributions", lambda name: [name])
+    monkeypatch.setattr(checkpoints, "missing_packages", lambda names: [])
     assert checkpoints._tokenizer_remedy(str(tmp_path)) == "save the model's own with it"
 
 
