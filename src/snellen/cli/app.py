@@ -3,6 +3,7 @@
 There is no `from __future__ import annotations`, since Typer would evaluate each annotation from text.
 """
 
+import pkgutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,6 @@ from typing import Annotated
 import typer
 
 from snellen.cli.checkup import checkup
-from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.derived import named_paths, with_options
 from snellen.cli.judging import judge
 from snellen.cli.options import (
@@ -28,11 +28,10 @@ from snellen.cli.options import (
 )
 from snellen.cli.output import print_json
 from snellen.cli.reproduce import reproduce
-from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
-from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.registry import own_entries
 from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
@@ -40,12 +39,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(sources, name="sources")
-tower.command()(train_classifier)
-tower.command()(write_conversations)
-tower.command()(train_llava)
-app.add_typer(tower, name="tower")
 app.add_typer(study, name="study")
+for _name, _target in own_entries("snellen.commands").items():
+    app.add_typer(pkgutil.resolve_name(_target), name=_name)
 
 
 def _print_version(is_asked: bool) -> None:
