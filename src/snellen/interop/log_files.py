@@ -25,7 +25,7 @@ from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
 from snellen.interop.inspect_import import is_log, logged_answer, logged_question
 from snellen.interop.inspect_logs import read_log
-from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, stem_of
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.remote import RUN
 from snellen.subjects.joins import NUMBER, AnswerRow, RecordedAnswer
@@ -122,7 +122,7 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
 
 def _log_row(answer_row: AnswerRow, score: float, group: str, task: str) -> LogRow:
     reply, condition = answer_row.answer.reply, answer_row.condition
-    options = tuple(zip(ascii_uppercase, answer_row.options, strict=False))
+    options = tuple(zip(ascii_uppercase, answer_row.answer.options, strict=False))
     name = f"{task} [{condition}]" if condition not in ("", "vanilla") else task
     return LogRow(
         answer_row.item, name and short_reason(name, 100),
@@ -136,7 +136,7 @@ class _LogReader(AnswerReader):
     """Reads rows with scores by model into `logs`; the settings `group`, `task` and `range` are its own."""
 
     def __init__(self, settings: Mapping[str, str], path: Path, in_folder: bool) -> None:
-        super().__init__({"name": path.resolve().parent.name, **settings} if in_folder else settings)
+        super().__init__({"name": model_folder(path).name, **settings} if in_folder else settings)
         self.logs: dict[str, list[LogRow]] = {}
         self.columns: Sequence[str] = ()
         self._has_reply, self._in_folder, self._task = False, in_folder, _task_of(path, in_folder)
@@ -181,7 +181,7 @@ class _LogReader(AnswerReader):
 
 def _task_of(path: Path, in_folder: bool) -> str:
     """The task in the names of files of lmms-eval and VLMEvalKit; else the file of a folder."""
-    stem, folder = stem_of(path), path.resolve().parent.name
+    stem, folder = stem_of(path), model_folder(path).name
     if "_samples_" in stem:
         return stem.rpartition("_samples_")[2]
     return stem.removeprefix(f"{folder}_") if in_folder or stem.startswith(f"{folder}_") else ""
@@ -198,9 +198,10 @@ def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str,
         cell = cell_of(values, [settings.get("score") or next(iter(scorers), "")])
         target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
         text, condition = "\n".join(filter(None, words)), identity.condition if identity else ""
+        answer = replace(logged_answer(sample, log), options=tuple(record.choices or ()))
         row = AnswerRow(
-            sample.id, text, tuple(filter(None, images)), condition, sample.epoch - 1, logged_answer(sample, log),
-            str(path), number, target, tuple(record.choices or ()), "" if identity else NUMBER,
+            sample.id, text, tuple(filter(None, images)), condition, sample.epoch - 1, answer, str(path), number,
+            target, "" if identity else NUMBER,
         )  # fmt: skip
         group = cell_of(record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
         task = identity.task if identity else log.header.eval.task

@@ -30,10 +30,9 @@ from snellen.analysis.comparison.verdicts import (
 from snellen.analysis.tables.rankings import ScoreMatrix, ranked
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.errors import SnellenError
-from snellen.core.item import ReplySpec
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.scoring.answers import read_answer
+from snellen.scoring.answers import read_label
 from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
 from snellen.scoring.uncertainty import paired_difference
 from snellen.subjects.joins import image_name
@@ -155,8 +154,7 @@ def _read(row: LogRow, other_row: LogRow) -> float:
     key = next((labels[target] for target in targets if target in labels), "")
     if row.reply is None or not key:
         return math.nan
-    names = [(name, label) for label, text in other_row.options for name in dict.fromkeys((label, text)) if name]
-    return float(read_answer(row.reply, ReplySpec("choice", tuple(names))) == key)
+    return float(read_label(row.reply, other_row.options) == key)
 
 
 def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:

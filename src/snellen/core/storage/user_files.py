@@ -11,6 +11,7 @@ import errno
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 MAX_LIST_BYTES = 2_000_000_000
@@ -64,9 +65,16 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     return raw
 
 
-def separator(header: str) -> str:
-    """The comma, semicolon or tab that is most frequent in the header of a table."""
-    return max(",;\t", key=header.count)
+def table_header(lines: Iterator[str]) -> tuple[str, str]:
+    """The line of a table that names its columns, and the separator: the most frequent of comma, semicolon and tab.
+
+    Excel may state the separator in a line above (`sep=;`).
+    """
+    header = next(lines, "")
+    stated = header.strip().lower().removeprefix("sep=")
+    if header[:4].lower() == "sep=" and len(stated) == 1:
+        return next(lines, ""), stated
+    return header, max(",;\t", key=header.count)
 
 
 def table_encoding(start: bytes) -> str:
