@@ -32,7 +32,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
-from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
+from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, with_options
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.joins import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
@@ -184,7 +184,7 @@ class AnswerReader:
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    own = self._share(_with_options(answer, options)) if options else answer
+                    own = self._share(with_options(answer, options)) if options else answer
                     self._keep(model, AnswerRow(item, question, images, condition, repeat, own, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
@@ -276,14 +276,6 @@ class AnswerReader:
 
     def _share(self, value: Any) -> Any:
         return self._shared.setdefault(value, value)
-
-
-def _with_options(plain_answer: RecordedAnswer, options: tuple[str, ...]) -> RecordedAnswer:
-    from snellen.scoring.answers import read_label
-
-    pairs = list(zip(ascii_uppercase, options, strict=False))
-    label = read_label(plain_answer.reply.text, pairs) if plain_answer.reply else ""
-    return replace(plain_answer, options=options, label=label)
 
 
 def has_cell(rows: Sequence[Row], column: str) -> bool:

@@ -126,11 +126,9 @@ def _scores(matches: Join, read: bool) -> pd.DataFrame:
     """By item of both logs: task, scores `before` and `after`, and `cluster`: a group, else its images, else itself."""
     rows = []
     for pair in matches.pairs:
-        firsts = pair.before[0], pair.after[0]
-        groups = (row.group or " ".join(row.images) for row in firsts)
-        values = (
-            _read_scores(pair) if read else [_mean([row.score for row in side]) for side in (pair.before, pair.after)]
-        )
+        sides = pair.before, pair.after
+        groups = [rows_of[0].group for rows_of in sides] + [" ".join(rows_of[0].images) for rows_of in sides]
+        values = _read_scores(pair) if read else [_mean([row.score for row in rows_of]) for rows_of in sides]
         rows.append((pair.item_id, pair.task or WHOLE, *values, next(filter(None, groups), pair.item_id)))
     return pd.DataFrame(rows, columns=["item_id", "task", "before", "after", "cluster"]).set_index("item_id")
 
@@ -176,7 +174,7 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
 def cause(pair: ItemPair) -> str:
     """Why two logs have other scores of an item, by its first epoch."""
     row, other = pair.before[0], pair.after[0]
-    texts = [" ".join(one.question.split()) for one in (row, other)]
+    texts = [" ".join(one.question.split()) * one.is_prompt for one in (row, other)]
     images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
     applies = (
         bool(row.failure or other.failure),
