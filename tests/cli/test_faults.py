@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -95,6 +97,33 @@ def test_a_full_disk_is_bad_input(
     code, out, message = snellen("show", "combo")
     assert (code, out, message.count("\n")) == (2, "", 1)
     assert message.startswith(words)
+
+
+@pytest.mark.parametrize("words", [("verify", "r\udcff"), ("run", "combo", "-s", "fake:chance", "--out", "r\udcff")])
+def test_a_name_that_is_not_utf_8_is_refused_before_the_work(
+    snellen: Command, words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert snellen(*words) == (2, "", "snellen: 'r\\udcff': not UTF-8; rename it\n")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_whose_name_is_not_utf_8_is_bad_input_and_half_a_character_of_ours_is_not(
+    snellen: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text, code in (("r\udcff", 2), ("\ud800", 3)):
+        monkeypatch.setattr("snellen.cli.preview.show", lambda *args, text=text, **options: text.encode())
+        assert snellen("show", "combo")[0] == code
+
+
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_closed_stream_is_bad_input(stream: str, tmp_path: Path) -> None:
+    """The next file, such as a table, would get its number, and what a library prints."""
+    command = [sys.executable, "-m", "snellen", "list", "suites"]
+    number = {"stdout": 1, "stderr": 2}[stream]
+    ended = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: os.close(number), check=False)
+    assert ended.returncode == 2
+    assert ended.stdout + ended.stderr == "snellen: a standard stream is closed; send it to /dev/null\n"
 
 
 def test_no_escape_reaches_a_terminal(snellen: Command, monkeypatch: pytest.MonkeyPatch) -> None:

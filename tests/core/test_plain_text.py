@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,46 @@ def test_keys_are_redacted(text: str) -> None:
     cleaned = redacted(text, {"MY_API_KEY": "CANARY-VALUE-1", "PATH_KEY": "/tmp", "X_TOKEN": "short"})
     assert "[redacted]" in cleaned
     assert not [secret for secret in secrets if secret in cleaned]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("AWS_SECRET_ACCESS_KEY", "/CANARY/0123+=", "{} was refused"),
+        ("A_KEY", "/CANARY/0123+=", "?k=%2FCANARY%2F0123%2B%3D failed"),
+        ("A_KEY", "/CANARY/0123+=", "/v1/CANARY/0123%2B%3D"[3:]),
+        ("DB_PASSWD", "CANARY-1", "{}"), ("DB_PASS", "CANARY-1", "{}"), ("NPM_AUTH", "CANARY-1", "{}"),
+        ("A_DSN", "db://u:CANARY@h", "{}"), ("GH_PAT", "CANARY-1", "{}"), ("SSH_PASSPHRASE", "CANARY a b", "{}"),
+        ("A_TOKEN", " CANARY-1\n", "[CANARY-1]"), ("PEM_KEY", "CANARY\nCANARY", "CANARY CANARY"),
+        ("A_KEY", 'CANARY"\\x', '{{"k": "CANARY\\"\\\\x"}}'),
+    ],
+)  # fmt: skip
+def test_every_value_of_a_secret_variable_is_redacted_in_each_form(name: str, value: str, text: str) -> None:
+    cleaned = redacted(text.format(value), {name: value})
+    assert "[redacted]" in cleaned
+    assert "CANARY" not in cleaned
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "?X-Amz-Signature=CANARY1&X-Amz-Credential=CANARY2/eu", "?sv=2024&sig=CANARY1%2F", "access_token=CANARY1",
+        '"accessToken":"CANARY1"', "client_secret: CANARY1", "passwd=CANARY1", "Authorization: Basic CANARY12Og==",
+        "Authorization: CANARY1", "pwd=CANARY1", "glpat-CANARY12", "sk_live_CANARY12", "nvapi-CANARY12", "xai-CANARY12",
+        "r8_CANARY1234567890", "github_pat_CANARY12", "pplx-CANARY12", "ASIACANARYCANARY12", "ya29.CANARY12",
+    ],
+)  # fmt: skip
+def test_keys_are_recognised_by_their_form(text: str) -> None:
+    assert "CANARY" not in redacted(text, {})
+
+
+def test_an_existing_folder_and_spaces_are_no_secrets(tmp_path: Path) -> None:
+    text = f"{tmp_path}/card.json: no such file; 123456 of tokens: 2000000; basic transformations; monkey: bananas"
+    assert redacted(text, {"KEY_DIR": str(tmp_path), "A_KEY": " " * 9}) == text
+
+
+def test_half_a_key_behind_spaces_is_not_shown() -> None:
+    assert "CANARY" not in short_reason(" " * 1590 + "sk-CANARYCANARYCANARY")
 
 
 def test_plain_words_are_unchanged() -> None:

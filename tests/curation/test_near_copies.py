@@ -74,6 +74,23 @@ def test_a_copy_with_a_rotation_tag_is_found() -> None:
     assert near_pairs([thumbnail(original), thumbnail(original.rotate(90))]) == []
 
 
+@pytest.mark.parametrize("format", ["JPEG", "PNG"])
+@pytest.mark.parametrize(
+    "block",
+    [
+        b"Exif\0\0" + b"\xfd?\xeb<\x92P\xb7\x97" * 8, b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"\x01" * 60,
+        b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x02\0\xff\xff\0\0\x10\0\0\0\0\0\0\0",
+    ],
+)  # fmt: skip
+def test_a_damaged_header_turns_nothing(block: bytes, format: str, recwarn: pytest.WarningsRecorder) -> None:
+    buffer = io.BytesIO()
+    photograph("a").save(buffer, format, exif=block)
+    image = Image.open(buffer)
+    recwarn.clear()
+    assert (image_oddity(image), near_pairs([thumbnail(photograph("a")), thumbnail(image)])) == ("", [(0, 1)])
+    assert not list(recwarn)
+
+
 def test_groups_distinguish_copies_from_similar_images() -> None:
     images = [thumbnail(photograph("a", k)) for k in range(8)]
     copy = thumbnail(encoded(photograph("a", 1), 60))

@@ -206,6 +206,18 @@ def test_a_changed_row_and_the_rows_of_another_instalment_are_refused(
         read_itemset(root)
 
 
+@pytest.mark.parametrize("options", [{}, {"tasks": 5}, {"unknown": 1}])
+def test_a_declaration_that_continues_nothing_is_refused(
+    first_instalment: ItemSet, tmp_path: Path, options: dict[str, object]
+) -> None:
+    root = shutil.copytree(first_instalment.root, tmp_path / "items")
+    card = json.loads((root / "itemset.json").read_text())
+    card["declaration"]["options"] = options and {**card["declaration"]["options"], **options}
+    (root / "itemset.json").write_text(json.dumps(card))
+    with pytest.raises(SnellenError, match="no set to be continued"):
+        draw_instalment(root, 1)
+
+
 def test_a_set_in_instalments_is_verified(
     three_instalments: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

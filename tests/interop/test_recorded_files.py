@@ -299,6 +299,8 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "open quote": ("a.csv", b'id,reply\n1,"' + b"x\n" * 1000, "no answers in it"),
     "long line": ("a.csv", b"id,reply\n1," + b"x" * 2_000_000, "a line of more than"),
     "long JSON line": ("a.jsonl", b'{"id": "' + b"x" * 2_000_000, "a line of more than"),
+    "a key twice": ("a.jsonl", b'{"id": 1, "reply": "A", "reply": "B"}\n', "an object has the key 'reply' twice"),
+    "a key twice in a list": ("a.json", b'[{"id": 1, "r": {"a": 1, "a": 2}}]', "an object has the key 'a' twice"),
     "no id": ("a.jsonl", b'{"reply": "red", "key": "a"}\n', "name the column of an id, ?id=COLUMN; it has reply, key"),
     "no reply": ("a.jsonl", b'{"id": 1, "answer": "red"}\n', "name the column of replies, ?column=COLUMN; it has id"),
     "reply is an object": ("a.jsonl", b'{"id": 1, "reply": {"a": 1}}\n', "the reply is a dict without texts"),

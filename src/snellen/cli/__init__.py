@@ -36,6 +36,9 @@ def main() -> None:
     from snellen.cli.output import plain_streams
 
     gc.set_threshold(*GARBAGE_THRESHOLDS)
+    if sys.stdout is None or sys.stderr is None:  # then Python's next file, such as a table, would get its number
+        print("snellen: a standard stream is closed; send it to /dev/null", file=sys.stderr or sys.stdout)
+        sys.exit(2)
     with plain_streams():
         _run_command()
 
@@ -56,6 +59,7 @@ def _run_command() -> None:
         if advice := FORMER.get(" ".join(sys.argv[1:2])):
             raise SnellenError(f"`snellen {sys.argv[1]}` was removed: {advice}")
         with one_line_errors():
+            [word.encode() for word in sys.argv]  # a name that is not UTF-8 is refused before the work
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
         text = f"snellen: {redacted(_with_urls(str(error)))}"

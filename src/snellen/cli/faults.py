@@ -30,6 +30,10 @@ def one_line_errors() -> Iterator[None]:
         yield
     except SnellenError:
         raise
+    except UnicodeEncodeError as error:
+        if not "\udc80" <= error.object[error.start] <= "\udcff":  # how Python shows a byte of a name
+            _end(error)
+        raise SnellenError(f"{short_reason(ascii(error.object))}: not UTF-8; rename it") from error
     except OSError as error:
         if not (reason := _reason(error)):
             _end(error)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, TextIO
+from urllib.parse import quote
 
 _ALLOWED = "\n\t"
 _COMMANDS = "Next: ", "Try it: "
@@ -17,21 +18,26 @@ _CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _ALLOWED
 }  # C0, DEL, C1: terminals act on them
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL")
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|_PWD|CREDENTIAL|SIGNATURE|_(PASS|PAT|AUTH|DSN|SAS)$")
 _MIN_SECRET = 8
 """Characters; shorter environment values may be ordinary words."""
 _REDACTED = "[redacted]"
 _SECRETS = re.compile(
     r"""
-    \b(?:sk|pk|rk)-[\w-]{8,}                                  # OpenAI, Anthropic, Stripe
-    | \bhf_\w{8,} | \bgh[opsu]_\w{8,} | \bxox[abprs]-[\w-]{8,} | \bgsk_\w{8,} | \bAIza[\w-]{20,} | \bAKIA[0-9A-Z]{12,}
+    \b(?:sk|pk|rk|glpat|nvapi|xai|pplx|csk|tvly|xox[abeoprs]|xapp)-[\w-]{8,}
+    | \b(?:[spr]k_live|[spr]k_test|hf|gh[oprsu]|github_pat|gsk|dop_v1)_\w{8,} | \b(?:r8|fw|npm)_\w{16,}
+    | \bAIza[\w-]{20,} | \bya29\.[\w-]{8,} | \bSG\.[\w-]{8,}[\w.-]* | \bA[KS]IA[0-9A-Z]{12,}
+    | \bBasic\s+(?=\S*[A-Z0-9=])[\w+/]{8,}=*
     | \beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*                         # JSON web tokens
     | (?<=://)[^/\s:@]+:[^/\s@]+(?=@)                            # user:password@host
     """,
     re.VERBOSE,
 )
 _NAMED_SECRET = re.compile(
-    r"""(\bbearer\s+|\b(?:api[-_ ]?key|key|token|password|secret)["']?\s*[=:]\s*["']?)[^\s"'&,;]{6,}""", re.IGNORECASE
+    r"""(\bbearer\s+|(?<![a-z])(?:(?:api|access|auth|client|id|refresh|secret|session)[-_ ]?)?"""
+    r"""(?:key|token|password|passwd|pwd|secret|credential|signature|sig|authorization)"""
+    r"""["']?\s*[=:]\s*["']?)(?!(?:bearer|basic)\s|\d+\b)[^\s"'&,;]{6,}""",
+    re.IGNORECASE,
 )
 
 
@@ -122,12 +128,18 @@ def unfiltered(stream: Any) -> Any:
 
 
 def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text without keys and tokens: values of variables with such names, and texts in the form of known keys."""
+    """The text without keys and tokens: values of variables with such names, and texts in the form of known keys.
+
+    A value is found as it is and as in addresses and JSON; the name of an existing folder is none.
+    """
     variables = os.environ if environment is None else environment
     secrets = {
-        value
+        form
         for name, value in variables.items()
-        if _SECRET_NAME.search(name.upper()) and len(value) >= _MIN_SECRET and not Path(value).is_absolute()
+        if _SECRET_NAME.search(name.upper()) and len(value.strip()) >= _MIN_SECRET
+        if not os.path.isdir(value)  # noqa: PTH112  # raises nothing for a long value
+        for line in (value.strip(), " ".join(value.split()))
+        for form in (line, quote(line), quote(line, safe=""), json.dumps(line)[1:-1])
     }
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, _REDACTED)
@@ -136,7 +148,7 @@ def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 def short_reason(text: str, max_characters: int = 400) -> str:
     """An error text as it is stored: one line, printable, without keys, at most `max_characters` long."""
-    line = printable(" ".join(redacted(text[: 4 * max_characters]).split()))
+    line = printable(redacted(" ".join(text.split())[: 4 * max_characters]))
     return line if len(line) <= max_characters else line[: max_characters - 1] + "…"
 
 

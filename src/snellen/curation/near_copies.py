@@ -6,8 +6,10 @@ and contrast to fit the other, by less than a pixel per step (Gauss-Newton, as i
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,7 +51,12 @@ def thumbnail(image: Image.Image) -> bytes:
     from PIL import Image, ImageOps
 
     small = image.convert("L").resize((SIDE_PX, SIDE_PX), Image.Resampling.BILINEAR)
-    return ImageOps.exif_transpose(small).tobytes()
+    with (
+        suppress(Exception),
+        warnings.catch_warnings(action="ignore"),
+    ):  # Pillow raises any exception at a damaged EXIF block
+        small = ImageOps.exif_transpose(small)
+    return small.tobytes()
 
 
 def find_near_copies(thumbnails: Sequence[bytes], labels: Sequence[str]) -> NearCopies:

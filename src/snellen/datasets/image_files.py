@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -177,9 +179,16 @@ def levels_fault(image: Image.Image) -> str:
     return "levels of more than 8 bits, of which those above 255 would be white; save it with levels 0 to 255"
 
 
+def is_turned(image: Image.Image) -> bool:
+    """True if the image's header (EXIF) turns it; a damaged header, for which Pillow raises anything, does not."""
+    with suppress(Exception), warnings.catch_warnings(action="ignore"):
+        return bool(2 <= image.getexif().get(ORIENTATION, 1) <= 8)
+    return False
+
+
 def image_oddity(image: Image.Image) -> str:
     """What of an image may not arrive at a model, in words that follow "N images are"; empty if nothing is odd."""
-    if image.getexif().get(ORIENTATION, 1) not in (0, 1):
+    if is_turned(image):
         return "rotated by their header (EXIF), which some models ignore; save them upright"
     if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
         return "of several frames or pages, of which the first is shown"

@@ -22,7 +22,7 @@ from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
-from snellen.datasets.image_files import ORIENTATION, ImageFile, image_size, levels_fault
+from snellen.datasets.image_files import ImageFile, image_size, is_turned, levels_fault
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import (
     CLASS_COLUMNS,
@@ -123,7 +123,7 @@ def _image_fault(raw: RawSample) -> str:
         return fault
     try:
         with Image.open(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
-            return TURNED if image.getexif().get(ORIENTATION, 1) not in (0, 1) else levels_fault(image)
+            return TURNED if is_turned(image) else levels_fault(image)
     except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return "not a readable image"
 

@@ -23,7 +23,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator, table_encoding
+from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, separator, table_encoding
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
@@ -95,7 +95,7 @@ class QuestionTable:
     def _row(self, number: int, unit: str, position: int, cells: Any) -> RawRow:
         location = f"{self.path} {unit} {position}"
         if not isinstance(cells, dict):
-            return RawRow(self.path, number, location, {}, "not a JSON object with the columns of a row")
+            return RawRow(self.path, number, location, {}, "not a JSON object with the columns of a row, each once")
         return RawRow(self.path, number, location, {str(name): _cell(cell) for name, cell in cells.items()})
 
     def _json_lines(self) -> Iterator[RawRow]:
@@ -215,7 +215,7 @@ class _CountedLines:
 def _parsed(text: str) -> Any:
     """The JSON value; None if it is none."""
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=distinct)
     except (ValueError, RecursionError):
         return None
 

@@ -21,6 +21,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
+from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
@@ -84,9 +85,13 @@ def draw_instalment(root: Path, number: int, workers: int = 1) -> None:
             return
         folder = root / DRAWING / f"{number:03d}"
         if not is_itemset(folder):
-            recipe = SUITES.get(items.card.suite).recipes["generated"]
+            try:
+                recipe = SUITES.get(items.card.suite).recipes["generated"]
+                options = instalment_options(declaration, number, folder, workers)
+            except (KeyError, TypeError, ValueError) as error:
+                raise SnellenError(f"{root}: no set to be continued ({short_reason(str(error))})") from error
             with sharing_processes(workers):
-                recipe.build(instalment_options(declaration, number, folder, workers))
+                recipe.build(options)
         instalment = read_itemset(folder, verify=False)
         new = list(_new_items(instalment.items, number, items.items))
         for media in {media.sha256: media for item in new for media in item.media()}.values():

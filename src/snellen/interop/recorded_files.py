@@ -14,7 +14,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, AnyStr, TypeAlias
@@ -23,7 +23,7 @@ from xml.parsers import expat
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.files import long_cells
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, separator, table_encoding
+from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, separator, table_encoding
 
 MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
@@ -38,6 +38,7 @@ _READ_ERRORS = (
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, expat.ExpatError),
 )
 Row: TypeAlias = Mapping[str, Any]
+_parsed = partial(json.loads, object_pairs_hook=distinct)
 
 
 class _Limited(io.RawIOBase):
@@ -91,9 +92,9 @@ def _rows(path: Path) -> Iterator[Row]:
         if ending in (".csv", ".tsv"):
             yield from _table(limited, ending)
         elif is_json:
-            yield from map(_object, _listed(json.loads(limited.read())))
+            yield from map(_object, _listed(_parsed(limited.read())))
         else:
-            yield from (_object(json.loads(line)) for line in _lines(limited) if line.strip())
+            yield from (_object(_parsed(line)) for line in _lines(limited) if line.strip())
 
 
 def _parquet(path: Path) -> Iterator[Row]:

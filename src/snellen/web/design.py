@@ -45,7 +45,7 @@ class BlockDesign(Frozen):
     order: Literal["random", "as stored"] = "random"
     examples: int = Field(default=0, ge=0)
     practice: int = Field(default=0, ge=0)
-    attention: int = Field(default=0, ge=0)
+    attention: int = Field(default=0, ge=0, le=100)
     seconds: float | None = Field(default=None, gt=0)
     reason: bool = False
     title: str = ""

@@ -102,6 +102,13 @@ def test_a_bad_cell_is_named_by_file_and_row(root: Path, field: str, value: Any,
     assert str(caught.value).startswith(f"{root / 'items.parquet'} row 2: {message}")
 
 
+@pytest.mark.parametrize("number", [10**9, -1, 1, "x", None, [1]])
+def test_an_item_of_no_instalment_of_the_set_is_refused(root: Path, number: object) -> None:
+    rewrite(root, lambda rows: rows[2].update(provenance=json.dumps({"part": number})))
+    with pytest.raises(SnellenError, match=r"items\.parquet row 2: .* is of another instalment"):
+        read_itemset(root)
+
+
 def edit_card(root: Path, **cells: Any) -> None:
     card = json.loads((root / "itemset.json").read_text())
     (root / "itemset.json").write_text(json.dumps({**card, **cells}))

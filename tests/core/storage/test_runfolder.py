@@ -168,6 +168,15 @@ def test_a_missing_run_is_distinguished_from_a_partial_run(tmp_path: Path, built
     assert "\n" not in str(caught.value)
 
 
+def test_a_price_that_is_no_number_is_refused(tmp_path: Path, built: ItemSet) -> None:
+    run(tmp_path / "run", built)
+    card = json.loads((tmp_path / "run" / "run.json").read_text())
+    card["arms"][0]["attributes"] |= {"price_in": "x", "price_out": "1"}
+    (tmp_path / "run" / "run.json").write_text(json.dumps(card))
+    with pytest.raises(SnellenError, match=r"run\.json: malformed .*'x'"):
+        read_run_card(tmp_path / "run")
+
+
 def test_a_part_at_its_size_limit_is_never_written_to_again(
     tmp_path: Path, built: ItemSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

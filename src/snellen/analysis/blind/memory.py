@@ -17,6 +17,8 @@ from snellen.core.item import Box, Item
 
 MAX_LINKED = 10
 """Linked files up to which every half of them is tried."""
+MOST_USES = 100
+"""Questions about a file above which it is not recognised: it stands for images that are not drawn."""
 
 
 class ExamMemory:
@@ -36,6 +38,9 @@ class ExamMemory:
             for demo in item.support:
                 for media in demo.media:
                     self._labels[media.sha256].add((item.item_id, label(item, demo.answer)))
+        for file in [file for file, questions in self._by_file.items() if len(questions) > MOST_USES]:
+            del self._by_file[file], self._uses[file]
+            self._labels.pop(file, None)
 
     def clues(self, item: Item, key: str = "") -> Iterator[str]:
         """What other questions reveal about an item, and about the option `key` if one is given; as words."""

@@ -257,7 +257,7 @@ def read_itemset(
                     f"{path} row {number}: {item.item_id!r:.80} is used twice, or has a different suite or version "
                     f"from the card; build the item set again"
                 )
-            if card.instalments and instalment_of(item) != instalment:
+            if item.provenance.get(INSTALMENT, 0) != instalment:
                 raise SnellenError(
                     f"{path} row {number}: {item.item_id!r:.80} is of another instalment; build the set again"
                 )

@@ -69,6 +69,11 @@ class ArmCard(BaseModel):
         is_earlier = isinstance(cells, dict) and "role" not in cells
         return {**kind_by_name(str(cells.get("subject"))), **cells} if is_earlier else cells
 
+    @model_validator(mode="after")
+    def _check_price(self) -> ArmCard:
+        price_of(self.attributes)
+        return self
+
 
 class RunCard(Card):
     """`run.json`. `annotations` gives author and hash of each annotation table that was used."""

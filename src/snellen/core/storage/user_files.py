@@ -11,7 +11,10 @@ import errno
 import hashlib
 import os
 import stat
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 MAX_LIST_BYTES = 2_000_000_000
 """Limit of a list of records of a dataset or another tool; LLaVA's has 1.03 GB."""
@@ -62,6 +65,14 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     if max(size, len(raw)) > limit:
         raise OSError(errno.EFBIG, f"more than the {limit} bytes that are read; split it or shrink it", str(path))
     return raw
+
+
+def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of a JSON text (`object_pairs_hook`). Raises ValueError for a key that is there twice."""
+    cells = dict(pairs)
+    if len(cells) < len(pairs):
+        raise ValueError(f"an object has the key {Counter(name for name, _ in pairs).most_common(1)[0][0]!r:.60} twice")
+    return cells
 
 
 def separator(header: str) -> str:

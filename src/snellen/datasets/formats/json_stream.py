@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from snellen.core.storage.user_files import distinct
+
 CHUNK = 4 << 20
 """Bytes per read."""
 MAX_CHARACTERS = 256 << 20
@@ -49,7 +51,7 @@ class _Text:
     def __init__(self, read: Any) -> None:
         self.read, self.text, self.position, self.ended = read, "", 0, False
         self.decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self.scan = json.JSONDecoder().raw_decode
+        self.scan = json.JSONDecoder(object_pairs_hook=distinct).raw_decode
 
     def more(self, min_bytes: int = 0) -> None:
         raw = self.read(max(min_bytes, CHUNK))

@@ -84,7 +84,7 @@ class TableImages:
             from PIL import Image
 
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # `image_fault` has its own limit
+                warnings.simplefilter("ignore")  # about sizes, for which `image_fault` has its own limit, and headers
                 format = image_format(raw, path or "the cell")
                 with Image.open(io.BytesIO(raw)) as image:
                     media = Media(name, "image", format, *image.size)
