@@ -27,6 +27,7 @@ from snellen.cli.options import (
     is_until_decided,
 )
 from snellen.cli.output import print_json
+from snellen.cli.overview import WINGS, Overview
 from snellen.cli.reproduce import reproduce
 from snellen.cli.study import app as study
 from snellen.core.build_options import BuildOptions
@@ -35,12 +36,13 @@ from snellen.core.registry import own_entries
 from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
+    cls=Overview,
     help="An eye exam for vision-language models, vision encoders and people.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
 app.add_typer(study, name="study")
-for _name, _target in own_entries("snellen.commands").items():
+for _name, _target in own_entries(WINGS).items():
     app.add_typer(pkgutil.resolve_name(_target), name=_name)
 
 
@@ -78,7 +80,7 @@ def list_(
     """List suites, tasks, axes and subjects."""
     from snellen.core.condition import near
     from snellen.subjects.fakes import FAKES
-    from snellen.subjects.registry import EXAMPLES
+    from snellen.subjects.registry import EXAMPLES, SUBJECTS
     from snellen.suites import SUITES
 
     suites = {name: SUITES.get(name) for name in SUITES}
@@ -94,7 +96,10 @@ def list_(
             for name, s in suites.items()
             for axis in s.axes
         },
-        "subjects": {**EXAMPLES, **{f"fake:{name}": about for name, about in FAKES.items()}},
+        "subjects": {
+            **{spec: about for spec, about in EXAMPLES.items() if spec.partition(":")[0] in SUBJECTS},
+            **{f"fake:{name}": about for name, about in FAKES.items()},
+        },
         "fakes": {f"fake:{name}": about for name, about in FAKES.items()},
     }
     if what and what not in names_by_kind:
