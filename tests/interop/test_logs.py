@@ -241,7 +241,7 @@ def test_a_run_is_compared_with_logs_of_the_same_questions(tmp_path: Path) -> No
     placed = json_lines(tmp_path / "m_samples_t.jsonl", [
         {"doc_id": n, "input": f"{row['question']} Think.", "target": row["answer"], "filtered_resps": ["A"],
          "exact_match": 1.0}
-        for n, row in enumerate(rows)
+        for n, row in reversed(list(enumerate(rows)))  # tools write rows as calls end
     ])  # fmt: skip
     assert compared(tmp_path / "run", placed).joined.counts == {"place": 24}
     others = table(tmp_path / "c.csv", [{**row, "question": rows[23 - n]["question"]} for n, row in enumerate(rows)])

@@ -10,6 +10,7 @@ import math
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -239,9 +240,16 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
-    numbers = [_LETTERS.get(str(score.value), score.value) for score in (sample.record.scores or {}).values()]
-    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
-    return float(numbers[0]) if is_number else math.nan
+    scores = list((sample.record.scores or {}).values())
+    return score_of(scores[0].value) if len(scores) == 1 else math.nan
+
+
+def score_of(cell: Any) -> float:
+    """A score as tools write it, Inspect's letters among them; NaN for anything else."""
+    with suppress(ValueError, TypeError, OverflowError):
+        number = float(_LETTERS.get(str(cell), cell))
+        return number if abs(number) < MAX_SCORE else math.nan
+    return math.nan
 
 
 def _generation(header: EvalLog) -> dict[str, Any]:

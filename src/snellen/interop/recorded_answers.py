@@ -32,7 +32,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
-from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, with_options
+from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, score_of, with_options
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.joins import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
@@ -252,7 +252,7 @@ class AnswerReader:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
         replies = list(_replies(cell_of(row, columns["column"])))
-        score = _score(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
+        score = score_of(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
         error = "" if error in NO_TEXTS else error
         choice = cell_of(row, columns["choice"])
         ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
@@ -334,13 +334,6 @@ def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
         in_columns = list(takewhile(lambda text: text not in ("", None), map(row.get, ascii_uppercase)))
         cell = as_list(str(cell)) or in_columns or [text for _, text in options_in(question)]
     return _texts(cell)
-
-
-def _score(cell: Any) -> float:
-    """A score as tools write it; NaN for none."""
-    with suppress(ValueError, TypeError, OverflowError):
-        return float(cell)
-    return math.nan
 
 
 def _images(cell: Any) -> Iterator[str]:

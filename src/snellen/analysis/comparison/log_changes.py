@@ -25,6 +25,7 @@ from snellen.analysis.comparison.verdicts import (
     flips,
     plain_comparison,
     plain_rows,
+    unpaired,
     with_verdicts,
 )
 from snellen.analysis.tables.rankings import ScoreMatrix, ranked
@@ -111,12 +112,11 @@ def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None,
     )
     items = {pair.item_id: pair for pair in joined.pairs}
     flipped = flips(metrics, {(task, CONDITION): part for task, part in by_task.items()})
-    has = scores["before"].notna(), scores["after"].notna()
-    only = [int(count) for count in ((has[0] & ~has[1]).sum(), (~has[0] & has[1]).sum(), (~has[0] & ~has[1]).sum())]
+    only = unpaired(scores)
     return LogChanges(
         "both logs", (first_log.name, second_log.name), metrics, {}, table,
-        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), int((has[0] & has[1]).sum()),
-        {(CONDITION, WHOLE): Unpaired(only[0] + joined.only_before, only[1] + joined.only_after, only[2])},
+        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), len(scores) - only.total,
+        {(CONDITION, WHOLE): only, (CONDITION, ""): Unpaired(joined.only_before, joined.only_after)},
         tuple(task for task, part in by_task.items() if not len(part.dropna())), margin or math.inf,
         joined, items, tuple(_remarks(first_log, second_log, joined.pairs, rows)),
     )  # fmt: skip
