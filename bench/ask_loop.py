@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import base64
+import gc
 import json
 import os
 import resource
@@ -184,8 +185,10 @@ def command(folder: Path, url: str, items: int) -> dict[str, Any]:
     client.open_connections = first_open
     httpx.AsyncClient.post = first_post  # type: ignore[assignment,method-assign]
     ChatSubject.answer = marked_answer  # type: ignore[method-assign]
+    from snellen.cli import GARBAGE_THRESHOLDS
     from snellen.cli.app import app
 
+    gc.set_threshold(*GARBAGE_THRESHOLDS)  # as the command does
     os.environ |= {"BENCH_API_KEY": "k", "BENCH_BASE_URL": url}
     subject, out = f"chat:openai-api/bench/m?max_concurrency={MAX_CONCURRENCY}", tempfile.mkdtemp(dir=folder)
     options = ["--subject", subject, "--out", f"{out}/run"]

@@ -32,19 +32,19 @@ from PIL import Image
 
 from snellen.core.item import Media
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.heads.answering import generate
-from snellen.subjects.heads.composition import compose
-from snellen.subjects.heads.conversations import SYSTEM, Conversation, ConversationTurn, Wording
-from snellen.subjects.heads.costs import conversation_flops, language_config, tower_flops, training_memory
-from snellen.subjects.heads.features import TokenCache, TowerReader, opener
-from snellen.subjects.heads.files import Head
-from snellen.subjects.heads.fitting import HeadPlan
-from snellen.subjects.heads.language_models import LanguageModel, load_language_model
-from snellen.subjects.heads.stages import STAGES, TrainingStage
-from snellen.subjects.heads.tower_models import load_tower
-from snellen.subjects.heads.towers import find_tower
-from snellen.subjects.heads.training import Training, train
 from snellen.subjects.loading import quiet_transformers
+from snellen.towers.heads.answering import generate
+from snellen.towers.heads.composition import compose
+from snellen.towers.heads.conversations import SYSTEM, Conversation, ConversationTurn, Wording
+from snellen.towers.heads.costs import conversation_flops, language_config, tower_flops, training_memory
+from snellen.towers.heads.features import TokenCache, TowerReader, opener
+from snellen.towers.heads.files import Head
+from snellen.towers.heads.fitting import HeadPlan
+from snellen.towers.heads.language_models import LanguageModel, load_language_model
+from snellen.towers.heads.stages import STAGES, TrainingStage
+from snellen.towers.heads.tower_models import load_tower
+from snellen.towers.heads.towers import find_tower
+from snellen.towers.heads.training import Training, train
 
 TOWERS = ("siglip-1", "dinov2-l", "clip-l")
 PARTS = ("towers", "fit", "pretrain", "tune", "answers")

@@ -24,15 +24,15 @@ import torch
 from PIL import Image
 
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.heads.answering import generate
-from snellen.subjects.heads.batches import Batch, collate, token_weights
-from snellen.subjects.heads.conversations import Conversation, ConversationTurn
-from snellen.subjects.heads.costs import conversation_flops, tower_flops
-from snellen.subjects.heads.features import TokenCache, TowerReader, opener
-from snellen.subjects.heads.files import Head, fresh_head
-from snellen.subjects.heads.stages import STAGES
-from snellen.subjects.heads.towers import find_tower
-from snellen.subjects.heads.training import answer_loss, prepare
+from snellen.towers.heads.answering import generate
+from snellen.towers.heads.batches import Batch, collate, token_weights
+from snellen.towers.heads.conversations import Conversation, ConversationTurn
+from snellen.towers.heads.costs import conversation_flops, tower_flops
+from snellen.towers.heads.features import TokenCache, TowerReader, opener
+from snellen.towers.heads.files import Head, fresh_head
+from snellen.towers.heads.stages import STAGES
+from snellen.towers.heads.towers import find_tower
+from snellen.towers.heads.training import answer_loss, prepare
 
 LANGUAGE = "random-qwen2?layers=4&width=256"
 WIDER_LANGUAGE = "random-qwen2?layers=4&width=512"

@@ -29,8 +29,8 @@ from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
-from snellen.subjects.encoders.probes.settings import ProbeSettings
-from snellen.subjects.encoders.probes.subject import AttentiveProbe
+from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.subject import AttentiveProbe
 
 LIMIT_S = 180
 SHAPE = (14, 14, 592)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from snellen.subjects.heads.costs import ANSWER_TOKENS, TEXT_TOKENS, conversation_flops, tower_flops
-from snellen.subjects.heads.stages import STAGES
-from snellen.subjects.heads.towers import TOWERS
+from snellen.towers.heads.costs import ANSWER_TOKENS, TEXT_TOKENS, conversation_flops, tower_flops
+from snellen.towers.heads.stages import STAGES
+from snellen.towers.heads.towers import TOWERS
 
 LANGUAGE = "Qwen/Qwen2-0.5B"
 

@@ -39,8 +39,14 @@ __all__ = [
     "exam_callback", "examine", "judge", "open", "run", "sight",
 ]  # fmt: skip
 ENTRY_POINTS = {
+    "snellen.commands": {"sources": "snellen.cli.sourcing:app", "tower": "snellen.towers.commands:app"},
     "snellen.explorers": {"explorer": "snellen.web.explorer:explorer_writer"},
-    "snellen.subjects": {"recorded": "snellen.interop.recorded_answers:make_recorded"},
+    "snellen.readouts": {"attentive": "snellen.towers.probes.subject:attentive_probe"},
+    "snellen.subjects": {
+        "head": "snellen.towers.heads.subject:make_head",
+        "recorded": "snellen.interop.recorded_answers:make_recorded",
+        "tower": "snellen.towers.heads.probed_tower:make_probed_tower",
+    },
 }
 """Those of this package in `pyproject.toml`, by group: installed metadata of a checkout may be older."""
 

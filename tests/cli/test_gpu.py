@@ -25,19 +25,19 @@ from snellen.exam.items import build
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.patches import PatchEncoder
-from snellen.subjects.heads.stages import STAGES
-from snellen.subjects.heads.towers import TOWERS
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
+from snellen.towers.heads.stages import STAGES
+from snellen.towers.heads.towers import TOWERS
 from snellen.towers.sweep import examples_of, train_items
 from tests.helpers.extras import lazy_module, need
 
 need("peft", "heads")
 torch = lazy_module("torch")
-training_module = lazy_module("snellen.subjects.heads.training")
-readers = lazy_module("snellen.subjects.heads.features")
-fitting = lazy_module("snellen.subjects.heads.fitting")
-tensor_files = lazy_module("snellen.subjects.heads.tensor_files")
+training_module = lazy_module("snellen.towers.heads.training")
+readers = lazy_module("snellen.towers.heads.features")
+fitting = lazy_module("snellen.towers.heads.fitting")
+tensor_files = lazy_module("snellen.towers.heads.tensor_files")
 
 pytestmark = pytest.mark.slow
 
@@ -205,7 +205,7 @@ def test_exhausted_memory_is_one_line_with_the_setting_to_lower(
         torch.empty(2**40, device="cuda")  # a terabyte
         return real(model, batch)
 
-    monkeypatch.setattr("snellen.subjects.heads.training.answer_loss", greedy)
+    monkeypatch.setattr("snellen.towers.heads.training.answer_loss", greedy)
     with pytest.raises(
         SnellenError, match=r"out of memory on cuda at step 0 of \d+ with 16 .*--micro-batch 8"
     ) as caught:

@@ -13,9 +13,9 @@ import typer
 from snellen.cli.app import app
 from snellen.core.condition import parse_conditions
 from snellen.core.reproduction import Reproduction
-from snellen.subjects.heads.stages import EPOCHS, STAGES
-from snellen.subjects.heads.towers import find_tower
 from snellen.suites import SUITES
+from snellen.towers.heads.stages import EPOCHS, STAGES
+from snellen.towers.heads.towers import find_tower
 from tests.cli.conftest import Command
 from tests.published.ava_bench import TABLE_2
 

@@ -3,6 +3,7 @@
 There is no `from __future__ import annotations`, since Typer would evaluate each annotation from text.
 """
 
+import pkgutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,6 @@ from typing import Annotated
 import typer
 
 from snellen.cli.checkup import checkup
-from snellen.cli.combo_training import train_classifier, train_llava, write_conversations
 from snellen.cli.derived import named_paths, with_options
 from snellen.cli.judging import judge
 from snellen.cli.options import (
@@ -27,25 +27,23 @@ from snellen.cli.options import (
     is_until_decided,
 )
 from snellen.cli.output import print_json
+from snellen.cli.overview import WINGS, Overview
 from snellen.cli.reproduce import reproduce
-from snellen.cli.sourcing import app as sources
 from snellen.cli.study import app as study
-from snellen.cli.tower import app as tower
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.registry import own_entries
 from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 app = typer.Typer(
+    cls=Overview,
     help="An eye exam for vision-language models, vision encoders and people.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-app.add_typer(sources, name="sources")
-tower.command()(train_classifier)
-tower.command()(write_conversations)
-tower.command()(train_llava)
-app.add_typer(tower, name="tower")
 app.add_typer(study, name="study")
+for _name, _target in own_entries(WINGS).items():
+    app.add_typer(pkgutil.resolve_name(_target), name=_name)
 
 
 def _print_version(is_asked: bool) -> None:
@@ -82,7 +80,7 @@ def list_(
     """List suites, tasks, axes and subjects."""
     from snellen.core.condition import near
     from snellen.subjects.fakes import FAKES
-    from snellen.subjects.registry import EXAMPLES
+    from snellen.subjects.registry import EXAMPLES, SUBJECTS
     from snellen.suites import SUITES
 
     suites = {name: SUITES.get(name) for name in SUITES}
@@ -98,7 +96,10 @@ def list_(
             for name, s in suites.items()
             for axis in s.axes
         },
-        "subjects": {**EXAMPLES, **{f"fake:{name}": about for name, about in FAKES.items()}},
+        "subjects": {
+            **{spec: about for spec, about in EXAMPLES.items() if spec.partition(":")[0] in SUBJECTS},
+            **{f"fake:{name}": about for name, about in FAKES.items()},
+        },
         "fakes": {f"fake:{name}": about for name, about in FAKES.items()},
     }
     if what and what not in names_by_kind:

@@ -5,13 +5,22 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import EntryPoint
-from typing import Generic, TypeVar
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 T = TypeVar("T")
+
+
+def own_entries(group: str) -> dict[str, str]:
+    """Entry points of this package in a group: `module:object` by name, without those of a folder that is absent."""
+    entries = importlib.import_module("snellen").ENTRY_POINTS.get(group, {})  # the core imports nothing above
+    return {name: target for name, target in entries.items() if find_spec(".".join(target.split(".")[:2]))}
 
 
 class Registry(Generic[T]):
@@ -35,11 +44,11 @@ class Registry(Generic[T]):
     def _entry_points(self) -> Mapping[str, EntryPoint]:
         if not self._group:
             return {}
-        from importlib.metadata import entry_points
+        from importlib.metadata import EntryPoint, entry_points
 
-        entries = importlib.import_module("snellen").ENTRY_POINTS.get(self._group, {})  # the core imports nothing above
-        own = [EntryPoint(name, target, self._group) for name, target in entries.items()]
-        return {point.name: point for point in (*entry_points(group=self._group), *own)}
+        points = [point for point in entry_points(group=self._group) if not point.module.startswith("snellen.")]
+        own = [EntryPoint(name, target, self._group) for name, target in own_entries(self._group).items()]
+        return {point.name: point for point in (*points, *own)}
 
     def add(self, name: str, target: T) -> None:
         """Register an object. Raises SnellenError if the name belongs to another one."""

@@ -182,7 +182,7 @@ def levels_fault(image: Image.Image) -> str:
 def is_turned(image: Image.Image) -> bool:
     """True if the image's header (EXIF) turns it; a damaged header, for which Pillow raises anything, does not."""
     with suppress(Exception), warnings.catch_warnings(action="ignore"):
-        return 2 <= image.getexif().get(ORIENTATION, 1) <= 8
+        return bool(2 <= image.getexif().get(ORIENTATION, 1) <= 8)
     return False
 
 

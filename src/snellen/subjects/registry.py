@@ -21,10 +21,8 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
         "detector": "snellen.subjects.construction_models.factory:make_detector",
         "encoder": "snellen.subjects.encoders:make_encoder",
         "fake": "snellen.subjects.fakes:make_fake",
-        "head": "snellen.subjects.heads.subject:make_head",
         "logprob": "snellen.subjects.construction_models.factory:make_logprob",
         "py": "snellen.subjects.from_callable:make_python_subject",
-        "tower": "snellen.subjects.heads.probed_tower:make_probed_tower",
     },
     group="snellen.subjects",
 )

@@ -23,8 +23,8 @@ from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
-    from snellen.subjects.heads.llava_files import Record
     from snellen.towers.combo_training.training_items import ObjectView, Renders
+    from snellen.towers.heads.llava_files import Record
 
 CAPTIONS, QUESTIONS, IMAGES, CARD = "captions.json", "questions.json", "images", "conversations.json"
 
@@ -49,7 +49,7 @@ def question_records(items: Sequence[Item], suite: Suite, condition: str, media:
 
     Raises SnellenError for a question that does not show exactly one image in one call.
     """
-    from snellen.subjects.heads.llava_files import question_record
+    from snellen.towers.heads.llava_files import question_record
 
     if not items:
         return []
@@ -73,9 +73,9 @@ def write_conversations(
     Writes `captions.json`, `questions.json` (half on patterns, half on categories), `images/`, and the card last.
     Finished ones are kept. Raises SnellenError if `out` has others, and for more images than exist.
     """
-    from snellen.subjects.heads.llava_files import write_llava
     from snellen.towers.combo_training import training_items as training
     from snellen.towers.combo_training.objects import exclusion_of, rendering_of
+    from snellen.towers.heads.llava_files import write_llava
 
     if (path := out / CARD).is_file():
         card = read_card_file(ConversationCard, path, "malformed", "choose another --out")
@@ -111,8 +111,8 @@ def write_conversations(
 
 def _caption_records(views: Sequence[ObjectView], renders: Renders, seed: int) -> list[Record]:
     """A description of each image, requested with ComBo's prompt."""
-    from snellen.subjects.heads.llava_files import question_record
     from snellen.suites.combo.prompts import CAPTION
+    from snellen.towers.heads.llava_files import question_record
 
     records = []
     for index, view in views:

@@ -30,10 +30,10 @@ from snellen.suites import SUITES
 if TYPE_CHECKING:
     import pandas as pd
 
-    from snellen.subjects.heads.costs import Cost
-    from snellen.subjects.heads.files import HeadCard
-    from snellen.subjects.heads.fitting import HeadPlan
-    from snellen.subjects.heads.stages import TrainingStage
+    from snellen.towers.heads.costs import Cost
+    from snellen.towers.heads.files import HeadCard
+    from snellen.towers.heads.fitting import HeadPlan
+    from snellen.towers.heads.stages import TrainingStage
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:
@@ -79,8 +79,8 @@ def fit_ability(
 
     Items that cannot be learned are left out, and a line counts them.
     """
-    from snellen.subjects.heads.features import opener
-    from snellen.subjects.heads.fitting import conversation_of, train_head
+    from snellen.towers.heads.features import opener
+    from snellen.towers.heads.fitting import conversation_of, train_head
 
     media = MediaFolder(out / "media", items.media)
     faults: dict[str, str] = {}
@@ -127,8 +127,8 @@ def sweep_jobs(
 
     Raises SnellenError for unknown names.
     """
-    from snellen.subjects.heads.stages import EPOCHS
-    from snellen.subjects.heads.towers import find_tower
+    from snellen.towers.heads.stages import EPOCHS
+    from snellen.towers.heads.towers import find_tower
 
     jobs = []
     for tower in dict.fromkeys(towers):
@@ -151,7 +151,7 @@ def settings_jobs(
 
     Raises SnellenError if LoRA is not trained.
     """
-    from snellen.subjects.heads.stages import stages
+    from snellen.towers.heads.stages import stages
 
     if plan.stage.scope != "lora":
         raise SnellenError(f"Table 3 varies LoRA, which --scope {plan.stage.scope} does not train; leave it out")
@@ -175,8 +175,8 @@ def folder_name(tower: str) -> str:
 
 def sweep_cost(items: ItemSet, jobs: Sequence[SweepJob]) -> Cost:
     """The total cost of all unfinished jobs; features of an image are stored once per tower."""
-    from snellen.subjects.heads.costs import Cost, job_cost
-    from snellen.subjects.heads.files import is_head
+    from snellen.towers.heads.costs import Cost, job_cost
+    from snellen.towers.heads.files import is_head
 
     flops = disk = 0.0
     for job in jobs:
@@ -189,8 +189,8 @@ def sweep_cost(items: ItemSet, jobs: Sequence[SweepJob]) -> Cost:
 
 def run_job(job: SweepJob) -> JobOutcome:
     """Train the head of a job. Divergence is noted in its folder and not retried; other errors are returned."""
-    from snellen.subjects.heads.subject import UNSTABLE
-    from snellen.subjects.heads.training import Diverged
+    from snellen.towers.heads.subject import UNSTABLE
+    from snellen.towers.heads.training import Diverged
 
     tower, note = job.plan.tower, job.out / UNSTABLE
     if note.is_file():
@@ -261,8 +261,8 @@ def ask_probes(items: ItemSet, sweep: Sweep, out: Path) -> Tiers:
     and `tiers.csv`: the rows of `evaluator_table`, probes first, with the language model, the number of training items,
     and the `scale`: `small` with fewer training items than in the paper.
     """
-    from snellen.reports.evaluators import compare_runs
     from snellen.suites.ava_bench.published import TRAINING_ITEMS
+    from snellen.towers.evaluators import compare_runs
 
     done = [outcome for outcome in sweep.outcomes if outcome.status == "done"]
     abilities = dict.fromkeys(outcome.ability for outcome in done)
@@ -288,8 +288,8 @@ def compare_sweeps(root: Path, other_root: Path) -> tuple[pd.DataFrame, pd.DataF
     """
     import pandas as pd
 
-    from snellen.reports.evaluators import compare_runs
-    from snellen.subjects.heads.costs import hours_by_stage
+    from snellen.towers.evaluators import compare_runs
+    from snellen.towers.heads.costs import hours_by_stage
 
     hours = [hours_by_stage(path) for path in (root, other_root)]
     names = [str(rows[-1]["language_model"]) for rows in hours]
@@ -307,8 +307,8 @@ def probe_connector(items: ItemSet, head: Path, device: str = "cpu") -> pd.DataF
     They are fitted to the training items of the head's ability and asked its test items. Raises SnellenError for a head
     without an ability, and if answers are not classes.
     """
-    from snellen.subjects.heads.connector import class_of, connector_features
-    from snellen.subjects.heads.files import read_head_card
+    from snellen.towers.heads.connector import class_of, connector_features
+    from snellen.towers.heads.files import read_head_card
     from snellen.towers.linear_probe import linear_probes
 
     ability = read_head_card(head).task
@@ -350,7 +350,7 @@ def settings_table(items: ItemSet, jobs: Mapping[str, Sequence[SweepJob]], out: 
 
     from snellen.analysis.tables.run_view import main_metric, result_rows, scored
     from snellen.reports.loading import load_run
-    from snellen.subjects.heads.stages import printed
+    from snellen.towers.heads.stages import printed
 
     lines: list[dict[str, object]] = []
     for setting, part in jobs.items():

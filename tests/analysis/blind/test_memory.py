@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from snellen.analysis.blind.measure import across_questions
+from snellen.analysis.blind.memory import MOST_USES, ExamMemory
 from snellen.core.item import Demo, Item, Media, Option, Split
 from snellen.core.seeds import stream
 from snellen.scoring.protocols import ACCURACY
@@ -78,3 +79,11 @@ def test_images_that_are_shown_together_often(views: int, least: float, most: fl
         items.append(item(f"s-{n}", files, answer, "true_false", question="Do all images show the same object?"))
     score = share_right(items, items)
     assert least <= score <= most
+
+
+@pytest.mark.parametrize(("questions", "clues"), [(MOST_USES, {"named=True"}), (MOST_USES + 1, {"named=False"})])
+def test_a_file_that_stands_for_all_images_is_not_recognised(questions: int, clues: set[str]) -> None:
+    """Items without drawn images share one file; comparing each with all others would take quadratic time."""
+    items = [named(n, [image("blank")], answer_of(n), text="Where is the cube?") for n in range(questions)]
+    words = {clue.removeprefix("elsewhere ").split("/")[0] for clue in ExamMemory(items).clues(items[0], "0")}
+    assert {word for word in words if word.startswith("named=")} == clues

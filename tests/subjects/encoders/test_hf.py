@@ -22,8 +22,8 @@ from snellen.subjects.encoders import load_encoder
 from snellen.subjects.encoders.encoder import fingerprint
 from snellen.subjects.encoders.hf import _grid
 from snellen.subjects.encoders.patches import PatchEncoder
-from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.registry import make_subject
+from snellen.towers.probes.subject import AttentiveProbe
 from tests.helpers.extras import lazy_module
 from tests.subjects.encoders.scenes import BLUE, RED, Album, ask, declined, draw, subject
 

@@ -23,7 +23,7 @@ from snellen.towers.combo_training.objects import (
 from tests.helpers.extras import lazy_module, need
 
 need("torch", "models")
-classification = lazy_module("snellen.subjects.encoders.classification")
+classification = lazy_module("snellen.towers.classification")
 
 
 OBJECTS, VIEWS = 100, 20

@@ -17,6 +17,8 @@ from snellen.core.item import Box, Item
 
 MAX_LINKED = 10
 """Linked files up to which every half of them is tried."""
+MOST_USES = 100
+"""Questions about a file above which it is not recognised: it stands for images that are not drawn."""
 
 
 class ExamMemory:
@@ -36,6 +38,9 @@ class ExamMemory:
             for demo in item.support:
                 for media in demo.media:
                     self._labels[media.sha256].add((item.item_id, label(item, demo.answer)))
+        for file in [file for file, questions in self._by_file.items() if len(questions) > MOST_USES]:
+            del self._by_file[file], self._uses[file]
+            self._labels.pop(file, None)
 
     def clues(self, item: Item, key: str = "") -> Iterator[str]:
         """What other questions reveal about an item, and about the option `key` if one is given; as words."""
@@ -84,6 +89,7 @@ class ExamMemory:
         named = [question for question in others if text in question.question.lower()]
         boxes = set(_boxes(item))
         yield f"named={bool(named)}"
+        yield from (f"named in {task}" for task in sorted({question.task for question in named}))
         yield f"named in box={any(boxes & set(_boxes(question)) for question in named)}"
         if (offers := self._offers.get(item.item_id)) is None:
             offers = [{label(question, other).lower() for other in choices(question)} for question in others]
@@ -126,8 +132,8 @@ def _files(item: Item) -> tuple[str, ...]:
 
 
 def _boxes(item: Item) -> Iterator[Box]:
-    """The boxes that may be drawn in its image."""
-    for region in item.regions.values():
+    """The boxes that may be drawn in its image: none if a box is the answer."""
+    for region in item.regions.values() if item.answer_kind != "box" else ():
         if isinstance(region, list | tuple) and len(region) == 4:
             x1, y1, x2, y2 = region
             yield x1, y1, x2, y2

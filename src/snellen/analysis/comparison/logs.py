@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
-from snellen.subjects.joins import MAX_SHARE, MIN_ROWS, TRUTH, WHOLE_NUMBER, image_name, question_agrees, words_of
+from snellen.subjects.joins import MAX_SHARE, MIN_ROWS, TRUTH, image_name, question_agrees, words_of
 
 BY_ID, BY_QUESTION, BY_PLACE = "id", "question and images", "place"
 _LABEL = re.compile(r"\(?([^\W\d])(?:[.):]\s*(.*))?", re.DOTALL)
@@ -29,7 +29,8 @@ class LogRow:
 
     `images` are SHA-256 and file names, `group` is the cluster according to the log, `options` are labels and texts. A
     `reply` is None if the log has none, and `failure` says why if a call failed; `stop` is that of a `Reply`.
-    `is_numbered`: the id may be a number of the row. `number` is the row in its file.
+    `is_numbered`: the id may be a number of the row. `number` is the row in its file. `is_prompt`: the question is what
+    was sent, as far as the log tells.
     """
 
     item: str
@@ -46,6 +47,7 @@ class LogRow:
     score: float = math.nan
     is_numbered: bool = False
     number: int = 0
+    is_prompt: bool = True
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
 def _numbers(log_items: LogItems) -> list[int]:
     """The ids as sorted numbers if all may number rows; else nothing."""
     first_rows = [rows[0] for rows in log_items.values()]
-    are_numbers = all(row.is_numbered and WHOLE_NUMBER.fullmatch(row.item) for row in first_rows)
+    are_numbers = all(row.is_numbered and row.item.isdecimal() and len(row.item) < 10 for row in first_rows)
     return sorted(int(row.item) for row in first_rows) if are_numbers else []
 
 

@@ -185,13 +185,13 @@ def _size_up(prompt: Prompt, card: SubjectCard, media: MediaFolder) -> tuple[int
 def _image_size(
     prompt_image: Media | Montage, media: MediaFolder, limits: Limits, max_px: int | None, is_exact: bool
 ) -> ImageSize:
-    """The size of an image as sent; if not `is_exact`, at most this one, so that nothing is drawn or converted."""
+    """The size of an image as sent; if not `is_exact`, at most this one, so that nothing is opened or drawn."""
     from snellen.subjects.chat.limits import ImageSize
-    from snellen.subjects.chat.messages import is_sent_as_stored, sent_form
+    from snellen.subjects.chat.messages import sent_form
 
     image = lay_out(prompt_image, media) if isinstance(prompt_image, Montage) and is_exact else prompt_image
     width, height = sent_size(_sheet_size(image) if isinstance(image, Montage) else (image.width, image.height), max_px)
-    if isinstance(image, Montage) or not (is_exact or is_sent_as_stored(image, media, limits, max_px)):
+    if isinstance(image, Montage) or not is_exact:
         return ImageSize(4 * width * height + 1000, width, height)
     return ImageSize(media.find(sent_form(image, media, limits, max_px)).stat().st_size, width, height)
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import Any, TypeVar
 
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
-from snellen.core.subject import SubjectCard
+from snellen.core.registry import Registry
+from snellen.core.subject import Subject, SubjectCard
 from snellen.subjects.encoders.conse import ConSE
 from snellen.subjects.encoders.efficientnet import EfficientNetLite
 from snellen.subjects.encoders.encoder import Encoder
 from snellen.subjects.encoders.hf import HfEncoder
-from snellen.subjects.encoders.patches import PatchCache, PatchEncoder
 from snellen.subjects.encoders.plain import ColourHistogram, Hog
-from snellen.subjects.encoders.probes.settings import ProbeSettings
-from snellen.subjects.encoders.probes.subject import AttentiveProbe
 from snellen.subjects.encoders.subject import DEFAULT_C, DEFAULT_K, READOUTS, EncoderSubject
 
 T = TypeVar("T", int, float)
@@ -25,8 +22,8 @@ T = TypeVar("T", int, float)
 ENCODERS = ("efficientnet-lite0", "efficientnet-lite2", "colour-histogram", "hog", "conse")
 """Names after `encoder:`, in addition to `hf/PATH_OR_ID`, any vision model of transformers."""
 
-ATTENTIVE = "attentive"
-"""The readout that is a probe on patch features; those of `READOUTS` use one vector per image."""
+PROBES: Registry[Callable[[Encoder, SubjectCard], Subject]] = Registry("readout", {}, group="snellen.readouts")
+"""Readouts of patch features, such as `attentive`; those of `READOUTS` use one vector per image."""
 READOUT_SETTINGS = ("readout", "k", "C")
 """Settings of every encoder that affect answers."""
 SUPERVISION = "supervision"
@@ -56,7 +53,7 @@ def load_encoder(name: str, settings: Mapping[str, str] | None = None) -> Encode
     return EfficientNetLite(name, **more)
 
 
-def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> EncoderSubject | AttentiveProbe:
+def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> Subject:
     """The subject `encoder:NAME?readout=...&k=...&C=...` with the encoder's own settings. `items` is not used.
 
     Raises SnellenError for an unknown name, setting or value.
@@ -64,7 +61,8 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
     names = (*READOUT_SETTINGS, *_encoder_settings(name), *([SUPERVISION] if name.startswith("hf/") else []))
     refuse_unknown(settings, names, f"encoder:{name} has no setting")
     readout = settings.get("readout", "auto")
-    refuse_unknown([readout], (*READOUTS, ATTENTIVE), f"encoder:{name}: no readout")
+    if readout not in READOUTS:
+        refuse_unknown([readout], (*READOUTS, *PROBES), f"encoder:{name}: no readout")
     k = _number(name, "k", settings.get("k", str(DEFAULT_K)), int)
     c = _number(name, "C", settings.get("C", str(DEFAULT_C)), float)
     other_settings = (*READOUT_SETTINGS, SUPERVISION)
@@ -79,21 +77,7 @@ def make_encoder(name: str, settings: Mapping[str, str], items: Sequence[Item]) 
         is_local=True,
         role="encoder",
     )
-    return _attentive(encoder, card) if readout == ATTENTIVE else EncoderSubject(encoder, card, readout, k, c)
-
-
-def _attentive(encoder: Encoder, card: SubjectCard) -> AttentiveProbe:
-    """The encoder with an attentive probe. Raises SnellenError for one without patch features."""
-    if not isinstance(encoder, PatchEncoder):
-        raise SnellenError(
-            f"encoder:{encoder.name} has features only of whole images, not by place; leave out readout={ATTENTIVE}"
-        )
-    settings = ProbeSettings()
-    return AttentiveProbe(
-        PatchCache(encoder),
-        replace(card, settings={**encoder.patch_settings, "readout": ATTENTIVE, "probe": asdict(settings)}),
-        settings,
-    )
+    return EncoderSubject(encoder, card, readout, k, c) if readout in READOUTS else PROBES.get(readout)(encoder, card)
 
 
 def _encoder_settings(name: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from snellen.suites.combo.generated.objects import VIEWS, object_spec, view_of
 from snellen.suites.combo.items import STREAMS, SUITE
 
 if TYPE_CHECKING:
-    from snellen.subjects.encoders.classification import Classes
+    from snellen.towers.classification import Classes
 
 OBJECTS_A_BATCH = 64
 
@@ -183,7 +183,7 @@ def classes_of(
     seed: int,
 ) -> Classes:
     """Images with class labels, in order of first appearance. Raises SnellenError for an overlap without `leak`."""
-    from snellen.subjects.encoders.classification import Classes, LabelledImage
+    from snellen.towers.classification import Classes, LabelledImage
 
     if not leak:
         refuse_overlap(images, exclusion)

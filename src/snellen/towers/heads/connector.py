@@ -1,0 +1,60 @@
+"""Features of images before and after a trained head's connector.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from snellen.core.errors import SnellenError
+from snellen.core.storage.media import MediaFolder
+from snellen.core.subject import TrainingExample
+from snellen.subjects.encoders.encoder import Floats
+from snellen.towers.heads.conversations import StoredImage
+from snellen.towers.heads.features import SAMPLE, TowerReader, image_name, opener
+from snellen.towers.heads.files import load_head
+
+PLACES = ("before the connector", "behind the connector")
+
+
+def pooled(connector: nn.Module, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Maxima over tokens (n, tokens, d) in each feature, before a connector (n, d) and after it (n, e)."""
+    with torch.inference_mode():
+        return tokens.amax(dim=1), connector(tokens).amax(dim=1)
+
+
+def connector_features(
+    folder: Path, images: Sequence[StoredImage], media: MediaFolder | None, device: str = "cpu"
+) -> dict[str, Floats]:
+    """Max-pooled features of images by place (`PLACES`), float32 (n, d), computed with the head in `folder`."""
+    head = load_head(folder, device)
+    if head.card is None:
+        raise SnellenError(f"{folder}: not a trained head")
+    reader = TowerReader(head.card.tower, opener(media), device)
+    by_name = {image_name(image): image for image in images}
+    names, rows = list(by_name), list[tuple[torch.Tensor, torch.Tensor]]()
+    for start in range(0, len(names), SAMPLE):
+        tokens = reader.tokens([by_name[name] for name in names[start : start + SAMPLE]])
+        rows.append(pooled(head.model.model.multi_modal_projector, tokens))
+    places = {name: n for n, name in enumerate(names)}
+    order = [places[image_name(image)] for image in images]
+    return {
+        place: np.asarray(torch.cat([pair[n] for pair in rows]).float().cpu().numpy()[order], dtype=np.float32)
+        for n, place in enumerate(PLACES)
+    }
+
+
+def class_of(example: TrainingExample) -> str:
+    """The class of an example: its answer. Raises SnellenError if answers are not classes."""
+    view = example.view
+    if not view.reply.offered and view.reply.kind != "integer":
+        raise SnellenError(f"{view.task}: the answer is a {view.reply.kind}; a linear probe needs classes or counts")
+    if len(view.query) != 1 or view.query[0].kind != "image":
+        raise SnellenError(f"{view.item_id}: shows {len(view.query)} images; a linear probe needs one")
+    return str(example.answer)

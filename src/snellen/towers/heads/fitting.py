@@ -1,0 +1,212 @@
+"""Trains a head from conversations into its folder, and converts training examples to conversations.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
+from snellen.core.item import Media, Montage
+from snellen.core.subject import TrainingExample
+from snellen.subjects.checkpoints import device_name
+from snellen.subjects.loading import less_memory
+from snellen.towers.heads.conversations import Conversation, ConversationTurn, StoredImage, learnable
+from snellen.towers.heads.features import (
+    FeatureSource,
+    ImageOpener,
+    Source,
+    TokenCache,
+    TowerReader,
+    choose_source,
+    image_mark,
+)
+from snellen.towers.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
+from snellen.towers.heads.language_models import language_model_digest
+from snellen.towers.heads.sharding import own_device, rank, trained_weights, wait
+from snellen.towers.heads.stages import TrainingStage
+from snellen.towers.heads.tower_models import tower_fingerprint
+from snellen.towers.heads.training import CHECKPOINT, Training, TrainingProgress, train
+
+LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
+PACKAGES = ("torch", "transformers", "peft")
+
+
+@dataclass(frozen=True)
+class HeadPlan:
+    """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
+
+    `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
+    `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
+    (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
+    also changes the dropout that is drawn. `recompute` and `offload` save memory (`Training`).
+    """
+
+    tower: str
+    language_model: str
+    stage: TrainingStage
+    base: Path | None = None
+    task: str = ""
+    device: str = "cpu"
+    micro_batch: int = 16
+    source: Source | None = None
+    interval: int = 100
+    threads: int = 0
+    compiled: bool = False
+    recompute: bool = False
+    offload: bool = False
+
+
+def conversation_of(example: TrainingExample) -> Conversation:
+    """The prompt as sent, with the right reply. Boxes have two decimals, as in the authors' data (A.2).
+
+    Raises SnellenError for questions asked in several calls, or shown in a montage or a video.
+    """
+    name, parts = example.view.item_id, list[str | StoredImage]()
+    if example.prompt is None:
+        raise SnellenError(f"{name}: is asked in several calls; heads cannot be trained on such a task")
+    for part in example.prompt.parts:
+        if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image"):
+            raise SnellenError(f"{name}: shows media other than images; heads cannot be trained on it")
+        parts.append(part)
+    target = example.target
+    if example.view.reply.kind == "box":
+        target = LONG_DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", target)
+    return Conversation(name, (ConversationTurn(tuple(parts), target),))
+
+
+def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
+    """Sixteen hexadecimal digits that change with anything that may affect the result."""
+    base = read_head_card(plan.base).weights if plan.base else ""
+    weights = [tower_fingerprint(plan.tower), language_model_digest(plan.language_model), base]
+    return digest([plan.stage.settings(), plan.task, weights, conversation_marks(conversations)], 16)
+
+
+def conversation_marks(conversations: Sequence[Conversation]) -> list[list[list[str | None]]]:
+    """The reply and the parts of each turn, with images by `image_mark`, for fingerprints."""
+    return [
+        [
+            [turn.reply, *(part if isinstance(part, str) else image_mark(part) for part in turn.parts)]
+            for turn in each.turns
+        ]
+        for each in conversations
+    ]
+
+
+def train_head(
+    plan: HeadPlan,
+    conversations: Sequence[Conversation],
+    out: Path,
+    open_image: ImageOpener,
+    tick: Callable[[], None] = lambda: None,
+) -> HeadCard:
+    """Train a head into `out`, resuming from a checkpoint; a finished head is returned unchanged.
+
+    Raises Diverged, and SnellenError if `out` has other settings, or memory or disk is full.
+    """
+    if not conversations:
+        raise SnellenError(f"{out}: no conversations to train on")
+    fingerprint = plan_fingerprint(plan, conversations)
+    if is_head(out):
+        card = read_head_card(out)
+        if card.fingerprint != fingerprint:
+            raise SnellenError(f"{out}: contains a head of other settings or examples; use another --out")
+        return card
+    if plan.base is not None and read_head_card(plan.base).stage["scope"] == "lora":
+        raise SnellenError(f"{plan.base}: fitted to {read_head_card(plan.base).task}; use the stage before as --base")
+    if plan.threads:
+        torch.set_num_threads(plan.threads)
+    dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
+    head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
+    conversations = learnable(head.wording, conversations)
+    device = own_device(plan.device)
+    reader = TowerReader(plan.tower, open_image, device, dtype, plan.micro_batch)
+    with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
+        choice, cache = _choose(plan, reader, conversations)
+    training = Training(
+        model=head.model.to(dtype),
+        stage=plan.stage,
+        conversations=conversations,
+        wording=head.wording,
+        read=cache.read if cache else reader.pixels,
+        folder=out,
+        fingerprint=fingerprint,
+        micro_batch=plan.micro_batch,
+        device=device,
+        dtype=dtype,
+        interval=plan.interval,
+        tick=tick,
+        compiled=plan.compiled,
+        recompute=plan.recompute,
+        offload=plan.offload,
+    )
+    progress = train(training)
+    trained = trained_weights(head.model, device)
+    if rank() == 0:
+        card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
+        write_head(out, card, trained)
+        (out / CHECKPOINT).unlink(missing_ok=True)
+    wait()
+    return read_head_card(out)
+
+
+def _card(
+    plan: HeadPlan, training: Training, progress: TrainingProgress, choice: FeatureSource, parameters: int
+) -> HeadCard:
+    return HeadCard(
+        tower=plan.tower,
+        tower_fingerprint=tower_fingerprint(plan.tower),
+        language_model=plan.language_model,
+        language_model_weights=language_model_digest(plan.language_model),
+        task=plan.task,
+        base=str(plan.base.resolve()) if plan.base else "",
+        base_weights=read_head_card(plan.base).weights if plan.base else "",
+        weights="",
+        features=choice.source,
+        live_seconds_per_image=choice.live_seconds,
+        read_seconds_per_image=choice.read_seconds,
+        **training_facts(training, progress, parameters),
+    )
+
+
+def training_facts(training: Training, progress: TrainingProgress, parameters: int) -> dict[str, Any]:
+    """The fields of a `TrainingCard` that a finished training with so many trained weights determines."""
+    samples = training.stage.epochs * len(training.conversations)
+    return {
+        "stage": training.stage.settings(),
+        "fingerprint": training.fingerprint,
+        "conversations": len(training.conversations),
+        "steps": training.steps,
+        "seconds": round(progress.seconds, 3),
+        "samples_per_second": round(samples / progress.seconds, 3),
+        "device": device_name(training.device),
+        "device_hours": round(progress.seconds / 3600, 6),
+        "first_loss": progress.losses[0],
+        "last_loss": progress.losses[-1],
+        "trained_parameters": parameters,
+        "versions": {name: version(name) for name in PACKAGES},
+    }
+
+
+def _choose(
+    plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
+) -> tuple[FeatureSource, TokenCache | None]:
+    """Live or cached features; if cached, all images are computed and stored first."""
+    images = [image for each in conversations for image in each.images]
+    if plan.source == "live" or not images or (plan.source is None and plan.stage.epochs < 2):
+        return FeatureSource("live", 0.0, 0.0), None
+    cache = TokenCache(reader)
+    measured = choose_source(reader, cache, images, plan.stage.epochs)
+    if plan.source is None and measured.source == "live":
+        return measured, None
+    cache.prepare(images)
+    return FeatureSource("cached", measured.live_seconds, measured.read_seconds), cache

@@ -1,0 +1,351 @@
+"""Trains a head in a plain loop, in which each step depends only on its number, so that it can be resumed anywhere.
+
+The order of conversations and the dropout of a step are drawn from its number. A checkpoint is one safetensors file
+with the trained weights, the optimizer's moments and the losses so far. No pickle is written or read.
+
+Imports torch: import it inside functions.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from snellen.core.errors import SnellenError
+from snellen.core.seeds import seed_of
+from snellen.subjects.checkpoints import to_device
+from snellen.subjects.loading import import_extra
+from snellen.towers.heads import sharding
+from snellen.towers.heads.batches import (
+    Batch,
+    ImageReader,
+    collate,
+    micro_batches,
+    order,
+    token_weights,
+)
+from snellen.towers.heads.conversations import IGNORED, Conversation, Tokens, Wording
+from snellen.towers.heads.features import reduced
+from snellen.towers.heads.stages import Scope, TrainingStage
+from snellen.towers.heads.tensor_files import read_tensors, write_tensors
+
+Result = TypeVar("Result")
+
+CHECKPOINT = "checkpoint.safetensors"
+AHEAD = 2
+"""Batch parts that are prepared and moved to a GPU while it computes another."""
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+"""AdamW's state per weight."""
+
+
+class Diverged(SnellenError):
+    """The loss is no longer a finite number: these settings are unstable."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """A training job. `fingerprint` covers everything that affects the result; `folder` holds checkpoints.
+
+    `micro_batch` conversations go through the model at a time, which affects only rounding. `dtype` is that of
+    activations. A checkpoint is written every `interval` steps. `tick` is called after each step. `compiled` compiles
+    the language model's layers, which takes a minute and is worth it in long trainings on a GPU. `recompute` keeps no
+    activations within layers and computes them twice; `offload` keeps weights, gradients and moments in main memory.
+    """
+
+    model: Any
+    stage: TrainingStage
+    conversations: Sequence[Conversation]
+    wording: Wording
+    read: ImageReader
+    folder: Path
+    fingerprint: str
+    micro_batch: int = 16
+    device: str = "cpu"
+    dtype: torch.dtype = torch.float32
+    interval: int = 100
+    tick: Callable[[], None] = lambda: None
+    compiled: bool = False
+    recompute: bool = False
+    offload: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Total number of steps."""
+        return self.stage.steps(len(self.conversations))
+
+
+@dataclass
+class TrainingProgress:
+    """Progress of a training: losses of the completed steps, and their duration in seconds."""
+
+    losses: list[float] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
+    """Make the model trainable in the stage's scope; returns the trained weights by name, in float32.
+
+    LoRA is applied to all linear layers of the language model.
+    """
+    model.requires_grad_(False)
+    if stage.scope == "lora":
+        peft = import_extra("peft", "training a head", "heads")
+        linear = [name for name, part in model.model.language_model.named_modules() if isinstance(part, nn.Linear)]
+        config = peft.LoraConfig(
+            r=stage.lora_rank,
+            lora_alpha=stage.lora_alpha,
+            lora_dropout=stage.lora_dropout,
+            target_modules=sorted({name.rpartition(".")[2] for name in linear}),
+        )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed_of("lora", stage.seed))
+            peft.inject_adapter_in_model(config, model.model.language_model)
+    trained = {name: weight for name, weight in model.named_parameters() if _in_scope(name, stage.scope)}
+    for part in _parts_in_scope(model, stage.scope):
+        part.float()
+    for weight in trained.values():
+        weight.requires_grad_(True)
+    return trained
+
+
+def _parts_in_scope(model: Any, scope: Scope) -> list[nn.Module]:
+    language, parts = model.model.language_model, [model.model.multi_modal_projector]
+    if scope == "language-model":
+        return [*parts, language, model.lm_head]
+    return parts + [part for name, part in language.named_modules() if name.rpartition(".")[2] in ("lora_A", "lora_B")]
+
+
+def _in_scope(name: str, scope: Scope) -> bool:
+    if "multi_modal_projector" in name:
+        return True
+    return scope == "language-model" or (scope == "lora" and ".lora_" in name)
+
+
+class AnswerLoss(nn.Module):
+    """A model as a module whose result is the loss."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, tensors: Batch) -> torch.Tensor:
+        """See `answer_loss`."""
+        return answer_loss(self.model, tensors)
+
+
+def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
+    """The weighted sum of the losses of learned tokens; logits are computed only for these."""
+    states = model.model(
+        input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.images, use_cache=False
+    ).last_hidden_state[:, :-1]
+    targets = tensors.labels[:, 1:]
+    learned = targets != IGNORED
+    weights = tensors.weights[:, None].expand(targets.shape)[learned]
+    logits = model.lm_head(states[learned]).float()
+    return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
+
+
+def train(training: Training) -> TrainingProgress:
+    """Train to the end, resuming from the last checkpoint if there is one.
+
+    Raises Diverged if the loss is not finite, SnellenError if memory or disk is full; the last checkpoint stays.
+    """
+    trained = prepare(training.model, training.stage)
+    loss_module = AnswerLoss(training.model)
+    if training.offload or sharding.processes() > 1:
+        sharding.join(training.device)
+        sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.offload)
+        trained = {name: weight for name, weight in training.model.named_parameters() if weight.requires_grad}
+    if not training.offload:
+        to_device(str(training.folder), training.model, training.device, "--device")
+    training.model.train()
+    _suit_device(training)
+    optimizer = torch.optim.AdamW(
+        trained.values(),
+        lr=training.stage.rate,
+        weight_decay=training.stage.weight_decay,
+        fused=training.offload or None,  # one pass over weights in main memory, not ten
+    )
+    progress = restore(training, trained, optimizer)
+    ahead = 0 if training.device == "cpu" else AHEAD
+    with ahead_of(_parts(training, len(progress.losses)), ahead) as parts:
+        for step in range(len(progress.losses), training.steps):
+            begun = time.perf_counter()
+            try:
+                loss = _step(training, loss_module, trained, optimizer, step, parts)
+            except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is saved
+                raise SnellenError(_memory_hint(training, step)) from error
+            progress.losses.append(loss)
+            progress.seconds += time.perf_counter() - begun
+            training.tick()
+            if len(progress.losses) % training.interval == 0 and len(progress.losses) < training.steps:
+                keep(training, trained, optimizer, progress)
+    training.model.eval()
+    return progress
+
+
+def _suit_device(training: Training) -> None:
+    """Settings that affect only speed: adapters do not cast activations, since autocast does; layers are compiled."""
+    if training.dtype != torch.float32:
+        for part in training.model.modules():
+            if hasattr(part, "lora_A"):
+                part.cast_input_dtype_enabled = False
+    if training.recompute:
+        training.model.model.language_model.gradient_checkpointing_enable({"use_reentrant": False})
+    if training.compiled:
+        for layer in training.model.model.language_model.layers:
+            layer.compile(dynamic=True)
+
+
+@dataclass(frozen=True)
+class BatchPart:
+    """Conversations that go through the model together; `is_last` if they end their step."""
+
+    batch: Batch
+    is_last: bool
+
+
+def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
+    """Functions that make the parts of step `first` and all later ones, in order."""
+    for indices in indices_by_step(training.stage, training.conversations, first):
+        rows = [training.wording.tokens(training.conversations[index]) for index in indices]
+        weights, places = token_weights(training.stage, rows), micro_batches(rows, training.micro_batch)
+        chunks = [([rows[place] for place in some], [weights[place] for place in some]) for some in places]
+        chunks = sharding.share(chunks, (chunks[0][0], [0.0] * len(chunks[0][0])))
+        for number, chunk in enumerate(chunks, 1):
+            yield partial(_part, training, *chunk, is_last=number == len(chunks))
+
+
+def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> BatchPart:
+    return BatchPart(collate(conversations, weights, training.wording.padding, training.read, training.device), is_last)
+
+
+@contextmanager
+def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Iterator[Result]]:
+    """Results of the makers in order; up to `count` of the next are made in a thread meanwhile."""
+    if not count:
+        yield (make() for make in makers)
+        return
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(make) for make in islice(makers, count))
+
+        def results() -> Iterator[Result]:
+            while waiting:
+                future = waiting.popleft()
+                waiting.extend(pool.submit(make) for make in islice(makers, 1))
+                yield future.result()
+
+        try:
+            yield results()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation], first: int) -> Iterator[list[int]]:
+    """The indices of the conversations of step `first` and all later ones."""
+    count = stage.steps_per_epoch(len(conversations))
+    for epoch in range(first // count, stage.epochs):
+        indices = order(stage, conversations, epoch)
+        for number in range(first - epoch * count if epoch == first // count else 0, count):
+            yield indices[number * stage.batch : (number + 1) * stage.batch]
+
+
+def _step(
+    training: Training,
+    loss_module: Any,
+    trained: Mapping[str, nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    step: int,
+    parts: Iterator[BatchPart],
+) -> float:
+    stage, losses = training.stage, list[torch.Tensor]()
+    for group in optimizer.param_groups:
+        group["lr"] = stage.rate_at(step, training.steps)
+    optimizer.zero_grad()
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
+        for part in parts:
+            if training.offload:
+                # One transfer of gradients per step, not one per part; until then the device holds all, in float32.
+                loss_module.set_requires_gradient_sync(part.is_last)
+            with reduced(training.device, training.dtype):
+                loss = loss_module(part.batch)
+            (loss * sharding.processes()).backward()  # gradients are averaged over processes
+            losses.append(loss.detach())
+            if part.is_last:
+                break
+    total = sharding.added(torch.stack(losses).double().sum()).item()  # the only wait for a GPU per step
+    norm = sharding.whole(nn.utils.clip_grad_norm_(trained.values(), stage.clip))
+    if not math.isfinite(total) or not torch.isfinite(norm):
+        raise Diverged(
+            f"{training.folder}: the loss is not finite at step {step} of {training.steps} (rate {stage.rate:g}): "
+            f"unstable; use a lower --rate, or a new folder"
+        )
+    optimizer.step()
+    return total
+
+
+def _memory_hint(training: Training, step: int) -> str:
+    smaller = max(1, training.micro_batch // 2)
+    return (
+        f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
+        f"{training.micro_batch} conversations at a time; the same command with --micro-batch {smaller} continues from "
+        f"the last checkpoint, with the same result"
+    )
+
+
+def keep(
+    training: Training,
+    trained: Mapping[str, nn.Parameter],
+    optimizer: torch.optim.Optimizer,
+    progress: TrainingProgress,
+) -> None:
+    """Write the checkpoint atomically. Raises SnellenError if the disk is full; the previous one stays."""
+    tensors = {f"weight/{name}": sharding.whole(weight, training.device) for name, weight in trained.items()}
+    for name, weight in trained.items():
+        for moment in MOMENTS:
+            if weight in optimizer.state:
+                tensors[f"{moment}/{name}"] = sharding.whole(optimizer.state[weight][moment], training.device)
+    tensors["losses"] = torch.tensor(progress.losses, dtype=torch.float64)
+    facts = {"fingerprint": training.fingerprint, "seconds": progress.seconds}
+    if sharding.rank() == 0:
+        write_tensors(training.folder / CHECKPOINT, tensors, facts)
+    sharding.wait()
+
+
+def restore(
+    training: Training, trained: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer
+) -> TrainingProgress:
+    """Load the checkpoint into model and optimizer and return its progress; zero progress if there is none.
+
+    Raises SnellenError for a damaged checkpoint, or one of other settings.
+    """
+    path = training.folder / CHECKPOINT
+    if not path.is_file():
+        return TrainingProgress()
+    tensors, facts = read_tensors(path)
+    if facts["fingerprint"] != training.fingerprint:
+        raise SnellenError(f"{path}: started with other settings or examples; use another --out, or remove the folder")
+    with torch.no_grad():
+        for name, weight in trained.items():
+            weight.copy_(sharding.part_of(tensors[f"weight/{name}"], weight))
+            if f"step/{name}" in tensors:
+                moments = {key: tensors[f"{key}/{name}"] for key in MOMENTS}
+                optimizer.state[weight] = {
+                    key: tensor if key == "step" else sharding.part_of(tensor, weight)
+                    for key, tensor in moments.items()
+                }
+    return TrainingProgress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))

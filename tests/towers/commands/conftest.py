@@ -1,0 +1,3 @@
+"""The fixture that runs a command."""
+
+from tests.cli.conftest import snellen  # noqa: F401
