@@ -185,8 +185,8 @@ class AnswerReader:
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    answer = self._share(replace(answer, options=options))
-                    self._keep(model, AnswerRow(item, question, images, condition, repeat, answer, *place), row)
+                    own = self._share(replace(answer, options=options)) if options else answer
+                    self._keep(model, AnswerRow(item, question, images, condition, repeat, own, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
             except (ValueError, RecursionError) as error:
