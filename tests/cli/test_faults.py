@@ -76,7 +76,7 @@ def test_a_key_that_the_server_repeats_is_in_no_product(
     said += [snellen("report", run, "--out", tmp_path / "report"), snellen("show", items)]
     said += [snellen("export", run, "--to", "every-eval-ever", "--out", tmp_path / "export")]
     said += [snellen("diff", run, run, "--out", tmp_path / "diff")]
-    monkeypatch.setattr("snellen.cli.preview.show", lambda *args, **options: [][0 if key else key])
+    monkeypatch.setattr("snellen.cli.preview.show", lambda *args, **options: int(key))
     said += [snellen("show", items, "--condition", f"key={key}")]
     assert [code for code, _, _ in said] == [1, 0, 0, 0, 0, 3]
     content = "".join(out + error for _, out, error in said).encode()
