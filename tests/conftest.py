@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.helpers.skips import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401  # hooks
+
 # Before anything heavy is imported, and inherited by the processes that tests start.
 os.environ.update(HF_HUB_OFFLINE="1", MPLBACKEND="Agg", TOKENIZERS_PARALLELISM="false")
 # Matrices of tests are small: threads of linear algebra would only wait for each other.

@@ -108,7 +108,7 @@ def test_incomparable_runs_are_refused_in_one_line(snellen: Command, run_root: P
     cases = (
         ((run_root, subject), f"write {run_root}:SUBJECT"),
         ((f"{run_root}:fake:oracl", subject), "did you mean 'fake:oracle'"),
-        ((tmp_path / "nowhere", subject), "contains no run"),
+        ((tmp_path / "nowhere", subject), "is neither a run nor a log"),
         ((subject, tmp_path / "other"), "have different items"),
         ((subject, subject, "--fail-on", "rise"), "only 'drop'"),
     )

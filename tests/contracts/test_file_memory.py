@@ -1,10 +1,8 @@
-"""Subjects that remember which files other questions show, and what names stand beside drawn boxes there.
-
-Names in spatial questions, which hide their boxes, still tell object about two thirds of its answers.
-"""
+"""Subjects that remember which files other questions show, and what names stand there, beside drawn boxes or not."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
+from snellen.core.storage.itemset import read_itemset
 from snellen.exam.items import build
 from snellen.suites import SUITES
 
@@ -54,7 +53,7 @@ def _named_beside_the_box(items: list[Item]) -> list[set[str]]:
             option.key
             for option in item.options
             for other in items
-            if other.task not in ("object", "spatial")
+            if other.task != "object"
             and other.query[0].sha256 == item.query[0].sha256
             and list(item.regions["red"])
             in [list(other.regions[name]) for name in ("red", "blue") if name in other.regions]
@@ -62,6 +61,34 @@ def _named_beside_the_box(items: list[Item]) -> list[set[str]]:
         }
         for item in items
         if item.task == "object"
+    ]
+
+
+def _named_in(items: list[Item]) -> list[set[str]]:
+    """Per item of object, the names that the kinds of questions that name them on its image make likeliest."""
+    tasks = ("spatial", "localization", "nearer-localization", "counting")
+    names: dict[tuple[str, str], set[str]] = {}
+    for item in items:
+        if item.task in tasks:
+            names.setdefault((item.query[0].sha256, item.task), set()).update(re.findall("[a-z]+", item.question))
+    tested, right, offered = [item for item in items if item.task == "object"], Counter[object](), Counter[object]()
+    kinds = [
+        {
+            option.key: tuple(
+                {option.text, f"{option.text}s"} & names.get((item.query[0].sha256, task), set()) != set()
+                for task in tasks
+            )
+            for option in item.options
+        }
+        for item in tested
+    ]
+    for item, by_key in zip(tested, kinds, strict=True):
+        offered.update(by_key.values())
+        right[by_key[str(item.answer)]] += 1
+    worth = {kind: right[kind] / offered[kind] for kind in offered}
+    return [
+        {key for key, kind in by_key.items() if worth[kind] == max(worth[kind] for kind in by_key.values())}
+        for by_key in kinds
     ]
 
 
@@ -79,6 +106,17 @@ def _check(suite: str, n: int, seed: int, folder: Path) -> None:
 @pytest.mark.parametrize("suite", ["vfm-bench", "ava-bench"])
 def test_memory_of_files_is_no_better_than_blind(suite: str, tmp_path: Path) -> None:
     _check(suite, 12, 3, tmp_path / "items")
+
+
+@pytest.mark.slow
+def test_names_in_other_questions_tell_little_more_than_the_blind_baseline(tmp_path: Path) -> None:
+    items = _items("ava-bench", "object", 150, 71, tmp_path / "items")
+    blind = read_itemset(tmp_path / "items").blind
+    assert blind is not None
+    stated = next(score for score in blind.scores if score.task == "object" and not score.factor)
+    tested = [item for item in items if item.task == "object"]
+    assert stated.chance is not None
+    assert stated.chance + _gain(tested, _named_in(items)) <= stated.value + 0.05
 
 
 @pytest.mark.slow

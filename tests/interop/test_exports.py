@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from string import ascii_uppercase
 from typing import Any
 
 import pandas as pd
@@ -81,7 +82,7 @@ def read_vlmevalkit(folder: Path) -> dict[str, Row]:
     for path in folder.glob("*.tsv"):
         for row in pd.read_csv(path, sep="\t").to_dict("records"):
             cells = ast.literal_eval(row["image"]) if row["image"].startswith("[") else [row["image"]]
-            letters = [letter for letter in "ABCDEFGHIJ" if letter in row and not pd.isna(row[letter])]
+            letters = [letter for letter in ascii_uppercase if letter in row and not pd.isna(row[letter])]
             options = [str(row[letter]).strip() for letter in letters]
             key = options[letters.index(row["answer"])] if letters else str(row["answer"])
             rows[row["item_id"]] = Row(key, options, [_sha(base64.b64decode(c)) for c in cells], row["question"])

@@ -18,10 +18,12 @@ import pytest
 import snellen
 from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow, join
+from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
 from snellen.scoring.permutation import normal_p, sign_flip
 from tests.helpers.logs import FORMS, LETTERS, LoggedAnswer, answers, json_lines, table
 from tests.helpers.refusals import assert_refused
+from tests.suites.questions import tables
 
 VERDICT = [
     "before", "after", "difference", "low", "high", "n", "clusters", "p", "p_holm", "verdict", "detectable_drop",
@@ -217,6 +219,34 @@ def test_each_flip_has_its_cause(change: dict[str, Any], cause: str) -> None:
     last = replace(second.rows[-1], **change)
     result = log_changes(first, Log("b", [*second.rows[:-1], last]))
     assert result.causes == {cause: 1}
+
+
+def test_a_run_is_compared_with_logs_of_the_same_questions(tmp_path: Path) -> None:
+    """A file with ids, one whose ids are positions, one with neither, and one of other questions."""
+    cells = [
+        {"index": n + 1, "image": tables.image_text(n // 2), "question": f"Which shade has object {n}?", "A": "red",
+         "B": "blue", "answer": "AB"[n % 2]}
+        for n in range(24)
+    ]  # fmt: skip
+    items = tables.build_set(tables.write_csv(tmp_path / "t.csv", cells), tmp_path / "set")
+    run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
+    rows = [{**row, "image": "", "prediction": "A", "hit": int(row["answer"] == "A")} for row in cells]
+    shifted = [{**row, "index": n, "input": f"{row['question']}\nThink."} for n, row in enumerate(rows)]
+    for number, (part, by) in enumerate(((rows, "id"), (shifted, "question and images"))):
+        result = compared(tmp_path / "run", table(tmp_path / f"{number}.csv", part))
+        assert result.joined.counts == {by: 24}
+        assert result.table[["before", "after", "clusters"]].iloc[0].tolist() == [1, 0.5, 12]
+        assert result.causes == {"another reply": 12}
+        assert compared(tmp_path / f"{number}.csv", tmp_path / "run", read=True).table["before"].tolist() == [0.5]
+    placed = json_lines(tmp_path / "m_samples_t.jsonl", [
+        {"doc_id": n, "input": f"{row['question']} Think.", "target": row["answer"], "filtered_resps": ["A"],
+         "exact_match": 1.0}
+        for n, row in reversed(list(enumerate(rows)))  # tools write rows as calls end
+    ])  # fmt: skip
+    assert compared(tmp_path / "run", placed).joined.counts == {"place": 24}
+    others = table(tmp_path / "c.csv", [{**row, "question": rows[23 - n]["question"]} for n, row in enumerate(rows)])
+    assert_refused(lambda: compared(f"{tmp_path / 'run'}:fake:oracle", f"{others}?id=index"), "contradict each other")
+    assert_refused(lambda: compared(others, tmp_path / "nowhere"), "is neither a run nor a log")
 
 
 def test_what_is_missing_is_counted() -> None:

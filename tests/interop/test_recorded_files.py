@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import io
 import json
 import os
@@ -52,6 +53,12 @@ def lines(path: Path, rows: Sequence[Any]) -> Path:
         path.write_bytes(gzip.compress(text.encode()))
     else:
         path.write_text(text)
+    return path
+
+
+def _json(path: Path, rows: object) -> Path:
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(rows))
     return path
 
 
@@ -109,7 +116,50 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
     "VLMEvalKit TSV": lambda folder: table(
         folder / "Model" / "Model_Colours.tsv", [dict(zip(CELLS[0], row, strict=True)) for row in CELLS[1:]], "\t"
     ),
+    "VLMEvalKit JSON of an evaluation": lambda folder: _json(
+        folder / "Model" / "T20260818_G1" / "Model_Colours.json",
+        [{"index": item_id, "question": "?", "prediction": reply} for item_id, reply in REPLIES.items()],
+    ),
     "VLMEvalKit XLSX": lambda folder: xlsx(folder / "Model" / "Model_Colours.xlsx", CELLS, shared=False),
+    "batch of OpenAI's responses": lambda folder: lines(
+        folder / "a.jsonl",
+        [
+            {
+                "custom_id": item_id, "error": None,
+                "response": {
+                    "status_code": 200,
+                    "body": {
+                        "model": "gpt", "status": "completed",
+                        "output": [
+                            {"type": "reasoning", "summary": []},
+                            {"type": "message", "content": [{"type": "output_text", "text": reply}]},
+                        ],
+                    },
+                },
+            }
+            for item_id, reply in REPLIES.items()
+        ],
+    ),
+    "batch of Anthropic": lambda folder: lines(
+        folder / "a.jsonl",
+        [
+            {
+                "custom_id": item_id,
+                "result": {
+                    "type": "succeeded",
+                    "message": {"model": "claude", "content": [{"type": "text", "text": reply}]},
+                },
+            }
+            for item_id, reply in REPLIES.items()
+        ],
+    ),
+    "LLaVA": lambda folder: lines(
+        folder / "a.jsonl",
+        [
+            {"question_id": item_id, "prompt": "?", "text": reply, "answer_id": "x", "model_id": "llava"}
+            for item_id, reply in REPLIES.items()
+        ],
+    ),
     "EvalScope predictions": lambda folder: lines(
         folder / "predictions" / "model" / "general_vqa_colours.jsonl",
         [
@@ -148,7 +198,9 @@ def test_names_of_models(tmp_path: Path) -> None:
     names = {layout: recordings(LAYOUTS[layout](tmp_path / layout))[0].card.name for layout in LAYOUTS}
     assert names["JSON lines"] == names["JSON lines, compressed"] == names["CSV"] == "recorded:a"
     assert names["lmms-eval"] == "recorded:org__model"
-    assert names["VLMEvalKit TSV"] == names["VLMEvalKit XLSX"] == "recorded:Model"
+    assert {names[layout] for layout in LAYOUTS if layout.startswith("VLMEvalKit")} == {"recorded:Model"}
+    batches = [names[layout] for layout in ("batch of OpenAI's responses", "batch of Anthropic", "LLaVA")]
+    assert batches == ["recorded:gpt", "recorded:claude", "recorded:llava"]
     assert names["EvalScope predictions"] == names["EvalScope reviews"] == "recorded:qwen-vl"
 
 
@@ -186,6 +238,11 @@ CHOICE = {"message": {"content": "A. The r"}, "finish_reason": None}
         ({"prediction": "Failed to obtain answer: <class 'OSError'> full"}, "Failed to obtain answer: <class 'OSE"),
         ({"prediction": float("nan"), "error": float("nan")}, "no reply in the file"),
         ({"prediction": "nan"}, "no reply in the file"),
+        ({"prediction": "#NAME?"}, "no reply in the file"),
+        (
+            {"custom_id": "a", "result": {"type": "errored", "error": {"error": {"message": "image exceeds 5 MB"}}}},
+            "image exceeds 5 MB",
+        ),
         ({"prediction": "A. The r", "finish_reason": "abort"}, "failure in place of a reply: finish_reason 'abort'"),
         ({"prediction": "", "error": {"message": "overloaded", "code": 502}}, "overloaded"),
         ({"prediction": "A", "error": "full", "finish_reason": "ABORT"}, "full"),
@@ -211,6 +268,23 @@ def test_a_cell_of_a_table_as_long_as_cells_can_be_was_cut_off(length: int, tmp_
         assert reply.is_cut_off == (length == 32_767 and file in tables)
 
 
+def test_messages_hold_the_question_and_its_images(tmp_path: Path) -> None:
+    digest = "0f" * 32
+    image, text = base64.b64encode(b"p" * 90).decode(), {"type": "text", "text": "<image>What colour?"}
+    parts = [
+        {"type": "image", "image": f"images/{digest}.png"},
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{image}"}},
+    ]
+    turns = [{"role": "user", "content": [*parts, text]}, {"role": "assistant", "content": "A"}]
+    file = lines(tmp_path / "a.jsonl", [{"messages": turns, "response": "red"}])
+    (row,) = recordings(file)[0].rows
+    assert row.question == "What colour?"
+    assert row.images == (digest, f"{digest}.png", hashlib.sha256(b"p" * 90).hexdigest())
+    assert recordings(f"{file}?image=none")[0].rows[0].images == ()
+    plain = lines(tmp_path / "b.jsonl", [{"messages": [{"role": "user", "content": "Why?"}], "response": "red"}])
+    assert recordings(plain)[0].rows[0].question == "Why?"
+
+
 def test_several_replies_to_a_sample_are_repeats(tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", [{"doc_id": "7", "resps": [["x", "y"]]}, {"doc_id": "8", "resps": [["z", "z"]]}])
     (recording,) = recordings(file)
@@ -231,6 +305,7 @@ def test_images_in_base64_match_items(tmp_path: Path, monkeypatch: pytest.Monkey
 
 FORMS_OF_FILES: dict[str, tuple[str, str]] = {
     "semicolons": ("a.csv", "id;reply\n1;yes, red\n2;blue\n"),
+    "separator of Excel": ("a.csv", "\ufeffsep=|\r\nid|reply\r\n1|yes, red\r\n2|blue\r\n"),
     "UTF-16": ("a.tsv", "id\treply\n1\tyes, red\n2\tblue\n"),
     "replies by id": ("a.json", '{"1": "yes, red", "2": "blue"}'),
     "rows by id": ("a.json", '{"1": {"reply": "yes, red"}, "2": {"reply": "blue"}}'),

@@ -98,7 +98,7 @@ def test_the_other_commands_take_urls(
     assert snellen("diff", f"{run}:fake:oracle", f"{run}:fake:chance", "--out", page, "--json")[0] == 0
     assert f"snellen: {run}: holds no subject 'fake:nobody'" in snellen("diff", f"{run}:fake:nobody", run)[2]
     errors = snellen("diff", f"{url}/none?signature=abcdef", run)[2]
-    assert errors == f"snellen: {url}/none: contains no run; give a run folder, or RUN:SUBJECT\n"
+    assert errors == f"snellen: {url}/none: is neither a run nor a log; give a run folder, or RUN:SUBJECT\n"
     code, out, _ = snellen("report", run, "--out", report)
     assert (code, out.splitlines()[0]) == (0, f"{report}/index.html")
     texts = [raw for name, raw in objects(report).items() if name.endswith((".html", ".csv", ".json"))]

@@ -13,12 +13,17 @@ from typing import Any
 import pytest
 
 from snellen.core.condition import Axis
+from snellen.core.item import ReplySpec
+from snellen.core.prompt import Reply
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
 from snellen.exam.run import run
+from snellen.interop.inspect_import import with_options
 from snellen.reports import write_report
+from snellen.scoring.answers import read_answer
+from snellen.subjects.joins import RecordedAnswer
 from snellen.subjects.recorded import recorded
 from snellen.subjects.registry import make_subject, subjects_of
 from snellen.suites import SUITES
@@ -133,6 +138,33 @@ def test_rows_without_a_clear_item_are_counted_and_not_scored(
     assert examination.unasked() == {"recorded:replies": 2}
     none = write_lines(tmp_path / "none.jsonl", [{"id": "x", "reply": "red"}])
     assert_refused(lambda: score(items, str(none), tmp_path / "none"), "name the column of ids with ?id=")
+
+
+def test_ids_of_pandas_and_rows_in_other_orders_of_the_options(items: ItemSet, tmp_path: Path) -> None:
+    """A column with gaps is one of floats; VLMEvalKit repeats each question with rolled options, under new ids."""
+    numbered = [replace(entry, provenance={"id": str(n + 1)}) for n, entry in enumerate(items.items)]
+    texts = [replace(entry, question=f"Which colour is {entry.item_id}?") for entry in numbered]
+    built = write_itemset(tmp_path / "numbered", texts, source="test", recipe={})
+    rows = [{"index": f"{n + 1}.0", "prediction": str(entry.answer)} for n, entry in enumerate(texts)]
+    rolled = [
+        {"index": f"{n + 1_000_001}", "question": entry.question, "prediction": "red"} for n, entry in enumerate(texts)
+    ]
+    examination = score(built, str(write_lines(tmp_path / "a.jsonl", [*rows, *rolled])), tmp_path / "run")
+    assert [response.text for response in examination.responses] == [entry.answer for entry in texts]
+
+
+@pytest.mark.parametrize(
+    "form", ["B", "(B)", "**B**", "Option B", "The answer is B.", "B. green", "green", r"\boxed{B}"]
+)
+def test_letters_of_the_file_are_read_where_the_question_has_words(form: str) -> None:
+    words = ReplySpec("choice", (("red", "0"), ("green", "1")))
+    answer = with_options(RecordedAnswer(Reply(form)), ("red", "green"))
+    reply = answer.reply_to(words)
+    assert reply is not None
+    assert read_answer(reply.text, words) == "1"
+    assert reply.text in ("green", form, f"{form}\nAnswer: green")
+    assert answer.reply_to(ReplySpec("choice", (("A", "0"), ("B", "1")))) == Reply(form)
+    assert with_options(RecordedAnswer(Reply("A or B")), ("red", "green")).reply_to(words) == Reply("A or B")
 
 
 def test_two_rows_for_an_item_are_refused_unless_they_are_repeats(items: ItemSet, tmp_path: Path) -> None:

@@ -27,12 +27,14 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
 from snellen.exam.examination import Examination
 from snellen.reports import load_run
+from snellen.reports.loading import gather
 from snellen.stimuli.scenes import MATERIALS, SHAPES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
 from snellen.web.design import BlockDesign, StudyDesign, read_design
+from snellen.web.explorer.content import explorer_content
 from snellen.web.forgetting import forget
 from snellen.web.importing import admit_all, import_study, read_refused, read_results_of
 from snellen.web.pages import accepted_texts, as_recorded
@@ -487,6 +489,37 @@ def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -
         if path.is_file() and path not in receipts:
             assert b"gone-gone" not in path.read_bytes(), path
     assert take_next_name(root) == "p03", "the number is not given to somebody else"
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_people_s_words_leave_the_house_only_if_they_are_shared(is_shared: bool, tmp_path: Path) -> None:
+    rows = [{"image": image_text(n), "question": f"What is written on {n}?", "answer": f"word {n}"} for n in range(12)]
+    items = build_set(write_csv(tmp_path / "t.csv", rows), tmp_path / "items")
+    texts = Texts(title="Seeing", consent="You may stop.")
+    design = StudyDesign(texts=texts, blocks=(BlockDesign(name="b", reason=True),), forms=2, share_words=is_shared)
+    root, out = tmp_path / "study", tmp_path / "people"
+    stand_in = make_stand_in(build_study([items], design, root, name="trial"), "fake:oracle", 2, tmp_path / "own")
+    people = []
+    for person in range(2):
+        written = [row.model_dump_json() for row in entered(read_plan(root), stand_in, person)]
+        spoken = [re.sub(r'"word (\d+)"', rf'"CANARY {person} \1"', line) for line in written]
+        assert spoken != written
+        people.append(Submission(f"p0{person + 1}", [RecordRow.model_validate_json(line) for line in spoken]))
+    (examination,) = import_study(root, people, out)
+    assert snellen("report", str(examination.root), "--full", "--out", str(tmp_path / "report")).exit_code == 0
+    explored = explorer_content(gather([load_run(examination.root)]), tmp_path / "own")
+    (tmp_path / "report" / "explore.json").write_text(json.dumps(explored))
+    export = ("export", str(examination.root), "--to", "every-eval-ever", "--out", str(tmp_path / "export"))
+    assert snellen(*export).exit_code == 0
+    texts_of = {
+        folder: b"".join(path.read_bytes() for path in (tmp_path / folder).rglob("*") if path.is_file())
+        for folder in ("report", "export")
+    }
+    assert [b"CANARY" in content for content in texts_of.values()] == [is_shared, is_shared]
+    assert all(b"human:trial" in content for content in texts_of.values()), "their scores are there"
+    receipt = forget(root, "p02", [out])
+    named = {Path(folder).relative_to(tmp_path).parts[0] for folder in receipt["may_still_be_in"]}
+    assert named == {"report", "export"}
 
 
 def test_deleted_rows_are_overwritten(tmp_path: Path) -> None:

@@ -219,6 +219,8 @@ def forget(
     print(f"{receipt['rows_deleted_from_database']} rows deleted from the database of the study")
     for folder in receipt["folders_written_again"]:
         print(f"runs written again without this person: {folder}")
+    for folder in receipt["may_still_be_in"]:
+        print(f"may still have this person: {folder}")
     print(f"not touched: {receipt['not_touched']}")
     print(f"receipt: {receipt['receipt']}")
 

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.box_files import box_of
+from snellen.datasets.formats.box_files import box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
@@ -143,6 +143,9 @@ def _shard_boxes(images: Path) -> Iterator[RawSample | Note]:
 
 def _coco(images: Path, path: Path) -> Iterator[RawSample | Note]:
     """Images in the folder by `file_name`, or by its last part alone if none is found."""
+    with path.open("rb") as file:
+        if file.read(100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"["):
+            raise SnellenError(f"{path}: a list, as of detections; give COCO's annotations, with images and categories")
     raw_samples: list[RawSample | Note] = []
     for tail in (0, 1):
         reader = CocoJson((CocoFile("", (path.name,), tail=tail),), image_fields=(NOT_EXHAUSTIVE_FIELD,))
@@ -250,7 +253,7 @@ def _lines(path: Path) -> list[str]:
 
 def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
     """The classes by number, and how many numbers follow a box in labels of poses (`kpt_shape`)."""
-    for near in (folder, folder.parent):
+    for near in (folder, *folder.resolve().parents[:2]):
         for name in ("data.yaml", "dataset.yaml"):
             if (near / name).is_file():
                 content = _yaml(near / name)
@@ -300,21 +303,16 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
     path_by_name = _images_by_name(images)
     for path in paths:
         image_path = path_by_name.get(normalize("NFC", path.stem))
-        if image_path is None:
-            yield Note("missing", "image of this annotation", path.name)
-            continue
         try:
-            objects = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES)).findall("object")
+            root = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES))
         except (OSError, UnicodeDecodeError, ET.ParseError, ValueError):
             yield Note("unreadable", "not a Pascal VOC annotation", path.name)
             continue
-        annotations, lost = [], 0
-        for tag in objects:
-            box = box_of(tag.findtext(f"bndbox/{side}") or "" for side in CORNERS[1])
-            if box is None:
-                lost += 1
-                yield Note("odd", "object without four numbers", path.name)
-            else:
-                label = (tag.findtext("name") or "").strip()
-                annotations.append(Annotation(label, (max(box[0] - 1, 0.0), max(box[1] - 1, 0.0), box[2], box[3])))
-        yield from annotated_file(image_path.relative_to(images).as_posix(), image_path, annotations, lost=lost)
+        if image_path is None or root.tag == "annotations":
+            form = "CVAT's form, not Pascal VOC's; export COCO" if root.tag == "annotations" else ""
+            yield Note("missing", form or "image of this annotation", path.name)
+            continue
+        annotations, malformed = read_voc(root)
+        yield from (Note("odd", "object without a class or four numbers", path.name) for _ in malformed)
+        record = image_path.relative_to(images).as_posix()
+        yield from annotated_file(record, image_path, annotations, lost=len(malformed))

@@ -7,12 +7,13 @@ import io
 import os
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import file_fault, read_text, separator
+from snellen.core.storage.user_files import file_fault, read_text, table_header
 from snellen.datasets.formats.class_folders import SPLITS
 from snellen.datasets.formats.file_tree import SUFFIXES, name_on_disk
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
@@ -186,9 +187,10 @@ def read_csv(path: Path) -> list[dict[str, str]]:
     """
     try:
         text = read_text(path, "utf-8-sig")
-        header = text.partition("\n")[0]
+        lines = io.StringIO(text, newline="")
+        header, separator = table_header(lines)
         with files.long_cells():
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator(header), strict=True)
+            reader = csv.reader(chain([header], lines), delimiter=separator, strict=True)
             names = [name.strip().casefold() for name in next(reader, [])]
             cells = [row for row in reader if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:

@@ -23,7 +23,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, separator, table_encoding
+from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, table_encoding, table_header
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
@@ -114,8 +114,8 @@ class QuestionTable:
 
     def _delimited(self, delimiter: str) -> Iterator[RawRow]:
         lines = _CountedLines(self.path)
-        header = next(lines, "")
-        delimiter = delimiter or separator(header)
+        header, separator = table_header(lines)
+        delimiter = delimiter or separator
         with files.long_cells():
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True), [])]
             if repeated := next((name for name in names if names.count(name) > 1), None):
@@ -151,7 +151,8 @@ def find_tables(path: Path) -> list[QuestionTable]:
     """
     if path.is_file():
         if not _kind(path):
-            raise SnellenError(f"{path}: not a table; give {', '.join(SUFFIXES)}, .parquet, or a folder of such files")
+            forms = f"{', '.join(SUFFIXES)}, .parquet, or a folder of such files (a spreadsheet: saved as CSV)"
+            raise SnellenError(f"{path}: not a table; give {forms}")
         return [QuestionTable(path)]
     found_paths = find_shards(path) or sorted(
         file for file in path.glob("*") if _kind(file) and file.is_file() and not file.name.startswith(".")

@@ -105,4 +105,4 @@ def _root_and_subject(text: str) -> tuple[Path, str]:
         if lies_there(text[:end], RUN):
             return fetched(text[:end]), text[end + 1 :]
     address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
-    raise SnellenError(f"{address}: contains no run; give a run folder, or RUN:SUBJECT")
+    raise SnellenError(f"{address}: is neither a run nor a log; give a run folder, or RUN:SUBJECT")

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.condition import parse_conditions
@@ -105,29 +107,45 @@ def log_recordings(paths: Sequence[Path]) -> list[Recording]:
     by_name: dict[str, _LoggedModel] = {}
     for log in map(read_log, paths):
         name = subject_name(log)
-        for number, sample in enumerate(log.samples(), 1):
+        for sample, row, words, images in logged_rows(log):
             model, identity = by_name.setdefault(name, _LoggedModel()), sample.identity
-            words, images = logged_question(sample, log)
-            if identity is not None:
+            if identity is not None:  # then what was asked is compared in full
                 place = _location(sample, log)
                 model.questions.append(_LoggedQuestion(place, sample.id, identity, digest(words), images))
-            text = "" if identity else "\n".join(filter(None, words))
-            condition = identity.condition if identity else ""
-            answer = logged_answer(sample, log)
-            row = AnswerRow(sample.id, text, (), condition, sample.epoch - 1, answer, str(log.path), number)
-            if identity is None:
-                target = sample.record.target
-                row.images = tuple(filter(None, images))
-                row.target, row.numbering = (target,) if isinstance(target, str) else tuple(target), NUMBER
+                row = replace(row, question="", images=(), target=(), answer=_answer(sample, log))
             model.add(sample, row, log)
     return [model.recording(name) for name, model in by_name.items()]
+
+
+def logged_rows(log: InspectLog) -> Iterator[tuple[LogSample, AnswerRow, list[str | None], tuple[str | None, ...]]]:
+    """The samples of a log as rows, with texts (None for images) and SHA-256 of images (None if left out) in order."""
+    for number, sample in enumerate(log.samples(), 1):
+        words, images = _question(sample, log)
+        record, identity = sample.record, sample.identity
+        target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
+        answer = with_options(_answer(sample, log), tuple(record.choices or ()))
+        row = AnswerRow(
+            sample.id, "\n".join(filter(None, words)), tuple(filter(None, images)),
+            identity.condition if identity else "", sample.epoch - 1, answer, str(log.path), number, target,
+            "" if identity else NUMBER,
+        )  # fmt: skip
+        yield sample, row, words, images
+
+
+def with_options(plain_answer: RecordedAnswer, options: tuple[str, ...]) -> RecordedAnswer:
+    """The answer with the options of its file, and the letter of the one that its reply names."""
+    from snellen.scoring.answers import read_label
+
+    pairs = list(zip(ascii_uppercase, options, strict=False))
+    label = read_label(plain_answer.reply.text, pairs) if plain_answer.reply else ""
+    return replace(plain_answer, options=options, label=label)
 
 
 def _location(sample: LogSample, log: InspectLog) -> str:
     return f"{log.path}: sample {short_reason(sample.id, 100)}"
 
 
-def logged_question(sample: LogSample, log: InspectLog) -> tuple[list[str | None], tuple[str | None, ...]]:
+def _question(sample: LogSample, log: InspectLog) -> tuple[list[str | None], tuple[str | None, ...]]:
     """Texts with None for images, and SHA-256 of images; nothing if another task asked in a form that ours do not."""
     try:
         words, images = sample.question()
@@ -198,7 +216,7 @@ def _check_sample(logged: _LoggedQuestion, question: ModelQuestion | None) -> No
         )
 
 
-def logged_answer(sample: LogSample, log: InspectLog) -> RecordedAnswer:
+def _answer(sample: LogSample, log: InspectLog) -> RecordedAnswer:
     """What came back. An error, an invalidated sample or an output without a choice is no reply."""
     record = sample.record
     if record.error is not None:
@@ -222,9 +240,16 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
-    numbers = [_LETTERS.get(str(score.value), score.value) for score in (sample.record.scores or {}).values()]
-    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
-    return float(numbers[0]) if is_number else math.nan
+    scores = list((sample.record.scores or {}).values())
+    return score_of(scores[0].value) if len(scores) == 1 else math.nan
+
+
+def score_of(cell: Any) -> float:
+    """A score as tools write it, Inspect's letters among them; NaN for anything else."""
+    with suppress(ValueError, TypeError, OverflowError):
+        number = float(_LETTERS.get(str(cell), cell))
+        return number if abs(number) < MAX_SCORE else math.nan
+    return math.nan
 
 
 def _generation(header: EvalLog) -> dict[str, Any]:

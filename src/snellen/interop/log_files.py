@@ -18,17 +18,20 @@ from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow
 from snellen.analysis.comparison.verdicts import Comparison
+from snellen.analysis.tables.run_view import lines_of, main_metric, of_first_judge, score_rows
+from snellen.analysis.tables.section import protocol_of
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
-from snellen.interop.inspect_import import is_log, logged_answer, logged_question
+from snellen.interop.inspect_import import is_log, logged_rows
 from snellen.interop.inspect_logs import read_log
-from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, stem_of
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.remote import RUN
-from snellen.subjects.joins import NUMBER, AnswerRow, RecordedAnswer
+from snellen.reports.examples import run_replies
+from snellen.subjects.joins import AnswerRow, ItemIndex, RecordedAnswer
 
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
@@ -86,8 +89,8 @@ def read_log_files(address: str) -> Log:
 
 
 def read_logs(addresses: Sequence[str]) -> list[Log]:
-    """The logs, under their addresses where models have the same name."""
-    logs = [read_log_files(address) for address in addresses]
+    """The logs, runs among them, under their addresses where models have the same name."""
+    logs = [read_log_files(address) if _is_file(address) else run_log(address) for address in addresses]
     names = [log.name for log in logs]
     return [
         replace(log, name=address) if names.count(log.name) > 1 else log
@@ -122,7 +125,7 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
 
 def _log_row(answer_row: AnswerRow, score: float, group: str, task: str) -> LogRow:
     reply, condition = answer_row.answer.reply, answer_row.condition
-    options = tuple(zip(ascii_uppercase, answer_row.options, strict=False))
+    options = tuple(zip(ascii_uppercase, answer_row.answer.options, strict=False))
     name = f"{task} [{condition}]" if condition not in ("", "vanilla") else task
     return LogRow(
         answer_row.item, name and short_reason(name, 100),
@@ -136,7 +139,7 @@ class _LogReader(AnswerReader):
     """Reads rows with scores by model into `logs`; the settings `group`, `task` and `range` are its own."""
 
     def __init__(self, settings: Mapping[str, str], path: Path, in_folder: bool) -> None:
-        super().__init__({"name": path.resolve().parent.name, **settings} if in_folder else settings)
+        super().__init__({"name": model_folder(path).name, **settings} if in_folder else settings)
         self.logs: dict[str, list[LogRow]] = {}
         self.columns: Sequence[str] = ()
         self._has_reply, self._in_folder, self._task = False, in_folder, _task_of(path, in_folder)
@@ -181,7 +184,7 @@ class _LogReader(AnswerReader):
 
 def _task_of(path: Path, in_folder: bool) -> str:
     """The task in the names of files of lmms-eval and VLMEvalKit; else the file of a folder."""
-    stem, folder = stem_of(path), path.resolve().parent.name
+    stem, folder = stem_of(path), model_folder(path).name
     if "_samples_" in stem:
         return stem.rpartition("_samples_")[2]
     return stem.removeprefix(f"{folder}_") if in_folder or stem.startswith(f"{folder}_") else ""
@@ -190,36 +193,63 @@ def _task_of(path: Path, in_folder: bool) -> str:
 def _inspect_rows(path: Path, settings: Mapping[str, str]) -> tuple[Mapping[str, Sequence[LogRow]], Sequence[str]]:
     """The rows of a log of Inspect by model, and the names of its scorers, of which the first counts."""
     log, rows, scorers = read_log(path), list[LogRow](), dict[str, None]()
-    for number, sample in enumerate(log.samples(), 1):
-        words, images = logged_question(sample, log)
-        record, identity = sample.record, sample.identity
-        values = {name: score.value for name, score in (record.scores or {}).items()}
+    for sample, row, _, _ in logged_rows(log):
+        values = {name: score.value for name, score in (sample.record.scores or {}).items()}
         scorers |= dict.fromkeys(values)
         cell = cell_of(values, [settings.get("score") or next(iter(scorers), "")])
-        target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
-        text, condition = "\n".join(filter(None, words)), identity.condition if identity else ""
-        row = AnswerRow(
-            sample.id, text, tuple(filter(None, images)), condition, sample.epoch - 1, logged_answer(sample, log),
-            str(path), number, target, tuple(record.choices or ()), "" if identity else NUMBER,
-        )  # fmt: skip
-        group = cell_of(record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
-        task = identity.task if identity else log.header.eval.task
+        group = cell_of(sample.record.metadata or {}, [settings["group"]] if "group" in settings else _GROUPS)
+        task = sample.identity.task if sample.identity else log.header.eval.task
         try:
             score = _scaled(cell, settings)
         except ValueError as error:
-            raise SnellenError(f"{path}: sample {number}: {error}") from error
+            raise SnellenError(f"{path}: sample {row.number}: {error}") from error
         rows.append(_log_row(row, score, "" if group is None else str(group), task))
     return {short_reason(log.header.eval.model, 200): rows}, list(scorers)
 
 
-def are_logs(addresses: list[str]) -> bool:
-    """True if all are files or folders of logs, False if none is. Raises SnellenError for logs and runs together."""
-    places = [_path_and_settings(address) for address in addresses]
-    are_files = [place is not None and not (place[0] / RUN).is_file() for place in places]
-    if any(are_files) and not all(are_files):
-        address = addresses[are_files.index(False)]
-        raise SnellenError(f"{address}: a run, or no such file; compare runs with runs, and logs with logs")
-    return all(are_files)
+def run_log(address: str) -> Log:
+    """A run of one subject (`run_of_subject`) as a log of shares by the main metrics, under the first condition.
+
+    Questions are those of the items, not the prompts that were sent. Items without such a score have NaN.
+    """
+    run = run_of_subject(address)
+    conditions = list(dict.fromkeys(arm.condition for arm in run.card.arms))
+    index, replies, scores = ItemIndex(run.items.items), run_replies(run), dict[tuple[str, int], float]()
+    for task in set(run.scores[protocol_of(run)]["task"]):
+        metric = main_metric(run, task)
+        if metric.bounds and metric.estimate is None:
+            worst, best = metric.bounds if metric.higher_is_better else metric.bounds[::-1]
+            rows = score_rows(run, task)
+            for row in lines_of(of_first_judge(rows[rows["condition"] == conditions[0]])):
+                scores[row.item_id, row.repeat] = (row.value - worst) / (best - worst)
+    logged = list[LogRow]()
+    for number, response in enumerate(run.responses, 1):
+        if response.condition != conditions[0] or response.status == "declined":
+            continue
+        item = run.items.by_id[response.item_id]
+        letters = {option.key: letter for option, letter in zip(item.options, ascii_uppercase, strict=False)}
+        keys = item.answer if isinstance(item.answer, tuple) else (item.answer,)
+        row_of_log = LogRow(
+            item.item_id, item.task, response.repeat, item.question, tuple(sorted(index.images_of[item.item_id])),
+            item.cluster_id, tuple(letters.get(str(key), str(key)) for key in keys),
+            tuple((letters[option.key], option.text or option.key) for option in item.options[:26]),
+            replies.get(response.response_id) if response.text is not None else None,
+            "length" if response.cut_off else "", response.reason if response.text is None else "",
+            scores.get((item.item_id, response.repeat), math.nan), item.item_id.isdecimal(), number, False,
+        )  # fmt: skip
+        logged.append(row_of_log)
+    notes = [f"{address}: only the condition {conditions[0]} is compared."] if conditions[1:] else []
+    return Log(run.card.arms[0].subject, logged, tuple(notes))
+
+
+def _is_file(address: str) -> bool:
+    place = _path_and_settings(address)
+    return place is not None and not (place[0] / RUN).is_file()
+
+
+def are_logs(addresses: Sequence[str]) -> bool:
+    """True if one of them is a log of another tool: then runs are compared as logs too."""
+    return any(map(_is_file, addresses))
 
 
 @overload
@@ -245,7 +275,7 @@ def compare(
 
     Args:
         first_run: The subject to compare with: an examination or a run folder with one subject, or `RUN:SUBJECT`; or a
-            log of another tool, which is a file, `FILE:COLUMN` of scores, or a folder.
+            log of another tool, which is a file, `FILE:COLUMN` of scores, or a folder. A run beside a log is one, too.
         second_run: The other subject, given in the same way.
         more: Further logs; then the result has all pairs and ranks.
         margin: The drop that must be detectable, as a share of a metric's range. By default 0.2 for your own

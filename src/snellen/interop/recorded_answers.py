@@ -2,11 +2,12 @@
 
 Columns are known by the names that tools give them. lmms-eval writes `doc_id`, `resps`, `filtered_resps` and `input`
 per sample (`save_results_samples` in lmms_eval/loggers/evaluation_tracker.py), VLMEvalKit `index`, `question` and
-`prediction` (docs/en/Development.md), EvalScope `index`, `model` and `model_output` in predictions, `sample_score` in
-reviews (evalscope/api/evaluator/cache.py), OpenAI's and vLLM's batches `custom_id` and `response.body`
-(https://developers.openai.com/api/docs/guides/batch, read in November 2026). None was tried on files of these tools:
-unverified. `doc_id` and the `index` of EvalScope are positions from 0, and a `doc` is not written any more by
-lmms-eval.
+`prediction` (docs/en/Development.md), EvalScope `index`, `messages`, `model` and `model_output` in predictions,
+`sample_score` in reviews (evalscope/api/evaluator/cache.py), OpenAI's and vLLM's batches `custom_id` and
+`response.body` (https://developers.openai.com/api/docs/guides/batch), Anthropic's `result`, LLaVA `text` and
+`answer_id`, ms-swift `messages`, `images` and `response`; docs/recorded-answers.md has the dates of their sources. Only
+EvalScope's were tried on files of the tool (tests/interop/test_evalscope.py); the rest is unverified. `doc_id` and the
+`index` of EvalScope are positions from 0, and a `doc` is not written any more by lmms-eval.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
-from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings
+from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, score_of, with_options
 from snellen.interop.recorded_files import Row
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.joins import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
@@ -47,15 +48,17 @@ _NAMES = {
     "column": "reply response.body.choices.0.message.content response prediction "
     "model_output.choices.0.message.content sample_score.score.prediction resps filtered_resps model_response output "
     "completion generated_text",
-    "model": "model model_name response.body.model",
-    "question": "question doc.question query problem input",
-    "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image",
+    "model": "model model_name model_id response.body.model result.message.model",
+    "question": "question doc.question query problem input messages",
+    "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image input_media "
+    "messages",
     "condition": "",
     "repeat": "repeat epoch",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
     "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
-    "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason",
-    "error": "error.message error model_output.error response.body.error.message",
+    "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason result.message.stop_reason "
+    "response.body.incomplete_details.reason",
+    "error": "error.message error model_output.error response.body.error.message result.error.error.message",
     "options": "options choices doc.options doc.choices",
     "target": "target ground_truth gt_answer gt doc.answer",
     "score": "exact_match score hit correct is_correct acc accuracy sample_score.score.value.acc",
@@ -74,17 +77,19 @@ COMPARED = ("question", "image", "options", "target", "score")
 """Roles that may be `none`."""
 FAILURES = ("[LMMS_EVAL_REQUEST_FAILED", "Failed to obtain answer via API.", "Failed to obtain answer: <class ")
 """How lmms-eval and VLMEvalKit begin what they write in place of a reply."""
-NO_TEXTS = ("nan", "NaN")
-"""What pandas writes for a missing reply."""
+NO_TEXTS = ("nan", "NaN", "#N/A", "#NAME?", "#VALUE!", "#REF!", "#DIV/0!", "#NUM!", "#NULL!")
+"""What pandas and spreadsheets write for a missing text, or one that they took for a formula."""
 MAX_CELL = 32_767
 """Characters of a cell of XLSX; writers cut longer texts."""
-_BATCH_REPLY = "response.body.choices.0.message.content"
-"""Where batches of OpenAI and vLLM have the reply."""
+_BATCH_REPLIES = ("response.body.choices.0.message.content", "response.body.output", "result.message.content")
+"""Where batches of OpenAI and vLLM, and of Anthropic have the reply."""
 _MESSAGE = ".message.content"
 """Behind the path of a choice, which also says why the reply ended, and what failed."""
 FIRST_ROWS = 100
 """Rows of a file that tell its columns, and its model where a failed row has none."""
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SHA256 = re.compile(r"[0-9a-f]{64}(?![0-9a-z])")
+_IMAGE_PARTS = ("bytes", "path", "image", "image_url.url", "image_url", "content")
+"""Where an image is in a cell of Hugging Face, in a part of a message, or in a message."""
 MAX_MODELS = MAX_REPEATS = 1000
 
 
@@ -175,11 +180,12 @@ class AnswerReader:
                 condition = self.conditions.get(condition, condition)
                 target = self._share(tuple(_texts(cell_of(row, columns["target"]))))
                 options = self._share(tuple(_options(row, columns["options"], question)))
+                place = location, number, target, *columns["numbering"]
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    place = location, number, target, options, *columns["numbering"]
-                    self._keep(model, AnswerRow(item, question, images, condition, repeat, answer, *place), row)
+                    own = self._share(with_options(answer, options)) if options else answer
+                    self._keep(model, AnswerRow(item, question, images, condition, repeat, own, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
             except (ValueError, RecursionError) as error:
@@ -193,8 +199,11 @@ class AnswerReader:
             if role == "id":  # lmms-eval keeps what our export returns of each metric
                 names = ["item_id", *(f"{name}.item_id" for name in existing), *names]
             columns[role] = [name for name in names if has_cell(rows, name)][:1] if role in _ALL_ROWS else names
-            if role == "column" and {"custom_id", "response"} <= set(existing):  # a batch, whose rows may have failed
-                columns[role] = [_BATCH_REPLY]
+            if role == "column" and "custom_id" in existing:  # a batch, whose rows may have failed
+                batch = [name for name in _BATCH_REPLIES if name.partition(".")[0] in existing]
+                columns[role] = batch or columns[role]
+            if role in ("column", "question") and "answer_id" in existing:  # LLaVA, whose texts are replies
+                columns[role] = [*columns[role], "text" if role == "column" else "prompt"]
             if role in COMPARED and self.settings.get(role) == "none":
                 columns[role] = []
             elif role in self.settings:
@@ -229,15 +238,21 @@ class AnswerReader:
         self.rows.setdefault(name, []).append(answer_row)
 
     def _text(self, row: Row, columns: Sequence[str]) -> str:
-        """The cell of the first of these columns that the row has; empty if it is neither text nor a number."""
+        """The cell of the first of these columns that the row has; empty if it is neither text nor a number.
+
+        Of a list of messages it is the text of the user's last.
+        """
         cell = cell_of(row, columns)
+        if isinstance(cell, list):
+            turns = [turn.get("content") for turn in cell if isinstance(turn, dict) and turn.get("role") == "user"]
+            cell = "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1] if turns else "") if text)
         return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
         replies = list(_replies(cell_of(row, columns["column"])))
-        score = _score(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
+        score = score_of(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
         error = "" if error in NO_TEXTS else error
         choice = cell_of(row, columns["choice"])
         ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
@@ -293,8 +308,10 @@ def _replies(cell: Any) -> Iterator[tuple[str | None, str]]:
     elif cell == []:
         yield None, ""
     elif isinstance(cell, list) and all(isinstance(part, dict) for part in cell):
-        texts, thoughts = ([str(part[key]) for part in cell if part.get(key)] for key in ("text", "reasoning"))
-        yield "\n".join(texts), "\n".join(thoughts)
+        contents = (part["content"] if isinstance(part.get("content"), list) else [part] for part in cell)
+        parts = [part for content in contents for part in content]  # the messages of OpenAI's responses have parts
+        texts = [str(part.get("text") or part["refusal"]) for part in parts if part.get("text") or part.get("refusal")]
+        yield "\n".join(texts), "\n".join(str(part["reasoning"]) for part in parts if part.get("reasoning"))
     elif isinstance(cell, list) and all(isinstance(part, str | list | None) for part in cell):
         for part in cell:
             yield from _replies(part)
@@ -319,23 +336,21 @@ def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
     return _texts(cell)
 
 
-def _score(cell: Any) -> float:
-    """A score as tools write it; NaN for none."""
-    with suppress(ValueError, TypeError, OverflowError):
-        return float(cell)
-    return math.nan
-
-
 def _images(cell: Any) -> Iterator[str]:
-    """File names, and SHA-256 as given or of images in base64."""
-    for text in cell if isinstance(cell, list) else [cell]:
-        if not isinstance(text, str) or not text:
+    """File names, and SHA-256 as given, in names, or of images in base64; also those in parts of a user's messages."""
+    for part in cell if isinstance(cell, list) else [cell]:
+        if isinstance(part, dict) and part.get("role") in (None, "user"):
+            yield from _images(cell_of(part, _IMAGE_PARTS))
+        elif isinstance(part, bytes):
+            yield sha256(part)
+        elif not isinstance(part, str):
             continue
-        if name := text.lower() if _SHA256.fullmatch(text.lower()) else image_name(text):
-            yield name
-        elif len(text) > 64:
+        elif (name := image_name(part)) or _SHA256.fullmatch(part.lower()):
+            digest = _SHA256.match((name or part).lower())
+            yield from filter(None, (digest and digest[0], name))
+        elif len(part) > 64:
             with suppress(ValueError):  # no base64
-                yield sha256(base64.b64decode(text.rpartition(",")[2], validate=True))
+                yield sha256(base64.b64decode(part.rpartition(",")[2], validate=True))
 
 
 def stem_of(path: Path) -> str:
@@ -343,8 +358,14 @@ def stem_of(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).stem
 
 
+def model_folder(path: Path) -> Path:
+    """The folder that tools name after the model: the file's, or the first in VLMEvalKit's MODEL/RUN/MODEL_DATA.tsv."""
+    folder = path.resolve().parent
+    return folder.parent if stem_of(path).startswith(f"{folder.parent.name}_") else folder
+
+
 def _model_of(path: Path) -> str:
     """The name of the model by the path: tools name the folder after it, and VLMEvalKit begins file names with it."""
-    folder, stem = path.resolve().parent, stem_of(path)
+    folder, stem = model_folder(path), stem_of(path)
     is_named = "_samples_" in stem or stem.startswith(f"{folder.name}_")
     return folder.name if is_named or folder.parent.name in ("predictions", "reviews") else stem

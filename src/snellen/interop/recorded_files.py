@@ -23,7 +23,7 @@ from xml.parsers import expat
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.files import long_cells
-from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, separator, table_encoding
+from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, table_encoding, table_header
 
 MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
@@ -139,8 +139,8 @@ def _table(raw_file: io.BufferedReader, ending: str) -> Iterator[Row]:
     text = io.TextIOWrapper(raw_file, table_encoding(raw_file.peek(2)), newline="")
     with long_cells():
         text_lines = _lines(text)
-        header = next(text_lines, "")
-        rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator(header))
+        header, separator = table_header(text_lines)
+        rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator)
         head = _head(next(rows, []))
     while True:
         with long_cells():  # the limit is the process's, so not while others run

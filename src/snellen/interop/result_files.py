@@ -1,8 +1,9 @@
 """Results of a run in the formats where results live: Every Eval Ever, and evaluation files of Hugging Face.
 
 Every Eval Ever, schema 0.3.0 (github.com/evaleval/every_eval_ever, `eval.schema.json` and
-`instance_level_eval.schema.json`): one JSON file per subject, with a file of all replies beside it. It has no fields
-for images, chance, grades or blind scores, so these are in `additional_details` and `metadata`, whose values are texts.
+`instance_level_eval.schema.json`): one JSON file per subject, with a file of all replies beside it (people's, if they
+are shared). It has no fields for images, chance, grades or blind scores, so these are in `additional_details` and
+`metadata`, whose values are texts.
 Hugging Face, `.eval_results/*.yaml` (huggingface.co/docs/hub/eval-results): one file per subject and condition.
 """
 
@@ -88,7 +89,8 @@ def _write_every_eval(run: Run, subject: str, out: Path) -> Iterator[Path]:
     developer, _, name = model.rpartition("/")
     folder = Path("data") / benchmark / (plain_name(developer) or "unknown") / plain_name(name)
     stem = str(uuid.UUID(digest([run.card.content_hash, subject, now], 32), version=4))
-    samples = list(_samples(run, subject, {"model_id": model, "evaluation_id": evaluation}))
+    ids = {"model_id": model, "evaluation_id": evaluation}
+    samples = [] if arms[0].withholds_words else list(_samples(run, subject, ids))
     lines = "".join(json.dumps(sample) + "\n" for sample in samples)
     record = {
         "schema_version": SCHEMA_VERSION,
@@ -116,7 +118,11 @@ def _write_every_eval(run: Run, subject: str, out: Path) -> Iterator[Path]:
         },
     }
     record |= {"evaluation_timestamp": ended} if (ended := _time(run)) else {}
-    for path, text in ((f"{stem}.json", json.dumps(record, indent=1) + "\n"), (f"{stem}_samples.jsonl", lines)):
+    if not samples:
+        del record["detailed_evaluation_results"]
+    for path, text in {f"{stem}.json": json.dumps(record, indent=1) + "\n", f"{stem}_samples.jsonl": lines}.items():
+        if not text:
+            continue
         files.write_text(out / folder / path, text)
         yield out / folder / path
 

@@ -22,7 +22,7 @@ from snellen.core.score import Metric
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.run_tables import reply_texts
+from snellen.core.storage.run_tables import LEFT_OUT, reply_texts
 from snellen.reports.rows import arm_order, whole_tasks_of
 from snellen.reports.words import amount, answer_words, foreign
 from snellen.stimuli.video.reading import frame_at_share
@@ -253,7 +253,9 @@ def prediction(item: Item, arm: str, row: object, metric: Metric, text: str, rea
     score = "" if not mark.startswith("partly") else amount(value, metric)
     answer = json.loads(row.prediction)  # type: ignore[attr-defined]
     text_or_reason = text if mark not in ("failed", "declined") else reason
-    return Prediction(arm, mark.partition(",")[0], score, answer_words(item, answer), foreign(text_or_reason, 240))
+    is_private = text == LEFT_OUT and item.answer_kind in ("text", "description")
+    read = "" if is_private else answer_words(item, answer)
+    return Prediction(arm, mark.partition(",")[0], score, read, foreign(text_or_reason, 240))
 
 
 def example(item: Item, predictions: tuple[Prediction, ...], thumbs: Thumbs) -> Example:

@@ -27,21 +27,24 @@ _BARE_LETTER = re.compile(r"\s*\(?([A-Z])\)?[.:]?\s*")
 class RecordedAnswer:
     """A reply, or the reason why there is none. `score` is the one given by the tool that asked, else NaN.
 
-    `options` are the texts of the options that the tool lettered A, B ..; empty if its file has none.
+    `options` are the texts of the options that the tool lettered A, B ..; empty if its file has none. `label` is the
+    letter of the one that the reply names, else empty.
     """
 
     reply: Reply | None
     reason: str = ""
     score: float = math.nan
     options: tuple[str, ...] = ()
+    label: str = ""
 
     def reply_to(self, spec: ReplySpec) -> Reply | None:
-        """The reply; a letter of the tool's own options is their text where the question has no such letter."""
-        match = _BARE_LETTER.fullmatch(self.reply.text) if self.reply and self.options and spec.keys else None
-        if not self.reply or not match or match[1] in dict(spec.keys):
+        """The reply. If it names a letter of the tool's own options that the question has not, their text ends it."""
+        if not self.reply or not self.label or not spec.keys or self.label in dict(spec.keys):
             return self.reply
-        number = ascii_uppercase.index(match[1])
-        return replace(self.reply, text=self.options[number]) if number < len(self.options) else self.reply
+        shown, text = self.options[ascii_uppercase.index(self.label)], self.reply.text
+        if words_of(shown) in words_of(text):
+            return self.reply
+        return replace(self.reply, text=shown if _BARE_LETTER.fullmatch(text) else f"{text}\nAnswer: {shown}")
 
 
 @dataclass(slots=True)
@@ -49,8 +52,8 @@ class AnswerRow:
     """An answer as it is in a file, before its item is known.
 
     `images` are file names and SHA-256, `condition` is as written on the command line, `repeat` counts from 0. `path`
-    and `number` are the file and the row for messages. `target` holds the right answers and `options` the options
-    according to the file, `numbering` is POSITION, NUMBER, or empty for an id.
+    and `number` are the file and the row for messages. `target` holds the right answers according to the file,
+    `numbering` is POSITION, NUMBER, or empty for an id.
     """
 
     item: str
@@ -62,7 +65,6 @@ class AnswerRow:
     path: str
     number: int
     target: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
     numbering: str = ""
 
     @property
@@ -77,7 +79,7 @@ def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
     for row in answer_rows:
         reply = row.answer.reply
         outcome = [reply.text, reply.reasoning, reply.stop] if reply else [row.answer.reason]
-        more = [part for part in (row.numbering, row.options) if part]
+        more = [part for part in (row.numbering, row.answer.options) if part]
         content.add([row.item, row.question, row.images, row.condition, row.repeat, outcome, *more])
     return content.digest()[:12]
 
@@ -125,12 +127,17 @@ class ItemIndex:
             words = self.words[text] = " ".join(text.split())
         return words
 
+    def named(self, name: str) -> Sequence[Item]:
+        """The items with this id, or with this id in their source; pandas writes 7.0 in a column with gaps."""
+        for each in (name, name.removesuffix(".0")):
+            if items := [self.by_id[each]] if each in self.by_id else self.by_provenance.get(each, []):
+                return items
+        return []
+
     def match(self, row: AnswerRow) -> Sequence[Item]:
         """The items that a row may belong to, by its id or else by its question and images."""
-        if row.item in self.by_id:
-            return [self.by_id[row.item]]
-        if row.item in self.by_provenance:
-            return self.by_provenance[row.item]
+        if items := self.named(row.item):
+            return items
         alike = self.by_question.get(self.plain(row.question), []) if row.question else []
         if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
             return same_image
@@ -152,10 +159,11 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
     """The number of comparable rows, and a description of each that contradicts its item."""
     comparable, described = 0, list[str]()
     for row, item in joined:
+        ours = ", ".join(option.text for option in item.options)
         verdicts = {
             ("question", row.question, item.question): question_agrees(row.question, item.question, index.by_question),
             ("image", "another item", "its own"): _image_agrees(row.images, item, index),
-            ("options", ", ".join(row.options), ", ".join(o.text for o in item.options)): _options_agree(row, item),
+            ("options", ", ".join(row.answer.options), ours): _options_agree(row, item),
             ("target", ", ".join(row.target), str(item.answer)): _target_agrees(row, item),
         }
         comparable += any(verdict is not None for verdict in verdicts.values())
@@ -198,7 +206,7 @@ def _image_agrees(images: Sequence[str], item: Item, index: ItemIndex) -> bool |
 
 def _options_agree(row: AnswerRow, item: Item) -> bool | None:
     """False if an option has another place, so another letter; None if none is known, or the reply is one's text."""
-    theirs = [_LABEL.sub("", _plain(text)).strip() for text in row.options]
+    theirs = [_LABEL.sub("", _plain(text)).strip() for text in row.answer.options]
     ours = [_plain(option.text or option.key) for option in item.options]
     if row.condition not in ("", "vanilla") or (row.answer.reply and _plain(row.answer.reply.text) in ours):
         return None

@@ -95,18 +95,23 @@ class Recording(Recorded):
                 example = example or row.item or row.question
                 continue
             (item,) = matches
-            pairs.setdefault(row.path, []).append((row, item))
             if row.condition not in names:
                 condition = self._condition(row, suite)
                 names[row.condition] = str(condition)
                 conditions.setdefault(str(condition), condition)
             rows = arms.setdefault((names[row.condition], row.repeat), {})
-            if former := rows.get(item.item_id):
+            former = rows.get(item.item_id)
+            if former and row.item and index.named(former.item) and not index.named(row.item):  # in another order
+                faults[NO_ITEM] += 1
+                example = example or row.item
+                continue
+            if former:
                 raise SnellenError(
                     f"{former.location} and {row.location} both answer item {item.item_id!r:.100}; remove one, or name "
                     f"the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
                 )
             rows[item.item_id] = row
+            pairs.setdefault(row.path, []).append((row, item))
         count = sum(map(len, pairs.values()))
         covered = {item.item_id for joined in pairs.values() for _, item in joined}
         if count and 2 * count + 10 < len(self.rows) and 2 * len(covered) < len(index.by_id):
@@ -118,10 +123,7 @@ class Recording(Recorded):
             faults[CONTRADICTION] += refuse_other_items(joined, index)
         subjects = list[RecordedArm]()
         for (name, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
-            answers = {
-                item_id: replace(row.answer, options=row.options) if row.options else row.answer
-                for item_id, row in rows.items()
-            }
+            answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks)))
         return subjects, +faults, example

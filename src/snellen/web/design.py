@@ -62,7 +62,8 @@ class StudyDesign(Frozen):
     `block_order`: `fixed`, `random` for each form, or `balanced`: every block is equally often in every place (a cyclic
     Latin square). After `break_every` pages people are told to take a break (0: never). `reviewers` are the aliases of
     a review, one form each. `parameters` are the address parameters that are recorded. With `calibration` people first
-    match a rectangle to a bank card and state their distance from the screen, and images have native pixels.
+    match a rectangle to a bank card and state their distance from the screen, and images have native pixels. Reports
+    and exports have people's words only with `share_words`: ask for it on the page of consent.
     """
 
     kind: Literal["study", "review"] = "study"
@@ -72,6 +73,7 @@ class StudyDesign(Frozen):
     block_order: Literal["fixed", "random", "balanced"] = "fixed"
     break_every: int = Field(default=50, ge=0)
     calibration: bool = False
+    share_words: bool = False
     forms: int = Field(default=20, ge=1, le=1000)
     reviewers: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")

@@ -5,18 +5,25 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from snellen.analysis.studies.people import HUMAN
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
+from snellen.core.storage.user_files import MAX_CARD_BYTES, file_fault
 from snellen.web import store
 from snellen.web.admission import code_digest, person_digests, start_digest
 from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_private, write_refused
 from snellen.web.plan import RecordRow, Start
-from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten
+from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study
+
+TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml"), 20_000
+"""Files that are searched for people's names, and the greatest number of entries of a folder."""
 
 
 def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
@@ -50,6 +57,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
     for folder, participants in records.items():  # the person may have another name in each
         if any(start_digest(other.rows[0]) in starts for other in participants) and folder not in written:
             written.append(folder)
+    aliases = {other.alias for others in records.values() for other in others if start_digest(other.rows[0]) in starts}
     # Whoever has another name in a folder is recognised in the database by their first row.
     same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
     in_database += [stored for stored in same if stored not in in_database]
@@ -81,11 +89,29 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         "rows_deleted_from_database": deleted,
         "write_ahead_log": "may hold copies until the server stops" if has_copies else "overwritten",
         "folders_written_again": list(map(str, dict.fromkeys([*written, *refused_in]))),
-        "not_touched": "files of results, archives and reports elsewhere: delete the person there, too",
+        "may_still_be_in": _products(root, folders, aliases),
+        "not_touched": "what may still have the person, and files elsewhere or packed: delete or write them again",
     }
     path = root / f"forgotten-{hashlib.sha256(next(iter(persons or {participant})).encode()).hexdigest()[:8]}.json"
     write_private(path, json.dumps(receipt, indent=1) + "\n")
     return {**receipt, "receipt": str(path)}
+
+
+def _products(root: Path, folders: Sequence[Path], aliases: Collection[str]) -> list[str]:
+    """Folders beside the study and the imported ones that have text on all people of the study, or on this person.
+
+    Imported folders have the others' runs: there, only text on the person counts.
+    """
+    study = re.escape(f"{HUMAN}{read_study(root).name}")
+    person = rf"{study}/(?:{'|'.join(map(re.escape, aliases))})(?!\w)" if aliases else r"(?!)"
+    anybody, imports = re.compile(rf"{person}|{study}(?![\w/-])".encode()), [path.resolve() for path in folders]
+    named, holders = re.compile(person.encode()), set[str]()
+    for place in sorted({path.resolve().parent for path in (root, *folders)}):
+        for path in islice(place.rglob("*"), MAX_FILES):
+            if path.suffix in TEXTS and not file_fault(path, MAX_CARD_BYTES):
+                pattern = named if any(path.is_relative_to(folder) for folder in imports) else anybody
+                holders |= {str(path.parent)} if pattern.search(path.read_bytes()) else set()
+    return sorted(holders)
 
 
 def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> bool:

@@ -301,6 +301,17 @@ def test_tables_are_read_in_the_encodings_of_spreadsheets(encoding: str, name: s
     assert (item.question, item.answer) == ("Größe?", "klein")
 
 
+def test_what_spreadsheets_write(tmp_path: Path) -> None:
+    lines = ["sep=;", "image;question;answer", *(f"{tables.image_file(tmp_path, n)};How long?;{n},5" for n in range(3))]
+    (tmp_path / "t.csv").write_text("\r\n".join(lines), "utf-8-sig")
+    items = tables.build_set(tmp_path / "t.csv", tmp_path / "set")
+    assert [item.answer for item in items.items] == ["0,5", "1,5", "2,5"]
+    assert any("3 answers such as 0,5 are asked as texts" in note for note in items.card.notes)
+    (tmp_path / "t.xlsx").write_bytes(b"PK")
+    with pytest.raises(SnellenError, match="saved as CSV"):
+        tables.build_set(tmp_path / "t.xlsx", tmp_path / "other")
+
+
 def _image_rows(*names: str) -> list[dict[str, Any]]:
     return [{"image": name, "question": "What is it?", "answer": f"thing {n}"} for n, name in enumerate(names)]
 

@@ -16,7 +16,6 @@ from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Trial
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.image_tokens import TOKEN_RULES
 from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, estimate, level_of, read
 
 COUNT, SIDE = 110, 48
@@ -119,11 +118,3 @@ def test_other_reductions_keep_the_size_and_change_the_pixels(tmp_path: Path, re
     items = build(tmp_path, 2, level=reduction, blind="no").items[: len(LEVELS)]
     assert {(item.query[0].width, item.query[0].height) for item in items} == {(SIDE, SIDE)}
     assert len({item.query[0].sha256 for item in items}) == len(LEVELS)
-
-
-def test_token_rules_are_those_printed() -> None:
-    """The providers' own examples."""
-    assert TOKEN_RULES["OpenAI"].tokens(1024, 1024) == 765
-    assert TOKEN_RULES["OpenAI"].tokens(2048, 4096) == 1105
-    assert TOKEN_RULES["Anthropic"].tokens(1000, 1000) == 1334
-    assert TOKEN_RULES["Anthropic"].tokens(4000, 3000) == 1600

@@ -28,7 +28,14 @@ BLOCKS = 4
 
 def canvas(side: int, light: float | NDArray[Any], channels: int = 1) -> Plane:
     """A uniform square canvas, (side, side, channels)."""
-    return np.broadcast_to(np.asarray(light, np.float64), (side, side, channels)).copy()
+    return _uniform(np.broadcast_to(np.asarray(light, np.float64), (channels,)), (side, side, channels))
+
+
+def _uniform(colour: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """An array (height, width, channels) of one colour. Whole rows are copied, much faster than single pixels."""
+    height, width, channels = shape
+    row = np.tile(colour, width)
+    return np.broadcast_to(row, (height, len(row))).copy().reshape(height, width, channels)
 
 
 def window(plane: Plane, x: float, y: float, reach: float) -> Window:
@@ -122,11 +129,13 @@ def dots(plane: Plane, points: NDArray[np.float64], radii: NDArray[np.float64], 
     steps = np.arange(-reach, reach + 1)
     columns = np.floor(points[:, :1]).astype(np.int64) + steps
     rows = np.floor(points[:, 1:]).astype(np.int64) + steps
+    dx, dy = columns + 0.5 - points[:, :1], rows + 0.5 - points[:, 1:]
+    beyond = np.hypot(dx[:, None, :], dy[:, :, None]) - radii[:, None, None]
+    covered = (beyond < 0).astype(np.float64)
+    dot, down, across = np.nonzero(np.abs(beyond) < HALF_DIAGONAL)
     offsets = _offsets(SAMPLES // 2)
-    dx = (columns + 0.5 - points[:, :1])[..., None] + offsets
-    dy = (rows + 0.5 - points[:, 1:])[..., None] + offsets
-    squares = dy.astype(np.float64)[:, :, None, :, None] ** 2 + dx.astype(np.float64)[:, None, :, None, :] ** 2
-    covered = (squares < (radii**2)[:, None, None, None, None]).mean((3, 4), dtype=np.float64)
+    squares = (dy[dot, down, None] + offsets)[:, :, None] ** 2 + (dx[dot, across, None] + offsets)[:, None, :] ** 2
+    covered[dot, down, across] = (squares < (radii**2)[dot, None, None]).mean((1, 2))
     share = np.zeros(plane.shape[:2], np.float64)
     np.add.at(share, (rows[:, :, None], columns[:, None, :]), covered)
     paint(plane, (slice(None), slice(None)), np.minimum(share, 1.0), light)
@@ -163,7 +172,7 @@ def image_of(
     noisy-bit dithering (Allard and Faubert 2008, Behavior Research Methods 40).
     """
     ground = plane[0, 0]
-    pixels = np.broadcast_to(np.floor(encoded(ground) + 0.5).astype(np.uint8), plane.shape).copy()
+    pixels = _uniform(np.floor(encoded(ground) + 0.5).astype(np.uint8), plane.shape)
     is_drawn = np.logical_or.reduce([plane[..., channel] != light for channel, light in enumerate(ground)])
     if noisy is not None:
         is_drawn |= noisy

@@ -89,6 +89,7 @@ class ExamMemory:
         named = [question for question in others if text in question.question.lower()]
         boxes = set(_boxes(item))
         yield f"named={bool(named)}"
+        yield from (f"named in {task}" for task in sorted({question.task for question in named}))
         yield f"named in box={any(boxes & set(_boxes(question)) for question in named)}"
         if (offers := self._offers.get(item.item_id)) is None:
             offers = [{label(question, other).lower() for other in choices(question)} for question in others]
@@ -131,8 +132,8 @@ def _files(item: Item) -> tuple[str, ...]:
 
 
 def _boxes(item: Item) -> Iterator[Box]:
-    """The boxes that may be drawn in its image."""
-    for region in item.regions.values():
+    """The boxes that may be drawn in its image: none if a box is the answer."""
+    for region in item.regions.values() if item.answer_kind != "box" else ():
         if isinstance(region, list | tuple) and len(region) == 4:
             x1, y1, x2, y2 = region
             yield x1, y1, x2, y2

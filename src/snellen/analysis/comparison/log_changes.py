@@ -25,15 +25,15 @@ from snellen.analysis.comparison.verdicts import (
     flips,
     plain_comparison,
     plain_rows,
+    unpaired,
     with_verdicts,
 )
 from snellen.analysis.tables.rankings import ScoreMatrix, ranked
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.errors import SnellenError
-from snellen.core.item import ReplySpec
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
-from snellen.scoring.answers import read_answer
+from snellen.scoring.answers import read_label
 from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
 from snellen.scoring.uncertainty import paired_difference
 from snellen.subjects.joins import image_name
@@ -112,12 +112,11 @@ def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None,
     )
     items = {pair.item_id: pair for pair in joined.pairs}
     flipped = flips(metrics, {(task, CONDITION): part for task, part in by_task.items()})
-    has = scores["before"].notna(), scores["after"].notna()
-    only = [int(count) for count in ((has[0] & ~has[1]).sum(), (~has[0] & has[1]).sum(), (~has[0] & ~has[1]).sum())]
+    only = unpaired(scores)
     return LogChanges(
         "both logs", (first_log.name, second_log.name), metrics, {}, table,
-        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), int((has[0] & has[1]).sum()),
-        {(CONDITION, WHOLE): Unpaired(only[0] + joined.only_before, only[1] + joined.only_after, only[2])},
+        flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), len(scores) - only.total,
+        {(CONDITION, WHOLE): only, (CONDITION, ""): Unpaired(joined.only_before, joined.only_after)},
         tuple(task for task, part in by_task.items() if not len(part.dropna())), margin or math.inf,
         joined, items, tuple(_remarks(first_log, second_log, joined.pairs, rows)),
     )  # fmt: skip
@@ -127,11 +126,9 @@ def _scores(matches: Join, read: bool) -> pd.DataFrame:
     """By item of both logs: task, scores `before` and `after`, and `cluster`: a group, else its images, else itself."""
     rows = []
     for pair in matches.pairs:
-        firsts = pair.before[0], pair.after[0]
-        groups = (row.group or " ".join(row.images) for row in firsts)
-        values = (
-            _read_scores(pair) if read else [_mean([row.score for row in side]) for side in (pair.before, pair.after)]
-        )
+        sides = pair.before, pair.after
+        groups = [rows_of[0].group for rows_of in sides] + [" ".join(rows_of[0].images) for rows_of in sides]
+        values = _read_scores(pair) if read else [_mean([row.score for row in rows_of]) for rows_of in sides]
         rows.append((pair.item_id, pair.task or WHOLE, *values, next(filter(None, groups), pair.item_id)))
     return pd.DataFrame(rows, columns=["item_id", "task", "before", "after", "cluster"]).set_index("item_id")
 
@@ -155,8 +152,7 @@ def _read(row: LogRow, other_row: LogRow) -> float:
     key = next((labels[target] for target in targets if target in labels), "")
     if row.reply is None or not key:
         return math.nan
-    names = [(name, label) for label, text in other_row.options for name in dict.fromkeys((label, text)) if name]
-    return float(read_answer(row.reply, ReplySpec("choice", tuple(names))) == key)
+    return float(read_label(row.reply, other_row.options) == key)
 
 
 def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:
@@ -178,7 +174,7 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
 def cause(pair: ItemPair) -> str:
     """Why two logs have other scores of an item, by its first epoch."""
     row, other = pair.before[0], pair.after[0]
-    texts = [" ".join(one.question.split()) for one in (row, other)]
+    texts = [" ".join(one.question.split()) * one.is_prompt for one in (row, other)]
     images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
     applies = (
         bool(row.failure or other.failure),

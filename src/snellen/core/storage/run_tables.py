@@ -103,11 +103,20 @@ def read_calls(root: Path, *names: str) -> pa.Table:
     return files.read_table(root / "exchanges.parquet", remedy=_REMEDY, schema=schema)
 
 
+LEFT_OUT = "(a person's words, left out)"
+
+
 def reply_texts(roots: Iterable[Path], responses: Iterable[Response]) -> dict[str, str]:
-    """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found."""
-    texts = {response.response_id: response.text or "" for response in responses}
-    unread = [r for r in responses if r.text is None and r.status == "ok" and r.calls]
-    tables = [read_calls(root, "key", "text").to_pydict() for root in roots if unread and has_tables(root)]
+    """The reply to each item, by response id; the whole reply of a call in which no answer to the item was found.
+
+    People's words are replaced by `LEFT_OUT` unless they are shared.
+    """
+    with_tables = list(filter(has_tables, roots))
+    silent = {arm.fingerprint for root in with_tables for arm in read_run_card(root).arms if arm.withholds_words}
+    left_out = {r.response_id for r in responses if r.calls and r.calls[-1].partition("/")[0] in silent}
+    texts = {r.response_id: LEFT_OUT if r.response_id in left_out else r.text or "" for r in responses}
+    unread = [r for r in responses if r.text is None and r.status == "ok" and r.calls and texts[r.response_id] == ""]
+    tables = [read_calls(root, "key", "text").to_pydict() for root in with_tables if unread]
     calls = {key: text for table in tables for key, text in zip(table["key"], table["text"], strict=True)}
     return texts | {response.response_id: calls.get(response.calls[-1]) or "" for response in unread}
 

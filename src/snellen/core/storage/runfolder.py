@@ -63,6 +63,11 @@ class ArmCard(BaseModel):
     source: Source = "asked"
     fitted: bool = False
 
+    @property
+    def withholds_words(self) -> bool:
+        """True for a person, unless the study says that words are shared (`share_words` of its design)."""
+        return self.role == "person" and self.attributes.get("words") != "shared"
+
     @model_validator(mode="before")
     @classmethod
     def _of_earlier_versions(cls, cells: Any) -> Any:

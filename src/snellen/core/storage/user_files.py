@@ -12,7 +12,7 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +75,16 @@ def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return cells
 
 
-def separator(header: str) -> str:
-    """The comma, semicolon or tab that is most frequent in the header of a table."""
-    return max(",;\t", key=header.count)
+def table_header(lines: Iterator[str]) -> tuple[str, str]:
+    """The line of a table that names its columns, and the separator: the most frequent of comma, semicolon and tab.
+
+    Excel may state the separator in a line above (`sep=;`).
+    """
+    header = next(lines, "")
+    stated = header.strip().lower().removeprefix("sep=")
+    if header[:4].lower() == "sep=" and len(stated) == 1:
+        return next(lines, ""), stated
+    return header, max(",;\t", key=header.count)
 
 
 def table_encoding(start: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,12 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
         # Text is stored as UTF-8, which cannot encode half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
     return _read_prepared(_prepared(text, spec), spec)
+
+
+def read_label(text: str, options: Sequence[tuple[str, str]]) -> str:
+    """The label of the one option that a reply names by its label or its text, else empty; options are these two."""
+    names = [(name, label) for label, shown in options for name in dict.fromkeys((label, shown)) if name]
+    return str(read_answer(text, ReplySpec("choice", tuple(names))) or "")
 
 
 def _is_listed(spec: ReplySpec) -> bool:

@@ -72,6 +72,8 @@ unsure: \b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|
 cut_off: (?-i:(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|which|because|than|but|from|as|if|while
     |its|we|upper|lower|slightly|also|seems?|this|has|have|very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+
     |\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig|righ))\s?\Z)
+# The end of a reply that breaks off before another answer or number: "A or", "3 +", "Option A (red): ...".
+dangling: (?:\b(?:and|or|plus|minus|times|either|neither|nor)|(?<=\w )[+*/×÷=&]|(?<=\d)[*/×÷=]|(?<=\d )[-x]|:)[ .…]*\Z
 # Beginning of an item that speaks of one option: "Option B (blue): the square".
 item: [^\w\n]*(?:(?:the )?(?:option|choice|image|picture) )?[(\[]?(?:[a-z]|\d)\b[)\]]?(?:[ (][^\n:]{1,30}?
     (?::| - )|[).:\]]| - )
@@ -249,18 +251,24 @@ term: \s?(?:%|[a-z]{1,12}(?:/[a-z]{1,4})?)?\s?(?:[-+] ?[\d(.]|[*/×÷^] ?[\w(]|x
 coordinated: [^.;:(\n]{0,40}?(?:,|\b(?:and|or|to|plus)\b|-)(?: (?:only|about|another|a|the|then|maybe|perhaps|possibly
     |or))* ?@END@
 bound: (?:\b(?:at least|at most|more than|less than|fewer than|greater than|over|under|above|below|up to|nearly|almost
-    |minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대)\s?@END@
+    |minimum of|maximum of)|[<>≥≤±]|至少|至多|最多|最少|超过|不到|최소|최대|\d ?/)\s?@END@
 length: (?<![\w.,-])(?:(\d{1,9}\.\d{1,9}) ?(?:m|meters?|metres?)|(\d{1,9}(?:\.\d{1,9})?) ?(cm|mm|ft|feet|foot
     |inches))(?!\w)
 stance: (?:they|it|these|those|both|the (?:two )?\w+)(?: both)?(?: do| does| are| is|'re)(n't| not)?(?: touch(?:ing)?)?
 # After "true" or "false" it shows that no verdict is meant: "false positives".
 attribute:  (?:that|positives?|negatives?|alarms?|colou?rs?|friends?|size|shape)[ ]
 # Around "true" or "false" they show that it holds in part only: "partially true", "true to some extent".
-partly_before: \b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|half|mostly|mainly|largely|almost
-    |nearly|somewhat|sometimes|sort of|kind of|more or less|the (?:rest|(?:first|second|last|other)[ ]
-    (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?) @END@
-partly_after: ,?(?: but)?(?: only)? (?:in (?:part|some|places|one|certain)|partly|partially|to (?:some|an?|a certain)[ ]
-    (?:extent|degree)|for (?:the most part|(?:image|the (?:first|second|left|right))\b)|with reservations|ish)\b
+partly_before: (?:\b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|half|thirds?|quarters?|mostly|mainly
+    |largely|almost|nearly|somewhat|sometimes|sort of|kind of|more(?: or less)?|less|percent|a (?:little|bit)|in a
+     (?:sense|way)|0?\.\d+|the (?:rest|(?:first|second|last|other)[ ]
+    (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?)|(?<!\b100)(?<!\b100 )%) (?:\w+ly )?@END@
+# After "true", "false", "yes" and "no", too: "Yes, in part".
+partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly|at most
+    |to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one|two|three|most|some|the (?:first
+    |second|left|right))\b)|with (?:reservations|(?:an?|one|some|few) (?:exception|caveat|reservation)|(?:a )?(?:\S{1,9}
+     )?(?:probability|chance|likelihood))|except|apart from|sort of|kind of|more or less|half of (?:them|it)|(?:almost
+    |nearly|mostly|mainly|largely|somewhat)(?=\W*\Z)|(?:p ?= ?)?(?:(?<!\d)[0-6]?\d ?%|0?\.[0-6])|ish|teilweise|en partie
+    |en parte|in parte)|,? but only)(?!\w)
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
     |flat topped|blunt(?:ed)?) @END@
 # Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off".

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
-from snellen.scoring.answers.plain import UNSPACED
+from snellen.scoring.answers.plain import UNSPACED, lower
 from snellen.scoring.answers.vocabulary import ONES, TENS
 
 WORDS = {word: number for number, word in enumerate(ONES.split())}
@@ -30,7 +30,6 @@ ORDINAL = re.compile(
 )
 NUMBERED = re.compile(r"(?:第|[图圖图表](?:片|像)?|画像|写真|사진|그림) ?$")
 """Before a number: "picture 2", in Chinese, Japanese or Korean."""
-MANY = re.compile(r"(?i)\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b")
 PERCENT = re.compile(r"\s?(?:%|percent\b)")
 APART = re.compile(r"(?i)[,;]|\b(?:and|or|but|while)\b")
 REPEATED = re.compile(r"(?i)\b(?:the|these|those|all|both|our|your|their)(?: other| given| same| different)? ?$")
@@ -46,7 +45,11 @@ STEP_LINE = re.compile(r"\n[^\w\n(]{0,9}\(?(\d{1,2})[.)] +(?=[^\W\d_])")
 ALGEBRA = re.compile(r"(?:\s?[-+*/^]\s?\d*)?\s?(?:\\(?!circ|deg|%)[a-zA-Z]|[π√])")
 """After a number it shows a factor or a term of an expression: 4\\pi is not 4."""
 STEP = re.compile(r"\s*[^\w\s(]?\s*\(?(\d{1,2})[.)](?= \S)")
-MORE = re.compile(r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b")
+MORE = re.compile(
+    r"(?i)\+|.?(?:以上|以下|이상|이하)|\.\d| (?:or|and) (?:more|less|fewer|above|below|over|under)\b|\s?/\s?\d"
+    r"|\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b"
+)
+"""After a number it shows a bound, a fraction or a larger number."""
 SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
 """Larger numbers are not distinguishable as floats, and no count is as large."""
@@ -89,11 +92,7 @@ class Numbers(Grammar):
         for match in NUMBER.finditer(passage):
             start, end = match.span()
             lead, rest = passage[max(0, start - 30) : start], passage[end : end + 20]
-            if (
-                match.start("digits") in steps
-                or any(low < start < high for low, high in aside)
-                or _is_part(lead, rest, self.integers)
-            ):
+            if match.start("digits") in steps or any(low < start < high for low, high in aside) or _is_part(lead, rest):
                 continue
             # Nothing is denied without a letter before it: this halves the time for rows of numbers.
             if LETTER.search(lead) and CUES["denied_before"].search(lead):
@@ -102,9 +101,7 @@ class Numbers(Grammar):
             counts = SURE.search(lead) or (declared and not lead.strip())
             if (
                 CUES["bound"].search(lead)
-                or MANY.match(rest)
                 or MORE.match(rest)
-                or bool(re.search(r"\d\s?/\s?$", lead) or re.match(r"\s?/\s?\d", rest))
                 or ALGEBRA.match(rest)
                 or (PERCENT.match(rest) and not self.integers)
             ):
@@ -157,10 +154,8 @@ class Numbers(Grammar):
             return None
         mentions = _outside(self.mentions(sentence, False), sentence)
         leads = [sentence[max(0, mention.start - 60) : mention.start] for mention in mentions]
-        by_verb = any(
-            CUES["copula"].search(lead) or (len(leads) == 1 and CUES["having"].search(lead)) for lead in leads
-        )
-        return self.stated(sentence) if by_verb else None
+        has_one = len(leads) == 1 and CUES["having"].search(leads[0])
+        return self.stated(sentence) if has_one or any(map(CUES["copula"].search, leads)) else None
 
     def listed(self, line: str) -> int | None:
         """The number of a numbered step: "2. I counted"."""
@@ -168,10 +163,7 @@ class Numbers(Grammar):
         return int(step[1]) if step else None
 
     def _value(self, match: re.Match[str]) -> int | float | None:
-        if match["digits"]:
-            number = float(match["digits"].replace(",", ""))
-        else:
-            number = float(WORDS[re.sub(r"[ -]", " ", match["word"].lower())])
+        number = float(match["digits"].replace(",", "") if match["digits"] else WORDS[lower(match["word"])])
         if match["sign"] == "-" or match["minus"]:
             number = -number
         if not self.integers:
@@ -212,7 +204,7 @@ def _steps(passage: str) -> set[int]:
     return steps
 
 
-def _is_part(lead: str, rest: str, integers: bool) -> bool:
+def _is_part(lead: str, rest: str) -> bool:
     """True if the number belongs to a name or a word: "2nd", "3D", "COVID-19", "three-sided"."""
     if re.search(r"[^\W\d]-$|#$", lead) or NUMBERED.search(lead):
         return True

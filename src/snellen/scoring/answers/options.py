@@ -279,7 +279,8 @@ class Options(Grammar):
             opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
             # "No, they are not the same" denies one statement and agrees with its opposite.
             doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
-            if opening and not (doubtful and doubtful.match(small, opening.end())):
+            is_part = opening and CUES["partly_after"].match(small, opening.end())
+            if opening and not is_part and not (doubtful and doubtful.match(small, opening.end())):
                 yield Mention(*opening.span(1), self.asides[name])
 
 

@@ -9,11 +9,11 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Any
 
-from snellen.scoring.answers import statements
+from snellen.scoring.answers import finished, statements
 from snellen.scoring.answers.cues import CUES, MARKERS, RIGHT_WORDS
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
-from snellen.scoring.answers.statements import Sentence, conclusion, is_corrected, split_sentences
+from snellen.scoring.answers.statements import Sentence, Statement, conclusion, is_corrected, split_sentences
 
 FARTHEST = 2000
 """Greatest distance from a marker to the end of its answer."""
@@ -26,29 +26,23 @@ MAX_MARKERS = 100
 
 
 @dataclass(frozen=True)
-class ReplyVerdict:
-    """The answer of a declaration. `value` None: it declares something that is not a valid answer."""
-
-    value: Any | None
-
-
-@dataclass(frozen=True)
 class Declaration:
     """A place where an answer is declared, and its verdict, which is None if it turns out to be no declaration.
 
-    `firm`: it is marked as the answer. Other declarations are overruled by an earlier firm declaration of another
-    answer, and retracted by a later refusal.
+    `manner`: "firm" if it is marked as the answer, else "soft" or "conclusion". A later refusal retracts these, and an
+    earlier firm declaration of another answer opposes a conclusion.
     """
 
     start: int
-    verdict: Callable[[], ReplyVerdict | None]
-    firm: bool = True
-    conclusion: bool = False
+    verdict: Callable[[], Statement | None]
+    manner: str = "firm"
 
 
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
     """The answer of a reply, or None."""
     text = reply.text
+    if not grammar.reaches_on and CUES["dangling"].search(text, max(0, len(text) - 20)):
+        reply = Prepared(text := finished(text), cut=True)
     if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return answer
     grammar = grammar.within(text)
@@ -61,7 +55,8 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     )
     for index, declaration in enumerate(declarations[:MAX_MARKERS]):
         if (verdict := declaration.verdict()) is not None:
-            return verdict.value if declaration.firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
+            is_firm = declaration.manner == "firm"
+            return verdict.value if is_firm else _unopposed(text, verdict, declarations[index:MAX_MARKERS])
     if reply.cut or len(declarations) > MAX_MARKERS or _breaks_off(text, sentences, grammar):
         return None
     if (value := _weak_statement(text, sentences, grammar)) is not None:
@@ -95,13 +90,13 @@ def _breaks_off(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> b
     return bool(item or full_stop) and not grammar.mentions(rest, True)
 
 
-def _unopposed(text: str, verdict: ReplyVerdict, declarations: Sequence[Declaration]) -> Any | None:
+def _unopposed(text: str, verdict: Statement, declarations: Sequence[Declaration]) -> Any | None:
     """The value of the first declaration, unless a later refusal or an earlier firm declaration contradicts it.
 
     A conclusion that commits to nothing does not overrule an earlier firm declaration.
     """
-    firm = (declaration.verdict() for declaration in declarations[1:] if declaration.firm)
-    earlier = next((other for other in firm if other is not None), None) if declarations[0].conclusion else None
+    firm = (declaration.verdict() for declaration in declarations[1:] if declaration.manner == "firm")
+    earlier = next(filter(None, firm), None) if declarations[0].manner == "conclusion" else None
     if verdict.value is None:
         return earlier.value if earlier else None
     if CUES["refused"].search(text, declarations[0].start):
@@ -135,7 +130,7 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
         for match in marker.finditer(text):
             if not _is_hypothetical(text, match.start()):
                 verdict = partial(_follow, text, match.end(), manner, grammar)
-                yield Declaration(match.start(), verdict, firm=manner in ("firm", "is", "next firm"))
+                yield Declaration(match.start(), verdict, "soft" if manner.endswith("soft") else "firm")
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
     yield from _corrected(text, named, grammar)
@@ -144,19 +139,19 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
     for match in list(CUES["therefore"].finditer(text))[-1:]:
         rest = text[match.end() :]
         if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(CUES["turn"], rest) :].strip())) is not None:
-            yield Declaration(match.start(), partial(ReplyVerdict, value))
+            yield Declaration(match.start(), partial(Statement, value))
 
 
 def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Iterator[Declaration]:
     """The last conclusion and, for options, every "the best one is B"."""
     if statement := conclusion(sentences, grammar):
-        yield Declaration(statement.start, partial(ReplyVerdict, statement.value), firm=False, conclusion=True)
+        yield Declaration(statement.start, partial(Statement, statement.value), "conclusion")
     if not sentences or grammar.counts:
         return
     for match in CUES["best"].finditer(text):
         if not _is_hypothetical(text, match.start()):
             verdict = partial(_follow, text, match.end(), "next soft", grammar)
-            yield Declaration(match.start(), verdict, firm=False, conclusion=True)
+            yield Declaration(match.start(), verdict, "conclusion")
 
 
 def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
@@ -169,7 +164,7 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
             quoted = bool(match["answer"] or match["quote"])
             if quoted and grammar.alone(re.split(r"[.!?\n]", text[:80], maxsplit=1)[0].strip()) not in (None, value):
                 value = None  # "True. The statement "..." is false."
-            yield Declaration(match.start(), partial(ReplyVerdict, value), firm=not quoted, conclusion=quoted)
+            yield Declaration(match.start(), partial(Statement, value), "conclusion" if quoted else "firm")
 
 
 def _ticked(text: str, grammar: Grammar) -> Iterator[Declaration]:
@@ -180,7 +175,7 @@ def _ticked(text: str, grammar: Grammar) -> Iterator[Declaration]:
     ticked, named = (grammar.mentions(part, False) for part in (lines[0], text))
     value = _common_value(ticked) if CROSS.search(text) else grammar.alone(TICK.sub("", lines[0]).strip(" |-"))
     if value is not None and {value} != {mention.value for mention in named}:
-        yield Declaration(text.find(lines[0]), partial(ReplyVerdict, value), firm=False, conclusion=True)
+        yield Declaration(text.find(lines[0]), partial(Statement, value), "conclusion")
 
 
 def _is_hypothetical(text: str, position: int) -> bool:
@@ -195,27 +190,27 @@ def _in_condition(text: str, position: int) -> bool:
     return bool(CUES["condition"].match(lead[starts[-1] :] if starts else lead))
 
 
-def _past(pattern: Any, passage: str) -> int:
+def _past(pattern: re.Pattern[str], passage: str) -> int:
     """The length of the pattern's match at the beginning."""
     match = pattern.match(passage)
-    return int(match.end()) if match else 0
+    return match.end() if match else 0
 
 
-def _follow(text: str, start: int, manner: str, grammar: Grammar) -> ReplyVerdict | None:
+def _follow(text: str, start: int, manner: str, grammar: Grammar) -> Statement | None:
     """The verdict of a marker that ends at `start`."""
     passage = _passage_behind(text, start, grammar)
     if not passage.strip():
         return None
     if _is_list(text, start, grammar):
-        return None if grammar.counts else ReplyVerdict(None)
-    soft = ReplyVerdict(None) if manner.endswith("firm") or manner == "is" else None
+        return None if grammar.counts else Statement(None)
+    soft = Statement(None) if manner.endswith("firm") or manner == "is" else None
     if manner == "is" and grammar.truth(True) is not None and CUES["about_it"].fullmatch(passage.strip(" .!")):
         return None
     if (answer := grammar.alone(passage.strip())) is not None:
-        return ReplyVerdict(answer)
+        return Statement(answer)
     passage = passage[_past(CUES["turn"] if manner.startswith("next") else CUES["lead"], passage) :]
     if (answer := grammar.alone(passage.strip())) is not None:
-        return ReplyVerdict(answer)
+        return Statement(answer)
     named = grammar.mentions(passage, True)
     first = named[0].start if named else len(passage)
     if manner == "is" and (about := CUES["about_it"].match(passage)) and first >= about.end():
@@ -225,8 +220,8 @@ def _follow(text: str, start: int, manner: str, grammar: Grammar) -> ReplyVerdic
     if not named or is_apart:
         return soft
     if manner == "soft" and CUES["reversed"].match(passage, named[0].end):
-        return ReplyVerdict(None)
-    return ReplyVerdict(_common_value(_sentence(passage, named)))
+        return Statement(None)
+    return Statement(_common_value(_sentence(passage, named)))
 
 
 def _passage_behind(text: str, start: int, grammar: Grammar) -> str:
@@ -279,13 +274,13 @@ def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     # The answer after a list of the options has a line of its own.
     is_list = len(bare) == len(lines) and text.find("\n\n") != text.rfind("\n") - 1
     if last is not None and (len(set(bare)) == 1 or (bare.count(last) > 1 and not is_list)):
-        yield Declaration(text.rfind("\n"), partial(ReplyVerdict, last))
+        yield Declaration(text.rfind("\n"), partial(Statement, last))
     elif first is not None and len(set(bare)) == 1:
         turn = CUES["reconsidered"].search(text, len(lines[0]))
         later = {mention.value for mention in grammar.mentions(text[turn.end() :], False)} if turn else {first}
-        yield Declaration(0, partial(ReplyVerdict, first if later <= {first} else None))
+        yield Declaration(0, partial(Statement, first if later <= {first} else None))
     elif first is not None and last is not None:
-        yield Declaration(0, partial(ReplyVerdict, None))
+        yield Declaration(0, partial(Statement, None))
 
 
 def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[Declaration]:
@@ -299,7 +294,7 @@ def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[De
             value = grammar.alone(following[1])
         value = words[0] if value is None and len(words) > 1 else value
         if value not in (None, mention.value):
-            yield Declaration(mention.end, partial(ReplyVerdict, value), firm=False)
+            yield Declaration(mention.end, partial(Statement, value), "soft")
 
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
@@ -311,5 +306,5 @@ def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
             denied = CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start])
             agreed = not denied and (not joined or not before or before.value == mention.value)
             if not _is_hypothetical(text, mention.start):
-                yield Declaration(mention.start, partial(ReplyVerdict, mention.value if agreed else None), firm=False)
+                yield Declaration(mention.start, partial(Statement, mention.value if agreed else None), "soft")
         before = mention

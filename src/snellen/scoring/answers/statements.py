@@ -35,10 +35,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Statement:
-    """The answer of a sentence. `value` None: it names answers without committing to one."""
+    """What a sentence or a declaration states. `value` None: it commits to none, or to something that is not valid."""
 
-    start: int
     value: Any | None
+    start: int = 0
 
 
 def split_sentences(text: str) -> list[Sentence]:
@@ -79,7 +79,7 @@ def conclusion(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | N
         if body.rstrip().endswith("?") or CUES["condition"].match(sentence.text):
             return None
         value = grammar.stated(body)
-        return Statement(sentence.start, value if _stands(value, index, sentences, grammar) else None)
+        return Statement(value if _stands(value, index, sentences, grammar) else None, sentence.start)
     return None
 
 
@@ -123,7 +123,7 @@ def total(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
         value = grammar.alone("".join(beside[0])) if len(beside) == 1 else grammar.stated(sentence.text)
         if not CUES["condition"].match(sentence.text) and value is not None:
             stands = _stands(value, index, sentences, grammar)
-            return Statement(sentence.start, value) if stands else None
+            return Statement(value, sentence.start) if stands else None
     return None
 
 
@@ -143,10 +143,10 @@ def concluded(text: str, grammar: Grammar) -> Statement | None:
     if heading and value is None:
         values = {mention.value for mention in grammar.mentions(part, False)}
         stated = values if grammar.reaches_on else values & {grammar.stated(part)}
-        return Statement(heading[0].start(), stated.pop() if len(values) == len(stated) == 1 else None)
+        return Statement(stated.pop() if len(values) == len(stated) == 1 else None, heading[0].start())
     # Labels that mean no result may belong to a part, or to another yes-or-no question.
     is_truth = grammar.truth(True) is not None or part.strip(" .!").lower() in ("yes", "no")
-    return Statement(text.rfind(part), value) if heading or not (is_truth or isinstance(value, int)) else None
+    return Statement(value, text.rfind(part)) if heading or not (is_truth or isinstance(value, int)) else None
 
 
 def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None:
@@ -157,13 +157,13 @@ def closing(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     value = _alone(last, grammar)
     is_verdict = value is not None and grammar.truth(True) is not None
     if is_verdict and before.text.rstrip()[-1:] in (".", "!") and not CUES["condition"].match(before.text):
-        return Statement(last.start, value)
+        return Statement(value, last.start)
     if before.paragraph == last.paragraph:
         return None
     if CUES["part"].search(last.text) or not last.text.lstrip()[:1].isupper():
         return None
     value = grammar.judged(last.text)
-    return Statement(last.start, value if _stands(value, len(sentences) - 1, sentences, grammar) else None)
+    return Statement(value if _stands(value, len(sentences) - 1, sentences, grammar) else None, last.start)
 
 
 def is_corrected(sentences: Sequence[Sentence], grammar: Grammar) -> bool:
@@ -197,4 +197,4 @@ def opening(sentences: Sequence[Sentence], grammar: Grammar) -> Statement | None
     later = grammar.stated if grammar.counts else grammar.judged
     others = {None if explained else later(sentence.text) for sentence in rest}
     others |= {_alone(sentence, grammar) for sentence in rest} | {None, value}
-    return Statement(first.start, value) if value is not None and len(others) == 2 else None
+    return Statement(value, first.start) if value is not None and len(others) == 2 else None

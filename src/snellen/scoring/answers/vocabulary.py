@@ -42,18 +42,21 @@ VERDICTS = {name: [word for first, *words in ROWS[0] if first == name for word i
 SPELLINGS = (("colour", "color"), ("grey", "gray"), ("centre", "center"), ("metre", "meter"))
 _VIEWER = r"(?:the )?(?:camera|viewer|observer|us|me)"
 SIDE = re.compile(
-    r"\b(?:(?P<left>left(?:wards?|most)?)|(?P<right>right(?:wards?|most)?)|(?P<up>top(?:most)?|up(?:per|wards?)?|above)"
-    r"|(?P<down>bottom|down(?:wards?)?|lower|below|beneath|under(?:neath)?)"
+    r"\b(?:(?P<left>left(?:wards?|most)?)|(?P<right>right(?:wards?|most)?)"
+    r"|(?P<up>top(?:most)?|up(?:per(?=\W{1,3}[a-z]{2})|wards?)?|above)"
+    r"|(?P<down>bottom|down(?:wards?)?|lower(?=\W{1,3}[a-z]{2})|(?<=(?:ghtly|a bit|ittle) )lower|below|beneath"
+    r"|under(?:neath)?)"
     rf"|(?P<front>(?<!its )front|forwards?|(?:towards?|facing|faces) {_VIEWER})"
-    rf"|(?P<back>(?<!its )back(?:wards?)?|rear|behind|away(?: from {_VIEWER})?)|(?P<middle>cent(?:er|re)|middle))\b"
-    r"(?! (?:next|here|there|now|answer|choice|option)\b| (?:l|le|lef|r|ri|rig|righ)\Z)(?<!upper(?=\Z))(?<!lower(?=\Z))"
+    rf"|(?P<back>(?<!its )back(?:wards?)?|rear|behind|away(?: from {_VIEWER})?)|(?P<middle>cent(?:er|re)|middle)"
+    r"|(?P<cut>upper|lower))\b(?! (?:next|here|there|now|answer|choice|option)\b| (?:l|le|lef|r|ri|rig|righ)\W*\Z)"
 )
 JOINT = re.compile(
     r",? (?:(?:and|of|but|then|also|slightly|somewhat|pointing|facing|turned|to|on|in|at|towards?|the|a|bit|little|more"
     r"|hand|side|part|half|edge|corner) )*"
 )
 """Between two sides that are meant as one: "up and to the right"."""
-AXES = {"left": 0, "right": 0, "up": 1, "down": 1, "front": 2, "back": 2, "middle": 3}
+AXES = {"left": 0, "right": 0, "up": 1, "down": 1, "front": 2, "back": 2, "middle": 3, "cut": 4}
+"""The axis of each side. cut: "upper" or "lower", after which the other side may have been broken off."""
 
 
 def sides(small: str) -> Iterator[tuple[int, int, tuple[str, ...]]]:

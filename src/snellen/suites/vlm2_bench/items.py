@@ -14,7 +14,7 @@ from snellen.core.seeds import stream
 from snellen.suites.vlm2_bench import prompts
 
 SUITE = "vlm2-bench"
-VERSION = "4"
+VERSION = "5"
 """Version of the suite: increased when old and new scores may not share a table."""
 STREAMS = "1"
 """The version in the names of random streams: unchanged if only wordings change, so that items stay the same."""

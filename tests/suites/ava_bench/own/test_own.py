@@ -189,6 +189,23 @@ def test_the_box_of_a_pose_is_read_and_predictions_are_named(tmp_path: Path) -> 
     assert "a confidence: predictions" in _own_boxes(tmp_path, "a", f"{box} 0.93\n", card)[1]
 
 
+def test_files_of_other_forms_are_named(tmp_path: Path) -> None:
+    boxes, _ = _own_boxes(tmp_path, "a", "0 0.5 0.5 0.2 0.4\n", "names: [tiger]\n")
+    (tmp_path / "train").mkdir()
+    (tmp_path / "labels").rename(tmp_path / "train" / "labels")
+    (record,) = OwnBoxes(tmp_path / "images", tmp_path / "train" / "labels").samples()  # Roboflow: two levels up
+    assert not isinstance(record, Note)
+    assert [annotation.box for annotation in record.annotations] == boxes["a.png"]
+    (tmp_path / "results.json").write_text('[{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.9}]')
+    with pytest.raises(SnellenError, match="a list, as of detections"):
+        list(OwnBoxes(tmp_path / "images", tmp_path / "results.json").samples())
+    (tmp_path / "cvat").mkdir()
+    (tmp_path / "cvat" / "annotations.xml").write_text('<annotations><image name="a.png"/></annotations>')
+    (note,) = OwnBoxes(tmp_path / "images", tmp_path / "cvat").samples()
+    assert isinstance(note, Note)
+    assert "CVAT's form" in note.message
+
+
 def test_labels_are_found_whose_accents_are_written_otherwise(tmp_path: Path) -> None:
     name = normalize("NFD", "écran")
     assert _own_boxes(tmp_path, name, "0 0.5 0.5 0.2 0.4\n", "names: [tiger]\n")[0][f"{name}.png"]

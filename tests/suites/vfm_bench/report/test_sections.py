@@ -162,6 +162,15 @@ def test_runs_without_encoders_have_no_table_above_chance(items: ItemSet) -> Non
     assert "table-1-above-chance" not in _report(run)
 
 
+def test_fabricated_names_are_compared_with_real_ones_where_they_are_the_default(items: ItemSet) -> None:
+    """Right with real names 4 of 4, with fabricated ones, asked as such or by default, 1 of 4: -75 %."""
+    generated = replace(items, card=items.card.model_copy(update={"source": "generated"}))
+    arms = {("own:m", "shots=0"): _right_on(0), ("own:m", "shots=0,labels=fabricated"): _right_on(0)}
+    assert "table-4-strategies" not in _report(_run(generated, arms)), "two equal wordings"
+    run = _run(generated, {**arms, ("own:m", "shots=0,labels=real"): _right_on(0, 1, 2, 3)})
+    assert row_of(_report(run)["table-4-strategies"], subject="own:m")["fabricated names (φ fdli)"].startswith("-75")
+
+
 def test_changes_are_computed_on_the_items_that_both_arms_have(items: ItemSet) -> None:
     """Enhanced, 0 and 1 can be asked, and both are right; unchanged, 0 is: +100 %, not 2/2 against the base of 1/4.
 

@@ -1,11 +1,11 @@
 """Object: the category of the thing in the red box, among all names of the set (appendix A.2).
 
-The images and things are those of localization.
+The images are those of localization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,
+    HARD,
     ItemSource,
     area_share,
     checked_box,
@@ -23,19 +24,43 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.scenes import SLOTS
-from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot, sized
+from snellen.suites.ava_bench.scenes.scenes import share_of
+from snellen.suites.ava_bench.scenes.table_contents import KINDS, difficulty
+from snellen.suites.ava_bench.scenes.tabletop_truth import (
+    ItemSlot,
+    TabletopQuestions,
+    TabletopTruth,
+    VisibleSolid,
+    evenly_chosen,
+    sized,
+)
 from snellen.suites.ava_bench.scoring import without_script
+
+NAME = "object"
+
 
 # Generated scenes
 
 
-def _ask_tabletop(table: TabletopTruth, slot: int, item_source: ItemSource, rng: np.random.Generator) -> Item:
-    # The images of localization, as in the paper, but in another order: few sets ask both about one thing.
-    solid = table.solids[(slot + 1) % SLOTS]
-    names = draw_options(solid.kind, KINDS, len(KINDS), rng)
-    return object_item(sized(item_source, solid.box), solid.kind, solid.box, names)
+def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
+    """Things that spatial does not name, single ones and counted ones: what is named elsewhere hardly tells one."""
+    levels = [difficulty(share_of(solid.box, table.table.shot.camera)) for solid in table.unrelated]
+    # Half of the things are hard to see, as are nearly all counted ones.
+    parts = [(level, level == HARD and solid.number % 2) for level, solid in zip(levels, table.unrelated, strict=True)]
+    return [(solid, {"kind": solid.kind, "part": part}) for part, solid in zip(parts, table.unrelated, strict=True)]
+
+
+def tabletop_capacity(table: TabletopTruth) -> int:
+    """The number of items that a table can serve."""
+    return len(table.unrelated)
+
+
+def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
+    sizes = {"kind": len(KINDS), "part": len(KINDS)}
+    solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
+    for turn, solid in zip(turns, solids, strict=True):
+        names = draw_options(solid.kind, KINDS, len(KINDS), rng)
+        yield object_item(sized(turn.source, solid.box), solid.kind, solid.box, names)
 
 
 # Items
@@ -57,7 +82,7 @@ def object_item(item_source: ItemSource, name: str, box: Sequence[float], names:
 
 
 OBJECT = Ability(
-    name="object",
+    name=NAME,
     kind="choice",
     question=TABLE_1["object"],
     options_wording=OPTION_LISTS["object"],
@@ -70,6 +95,6 @@ OBJECT = Ability(
     asks_inside_box=True,
     cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
-    tabletop=asked_by_slot(_ask_tabletop),
+    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
     released=ReleasedForm(folder="Recognition"),
 )

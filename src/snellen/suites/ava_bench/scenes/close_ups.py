@@ -17,7 +17,7 @@ from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, join_composite
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
 from snellen.stimuli.scenes.model import COLOURED, COLOURS, Matrix3, Shape
 from snellen.stimuli.scenes.shapes import bounds
-from snellen.suites.ava_bench.items import DIFFICULTIES, STREAMS, SUITE
+from snellen.suites.ava_bench.items import DIFFICULTIES, EASY, HARD, STREAMS, SUITE
 from snellen.suites.ava_bench.scenes.scenes import lit
 
 TOWERS: Mapping[str, tuple[Shape, str]] = {
@@ -53,6 +53,8 @@ FILLS: Mapping[str, tuple[float, float]] = dict(
     zip(DIFFICULTIES, ((0.78, 0.92), (0.38, 0.46), (0.19, 0.23)), strict=True)
 )
 """Shares of the image's side that the ball around a tower spans, by difficulty of its species."""
+LEAST_TOWER_PX, LEAST_UPPER = 28.0, 0.3
+"""The least extent of a tower's upper solid, and its least share of the ball around the tower: what people can tell."""
 SIDE_SHARE = 2 / 3
 """The side of a square close-up as a share of the height of other images; it shows only one thing."""
 ELEVATION_DEG, LEAST_VISIBLE = (28.0, 44.0), 0.4
@@ -89,7 +91,7 @@ def draw_close_up(
         rng,
         least_visible=LEAST_VISIBLE,
         elevation_deg=ELEVATION_DEG,
-        fill=FILLS[content.species_difficulty],
+        fill=_fill(content.species_difficulty, side),
         size_px=(side, side),
     )
     stripe_m = metres_across(camera) * float(rng.uniform(*STRIPE_PX)) / 320
@@ -101,6 +103,13 @@ def draw_close_up(
     )
     scene = replace(scene, floor=floor)
     return RenderSpec(scene, camera, seed_of(SUITE, STREAMS, seed, "close-up noise", split, *number))
+
+
+def _fill(difficulty: str, side_px: int) -> tuple[float, float]:
+    """The shares of `FILLS` of a difficulty, or those of the smallest towers that people can tell in this image."""
+    least = LEAST_TOWER_PX / LEAST_UPPER / side_px
+    smallest, largest = (least, least * FILLS[HARD][1] / FILLS[HARD][0]), FILLS[EASY]
+    return min(max(FILLS[difficulty], smallest), largest)
 
 
 def _rotated(lower: Solid, upper: Solid, rotation: Matrix3) -> tuple[Solid, Solid]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.stimuli.scenes import Material, truth
-from snellen.suites.ava_bench.items import EASY, ItemSource, area_share
-from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, levelled
-from snellen.suites.ava_bench.scenes.table_contents import difficulty
+from snellen.suites.ava_bench.items import EASY, HARD, ItemSource, area_share, box_area
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, clear, levelled, share_of
+from snellen.suites.ava_bench.scenes.table_contents import AREAS, difficulty
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 
 T = TypeVar("T")
@@ -60,6 +62,24 @@ class TabletopTruth:
         """The single solids whose place and size in the image do not reveal their depth: all but the largest."""
         areas = self.table.content.areas
         return tuple(solid for solid in self.singles if difficulty(areas[solid.number][0]) != EASY)
+
+    @cached_property
+    def related(self) -> tuple[VisibleSolid, ...]:
+        """The single solids whose relations are asked about: as few as have two pairs apart, small ones first."""
+        by_size = sorted(self.singles, key=lambda solid: solid not in self.placed_in_depth)
+        groups = (group for size in range(3, len(by_size)) for group in combinations(by_size, size))
+        apart = (group for group in groups if sum(clear(a.box, b.box) for a, b in combinations(group, 2)) > 1)
+        return next(apart, tuple(by_size))
+
+    @cached_property
+    def unrelated(self) -> tuple[VisibleSolid, ...]:
+        """The other single solids, and the largest one of each counted kind if it is not below `AREAS`."""
+        camera, singles = self.table.shot.camera, [solid for solid in self.singles if solid not in self.related]
+        largest: dict[str, VisibleSolid] = {}
+        for solid in sorted(self.solids[len(self.singles) :], key=lambda solid: box_area(solid.box)):
+            if share_of(solid.box, camera) >= AREAS[HARD][0][0]:
+                largest[solid.kind] = solid
+        return (*singles, *largest.values())
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:

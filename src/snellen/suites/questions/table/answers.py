@@ -21,6 +21,7 @@ TRUTHS = {"true": "true", "yes": "true", "false": "false", "no": "false"}
 WORDS = {"true": ("True", "False"), "false": ("True", "False"), "yes": ("Yes", "No"), "no": ("Yes", "No")}
 INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,14})")
 NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,2})?")
+DECIMAL_COMMA = re.compile(r"[-+]?\d{1,15},\d{1,15}")
 SEPARATOR = re.compile(r"\s*(?:[,;&]|\band\b)\s*")
 LABELLED = re.compile(r"[(\[]?([A-Za-z])[)\].:]{1,2}\s{1,4}(.+)", re.DOTALL)
 

@@ -35,6 +35,7 @@ from snellen.datasets.question_tables import BadRow, QuestionTable, find_tables
 from snellen.suites.questions.kinds import SUITE, VERSION, with_chance
 from snellen.suites.questions.lists import as_list
 from snellen.suites.questions.table.answers import (
+    DECIMAL_COMMA,
     NUMBER,
     TableQuestion,
     find_kind,
@@ -191,6 +192,9 @@ def _make_items(reading: TableReading, options: BuildOptions) -> tuple[list[Item
         notes.append(f"labels in the texts of options were taken off, since prompts have their own ({labelled:,} rows)")
     if apart := sum(len(numbers) for task, numbers in by_task.items() if task.endswith(NUMBERS)):
         notes.append(f"{apart:,} numbers among texts are asked as tasks of their own, called …{NUMBERS}")
+    texts = [str(question.answer) for question in questions if not question.options]
+    if commas := [text for text in texts if DECIMAL_COMMA.fullmatch(text)]:
+        notes.append(f"{len(commas):,} answers such as {commas[0]} are asked as texts; write numbers as 1234.5")
     if layout.others:
         notes.append(f"not used: {shown_name(', '.join(layout.others))} (--map factors=COLUMN gives results by it)")
     if layout.id and ids[0] != questions[0].id:

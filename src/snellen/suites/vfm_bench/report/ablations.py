@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -105,15 +105,21 @@ def unchanged(series: SeriesBySetting) -> list[ShotSeries]:
     return [line for line in series.values() if not split(line)[0]]
 
 
-def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
-    """The comparison of every changed series with the unchanged one in the same setting otherwise."""
+def changes(run: Run, series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[AblationChange]:
+    """The comparison of every changed series with the unchanged one in the same setting otherwise.
+
+    Generated sets have fabricated names by default, so there these are compared with the real names, if both were
+    asked.
+    """
     compared = []
     for (subject, _), changed in series.items():
         condition, rest = split(changed)
-        original = series.get((subject, rest))
-        if condition and original is not None:
-            compared.append(change(original, changed, shots))
-    return [result for result in compared if result is not None]
+        base = original = series.get((subject, rest))
+        if condition == ABLATIONS["fdli"].condition and run.items.card.source == "generated":
+            base = series.get((subject, (("labels", "real"), *rest)))
+        if condition and original is not None and base is not None and (result := change(base, changed, shots)):
+            compared.append(replace(result, original=original))
+    return compared
 
 
 # Table 4, left half: causes, at 0 shots
@@ -121,7 +127,7 @@ def changes(series: SeriesBySetting, shots: Sequence[int] = ALL_SHOTS) -> list[A
 
 def causes(run: Run, series: SeriesBySetting) -> Iterator[ReportSection]:
     """The effect of help at 0 shots: one shot, the region enhanced, a detailed instruction (Figure 8)."""
-    at_zero = {(result.original.name, result.condition): result for result in changes(series, (0,))}
+    at_zero = {(result.original.name, result.condition): result for result in changes(run, series, (0,))}
     rows, cells = accuracy_rows(run), []
     shares: dict[ShotSeries, dict[str, tuple[float, float]]] = {}
     for line in unchanged(series):
@@ -238,7 +244,7 @@ def own_changes(run: Run) -> dict[str, list[str]]:
     """The cells of Table 4 by subject, without intervals: a dash where the run lacks a condition."""
     series = series_of(run)
     at_zero, all_changes = (
-        {(result.original.name, result.condition): result.phi.value for result in changes(series, shots)}
+        {(result.original.name, result.condition): result.phi.value for result in changes(run, series, shots)}
         for shots in ((0,), ALL_SHOTS)
     )
 

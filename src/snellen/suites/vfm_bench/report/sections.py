@@ -70,7 +70,7 @@ def sections(run: Run) -> Iterator[ReportSection]:
         yield from above_chance(plain)
     yield from reasoning(run, plain)
     yield from causes(run, series)
-    all_changes = changes(series)
+    all_changes = changes(run, series)
     yield from strategies(run, series, all_changes)
     yield from every_change(all_changes)
     yield from by_industry(run, plain)

@@ -92,7 +92,7 @@ class SceneObject:
 
 @dataclass(frozen=True)
 class Room:
-    """Objects on a floor with a light and an exposure; `unseen` are out of the frame."""
+    """Objects on a floor with a light and an exposure; those `around` it are partly out of the frame."""
 
     objects: tuple[SceneObject, ...]
     floor: str = "grey"
@@ -100,7 +100,11 @@ class Room:
     exposure: float = 1.0
     pattern: str = PLAIN
     stripe_m: float = STRIPE_M
-    unseen: tuple[SceneObject, ...] = ()
+    around: tuple[SceneObject, ...] = ()
+
+    def all(self) -> tuple[SceneObject, ...]:
+        """The objects in the room, then those around it."""
+        return (*self.objects, *self.around)
 
     def caption(self) -> str:
         """A description of the room in one sentence."""
@@ -111,8 +115,7 @@ class Room:
 
     def scene(self) -> Scene:
         """The room as solids `0`, `1`, …, floor and lights."""
-        objects = (*self.objects, *self.unseen)
-        studio_scene = studio(tuple(solid_of(str(n), scene_object) for n, scene_object in enumerate(objects)))
+        studio_scene = studio(tuple(solid_of(str(n), scene_object) for n, scene_object in enumerate(self.all())))
         lights = tuple(_farther(light) for light in studio_scene.lights)
         scene = replace(
             studio_scene, floor=Floor(FLOORS[self.floor], pattern=self.pattern, stripe_m=self.stripe_m), lights=lights
@@ -211,10 +214,10 @@ def random_change(edit: Edit, rng: np.random.Generator) -> RoomChange:
     """A room of 3 to 7 objects (in the fuller image) and one edit of it.
 
     What is edited has a colour, which another object has too and which the edit keeps, so that naming the colour says
-    nothing. If it is added or removed, there is room for one more object (`passing`).
+    nothing.
     """
     is_presence = edit in ("add", "remove")
-    count = int(rng.integers(MIN_OBJECTS + is_presence, MAX_OBJECTS + 1 - is_presence))
+    count = int(rng.integers(MIN_OBJECTS + is_presence, MAX_OBJECTS + 1))
     room = Room(_draw_objects(count, rng), str(rng.choice(list(FLOORS))), str(rng.choice(list(LIGHTS))))
     if edit == "environment":
         part = ("floor", "light")[int(rng.integers(2))]

@@ -1,14 +1,14 @@
-"""The views of rooms: two cameras, by which the area of the named colour says nothing about the change.
+"""The views of rooms: two cameras, by which the named colour says nothing about the change.
 
-Where a thing is added or removed, another one of its colour is out of the frame in the image that shows the first.
-Which of the two images has more of the colour is drawn, and views are redrawn until it is so.
+A thing that is added or removed has others of its colour all around the room, of which each image shows some. So its
+colour reaches the edges of both images, and either may have more of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
@@ -29,29 +29,41 @@ SHIFT_DEG: tuple[float, float] = (25.0, 40.0)
 FILL, ASIDE = (0.72, 0.82), (0.08, 0.16)
 """Share of the frame that a room fills, and by how much of its width the two cameras move to opposite sides."""
 EDGE = 0.01
-"""Distance from the edge of the frame, as a share of its sides, of a thing that is in the frame or out of it."""
-MIN_PASSER = 0.8
-"""Visible share of the thing that is in one frame only."""
-PASSER_SCALE = (0.4, 0.85)
-"""Its size factor: the thing that is added or removed may have the smallest image, or the largest."""
-_VIEWS, _POSITIONS = 60, 60
+"""Distance from the edge of the frame, as a share of its sides, of every thing in the room."""
+AROUND, AROUND_M = 7, (0.7, 2.2)
+"""The number of things around a room, and their distances from the farthest thing in it."""
+CANDIDATES, ROUNDS = 15, 5
+"""Views that are compared for a thing that is added or removed, and those tried with the same cameras."""
+SPREAD, MIDDLE = (0.12, 0.6, 0.14, 0.1, 0.05, 0.4), 0.3
+"""Scale of differences in a colour: logarithm of its area, number of things, width and height of the box around it,
+height of its centre, logarithm of its share in the middle of the frame, which extends this far from the centre."""
+_VIEWS, _POSITIONS = 60, 200
 
 
 def balanced_views(
     change: rooms.RoomChange, rng: np.random.Generator, size_px: tuple[int, int]
 ) -> tuple[rooms.RoomChange, CameraPair]:
-    """The cameras of both images, and the edit with the thing that only one of them sees, if it needs one.
+    """The cameras of both images, and the edit, with things around the room if something is added or removed.
 
-    A room of which no view allows what is drawn (none of 160) has the opposite. Raises SnellenError if none allows it.
+    Of `CANDIDATES` such views, the two are taken whose differences in the named colour are most nearly opposite, and of
+    these one by a coin: so whatever differs, differs either way. Raises SnellenError for fewer views.
     """
-    grows = bool(rng.integers(2))
-    for attempt in range(2 * _VIEWS):
-        cameras = views_of(change, rng, size_px)
-        if change.edit not in ("add", "remove"):
-            return change, cameras
-        if passed := _with_passer(change, cameras, grows if attempt < _VIEWS else not grows, rng):
-            return passed, cameras
-    raise SnellenError(f"no view has room for a thing in one frame alone: {change.before.caption()}")
+    coin = int(rng.integers(2))
+    if change.edit not in ("add", "remove"):
+        return change, views_of(change, rng, size_px)
+    drawn, differences = list[tuple[rooms.RoomChange, CameraPair]](), list[NDArray[np.float64]]()
+    fewer = min(change.before, change.after, key=lambda room: len(room.objects))
+    for _ in range(_VIEWS):
+        cameras = views_of(replace(change, before=fewer, after=fewer), rng, size_px)
+        for surrounded in filter(None, (_surrounded(change, cameras, rng) for _ in range(ROUNDS))):
+            if (difference := _difference(surrounded, cameras)) is not None:
+                drawn.append((surrounded, cameras))
+                differences.append(difference)
+        if len(drawn) >= CANDIDATES:
+            pairs = combinations(range(len(drawn)), 2)
+            opposite = min(pairs, key=lambda pair: float(np.linalg.norm(differences[pair[0]] + differences[pair[1]])))
+            return drawn[opposite[coin]]
+    raise SnellenError(f"no view of the things around the room: {change.before.caption()}")
 
 
 def views_of(change: rooms.RoomChange, rng: np.random.Generator, size_px: tuple[int, int]) -> CameraPair:
@@ -100,58 +112,70 @@ def _sees_all(scene: Scene, camera: Camera) -> bool:
     return all(solid.visible_fraction >= rooms.MIN_VISIBLE for solid in coarse_truth.solids)
 
 
-def _with_passer(
-    change: rooms.RoomChange, cameras: CameraPair, grows: bool, rng: np.random.Generator
-) -> rooms.RoomChange | None:
-    """The edit with a passer by which the second image has more of the colour, or less; None if none is found."""
-    assert change.changed is not None
-    fuller, seen_in = (change.after, 0) if change.edit == "add" else (change.before, 1)
-    colour, taken = change.changed.appearance.colour, {thing.appearance for thing in fuller.objects}
-    new = [Appearance(shape, kind, colour) for shape in SHAPES for kind in rooms.COLOURED_KINDS]
+def _surrounded(change: rooms.RoomChange, cameras: CameraPair, rng: np.random.Generator) -> rooms.RoomChange | None:
+    """The edit with things around the room, of which the changed one is one; None if both frames have none of them.
+
+    The others have its colour, and names that nothing in the room has.
+    """
+    changed, named = change.changed, change.named()
+    assert changed is not None
+    stayed, taken = [thing for thing in named if thing != changed], {thing.appearance for thing in named}
+    new = [Appearance(shape, kind, changed.appearance.colour) for shape in SHAPES for kind in rooms.COLOURED_KINDS]
     new = [appearance for appearance in new if appearance not in taken]
-    reach_m = max(np.hypot(*thing.position_m) for thing in fuller.objects) + 2 * rooms.SPACING_M
+    reach_m, around = max(np.hypot(*thing.position_m) for thing in stayed), list[rooms.SceneObject]()
     for _ in range(_POSITIONS):
-        angle, distance_m = rng.uniform(0, 2 * np.pi), reach_m * np.sqrt(rng.uniform())
+        angle, distance_m = rng.uniform(0, 2 * np.pi), reach_m + float(rng.uniform(*AROUND_M))
         position_m = float(distance_m * np.cos(angle)), float(distance_m * np.sin(angle))
-        appearance, scale = new[int(rng.integers(len(new)))], float(rng.uniform(*PASSER_SCALE))
-        passer = rooms.SceneObject(appearance, position_m, float(rng.uniform(0, 90)), scale)
-        if any(np.hypot(*np.subtract(position_m, o.position_m)) < rooms.SPACING_M for o in fuller.objects):
-            continue
-        solid = rooms.solid_of("passer", passer)
-        if not _is_inside(solid, cameras[seen_in]) or not _is_outside(solid, cameras[1 - seen_in]):
-            continue
-        pair = [change.before, change.after]
-        pair[seen_in] = replace(pair[seen_in], objects=(*pair[seen_in].objects, passer))
-        pair[1 - seen_in] = replace(pair[1 - seen_in], unseen=(passer,))
-        if (areas := _areas(pair, cameras, seen_in, str(colour))) and (areas[1] > areas[0]) == grows:
-            return replace(change, before=pair[0], after=pair[1])
-    return None
+        others_m = [thing.position_m for thing in (*stayed, *around)]
+        if len(around) <= AROUND and all(math.dist(position_m, other) >= rooms.SPACING_M for other in others_m):
+            appearance = new[int(rng.integers(len(new)))]
+            turn_deg, scale = float(rng.uniform(0, 90)), float(rng.uniform(*rooms.SCALE))
+            around.append(rooms.SceneObject(appearance, position_m, turn_deg, scale))
+    places = [thing for thing in around if all(_is_inside(rooms.solid_of("", thing), camera) for camera in cameras)]
+    if not places:
+        return None
+    moved = replace(places[0], appearance=changed.appearance)
+    rest = tuple(thing for thing in around if thing != places[0])
+    before, after = (
+        replace(room, objects=tuple(moved if thing == changed else thing for thing in room.objects), around=rest)
+        for room in (change.before, change.after)
+    )
+    return replace(change, before=before, after=after, changed=moved)
 
 
-def _pixels(solid: Solid, camera: Camera) -> NDArray[np.float64]:
-    """The corners of a solid in the frame, as shares of its sides: (corners, 2)."""
-    pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
-    return pixels / (camera.width_px, camera.height_px)
+def _difference(change: rooms.RoomChange, cameras: CameraPair) -> NDArray[np.float64] | None:
+    """What the second image has more of the changed thing's colour, by `SPREAD`: (6,); None if something is too hidden.
+
+    Measured at a quarter of the resolution; lengths are in shares of the frame.
+    """
+    assert change.changed is not None
+    looks, fuller = [], max(change.before, change.after, key=lambda room: len(room.objects))
+    for room, camera in zip((change.before, change.after), cameras, strict=True):
+        solids = truth(fuller.scene(), camera.quarter(), detail=1).solids
+        if min(solid.visible_fraction for solid in solids[: len(fuller.objects)]) < rooms.MIN_VISIBLE:
+            return None
+        seen = [
+            thing.appearance.colour == change.changed.appearance.colour and thing in room.all()
+            for thing in fuller.all()
+        ]
+        masks = np.array([solid.mask for solid, is_seen in zip(solids, seen, strict=True) if is_seen])
+        _, height, width = masks.shape
+        rows, columns = np.nonzero(masks.any(axis=0))
+        middle = (abs(rows / height - 0.5) < MIDDLE) & (abs(columns / width - 0.5) < MIDDLE)
+        looks.append(
+            (
+                np.log(len(rows)),
+                masks.any(axis=(1, 2)).sum(),
+                np.ptp(columns) / width,
+                np.ptp(rows) / height,
+                rows.mean() / height,
+                np.log(middle.mean() + 0.1),
+            )
+        )
+    return np.asarray(np.subtract(looks[1], looks[0]) / SPREAD)
 
 
 def _is_inside(solid: Solid, camera: Camera) -> bool:
-    shares = _pixels(solid, camera)
+    pixels, _ = project(camera, place_points(unit_mesh(solid.shape, 1).vertices, solid.pose))
+    shares = pixels / (camera.width_px, camera.height_px)
     return bool((shares > EDGE).all() and (shares < 1 - EDGE).all())
-
-
-def _is_outside(solid: Solid, camera: Camera) -> bool:
-    shares = _pixels(solid, camera)
-    return bool((shares.max(axis=0) < -EDGE).any() or (shares.min(axis=0) > 1 + EDGE).any())
-
-
-def _areas(both_rooms: Sequence[rooms.Room], cameras: CameraPair, seen_in: int, colour: str) -> list[int] | None:
-    """Visible pixels of a colour in both images, at a quarter of the resolution; None if something is too hidden."""
-    areas = []
-    for which, (room, camera) in enumerate(zip(both_rooms, cameras, strict=True)):
-        solids = truth(room.scene(), camera.quarter(), detail=1).solids[: len(room.objects)]
-        visible = [solid.visible_fraction for solid in solids]
-        if min(visible) < rooms.MIN_VISIBLE or (which == seen_in and visible[-1] < MIN_PASSER):
-            return None
-        coloured = [thing.appearance.colour == colour for thing in room.objects]
-        areas.append(sum(int(solid.mask.sum()) for solid, is_named in zip(solids, coloured, strict=True) if is_named))
-    return areas
