@@ -23,6 +23,12 @@ def own_entries(group: str) -> dict[str, str]:
     return {name: target for name, target in entries.items() if find_spec(".".join(target.split(".")[:2]))}
 
 
+def own_recipes(suite: str) -> dict[str, str]:
+    """Recipes that are an entry point of this package (`SUITE/RECIPE`), as `own_entries`, by the recipe's name."""
+    entries = own_entries("snellen.recipes")
+    return {name.partition("/")[2]: target for name, target in entries.items() if name.startswith(f"{suite}/")}
+
+
 class Registry(Generic[T]):
     """Named objects of one kind. `entries` maps each name to `module:object`.
 
