@@ -275,11 +275,14 @@ def test_right_answers_come_back_from_the_files_that_tools_write(
     out.mkdir(parents=True)
     if tool == "evalscope":
         for path in (tmp_path / "export" / "vqa").glob("*.jsonl"):
-            answers = [json.loads(line)["answer"] for line in path.read_text("utf-8").splitlines()]
+            exported = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
             rows = [
-                {"index": n, "model": "stub", "model_output": {"choices": [{"message": {"content": answer}}]}}
-                for n, answer in enumerate(answers)
-            ]
+                {
+                    "index": n, "model": "stub", "messages": row["messages"],
+                    "model_output": {"choices": [{"message": {"content": row["answer"]}}]},
+                }
+                for n, row in enumerate(exported)
+            ]  # fmt: skip
             (out / f"general_vqa_{path.name}").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     else:
         for path in (tmp_path / "export").glob("*.tsv"):
