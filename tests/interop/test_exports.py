@@ -17,6 +17,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import snellen
+from snellen.analysis.comparison.log_changes import LogChanges
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
@@ -294,3 +296,9 @@ def test_right_answers_come_back_from_the_files_that_tools_write(
     scores = done.all_results()
     main = scores[(scores["protocol"] == "strict") & (scores["factor"] == "") & (scores["metric"] == "accuracy")]
     assert (main["value"] == 1).all()
+    if tool == "vlmevalkit":  # the same file as a log beside the run, its replies read by the letters of its options
+        (log,) = (path for path in out.glob("*.tsv") if "_openended" not in path.name)
+        compared = snellen.compare(tmp_path / "run", log, read=True)
+        assert isinstance(compared, LogChanges)
+        assert compared.joined.counts == {"id": compared.pairs}
+        assert (compared.table[["before", "after"]] == 1).all(axis=None)

@@ -139,10 +139,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _read_scores(pair: ItemPair) -> list[float]:
-    """The scores of Snellen's parser, by each log's own options and target, or else by the other's."""
+    """The scores of Snellen's parser, by each log's own options and target, or else by the other's; a run has them."""
     sources = [side[0] if side[0].options and side[0].target else None for side in (pair.before, pair.after)]
     both = zip((pair.before, pair.after), (sources[0] or sources[1], sources[1] or sources[0]), strict=True)
-    return [_mean([_read(row, source) for row in side] if source else []) for side, source in both]
+    return [
+        _mean([row.score if not row.is_prompt else _read(row, source) if source else math.nan for row in side])
+        for side, source in both
+    ]
 
 
 def _read(row: LogRow, other_row: LogRow) -> float:
@@ -174,7 +177,7 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
 def cause(pair: ItemPair) -> str:
     """Why two logs have other scores of an item, by its first epoch."""
     row, other = pair.before[0], pair.after[0]
-    are_prompts = row.is_prompt and other.is_prompt  # else the item, whose examples and options may show more
+    are_prompts = row.is_prompt and other.is_prompt
     texts = [" ".join(one.question.split()) for one in (row, other)]
     images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
     applies = (
@@ -184,7 +187,7 @@ def cause(pair: ItemPair) -> str:
         (row.reply or "").strip() == (other.reply or "").strip(),
         (row.stop == "length") != (other.stop == "length"),
         are_prompts and all(texts) and texts[0] != texts[1],
-        all(images) and images[0] != images[1] and (are_prompts or images[0].isdisjoint(images[1])),
+        are_prompts and all(images) and images[0] != images[1],
         True,
     )
     return CAUSES[applies.index(True)]
