@@ -522,6 +522,13 @@ def test_people_s_words_leave_the_house_only_if_they_are_shared(is_shared: bool,
     assert named == {"report", "export"}
 
 
+def test_a_connection_waits_for_the_disk_overwrites_and_checks_references(tmp_path: Path) -> None:
+    """An acknowledged answer survives a power cut (2: FULL)."""
+    with closing(connect(tmp_path / "results")) as connection:
+        for name, value in {"synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "journal_mode": "wal"}.items():
+            assert connection.execute(f"PRAGMA {name}").fetchone() == (value,)
+
+
 def test_deleted_rows_are_overwritten(tmp_path: Path) -> None:
     """Far more rows than a page holds, of which every other one is deleted."""
     with closing(connect(tmp_path / "results")) as connection:
