@@ -10,13 +10,16 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from rich.color import ColorSystem
 
 from snellen.core.errors import SnellenError, refuse_problems
-from tests.cli.conftest import Command
+from snellen.core.storage import files
+from tests.cli.conftest import Command, Serve
 from tests.helpers.sets import small_set
+from tests.helpers.stub_server import Answer, ServedRequest, Status
 
 KEY = "CANARY-NOT-FOR-EYES"
 
@@ -52,6 +55,36 @@ def test_an_unexpected_error_is_one_line_and_a_file_without_keys(
     assert "snellen show combo --condition key=[redacted]" in text
     assert KEY not in text + message
     assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("key", ["/CANARY/0123456789+abcdef=", "CANARY-0123456789"])
+def test_a_key_that_the_server_repeats_is_in_no_product(
+    snellen: Command, stub: Serve, key: str, sets_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every second call, in several forms; the others are answered."""
+
+    def answer(request: ServedRequest) -> Answer:
+        sent = request.headers["Authorization"].removeprefix("Bearer ")
+        text = f"wrong key {sent}, ?key={quote(sent, safe='')}, Authorization: Bearer {sent}"
+        return Status(400, error={"message": text, "type": sent, "code": sent}) if request.number % 2 else "A"
+
+    stub(answer)
+    monkeypatch.setenv("STUBBED_API_KEY", key)
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    items, run, subject = small_set("combo", sets_folder).root, tmp_path / "run", "chat:openai-api/stubbed/model"
+    said = [snellen("run", items, "--subject", subject, "--keep-going", "--limit", 4, "--out", run)]
+    said += [snellen("report", run, "--out", tmp_path / "report"), snellen("show", items)]
+    said += [snellen("export", run, "--to", "every-eval-ever", "--out", tmp_path / "export")]
+    said += [snellen("diff", run, run, "--out", tmp_path / "diff")]
+    monkeypatch.setattr("snellen.cli.preview.show", lambda *args, **options: int(key))
+    said += [snellen("show", items, "--condition", f"key={key}")]
+    assert [code for code, _, _ in said] == [1, 0, 0, 0, 0, 3]
+    content = "".join(out + error for _, out, error in said).encode()
+    tables = [path for path in tmp_path.rglob("*.parquet") if "home" not in path.parts]
+    content += "".join(files.read_table(path).to_pylist().__repr__() for path in tables).encode()
+    content += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"CANARY" not in content
+    assert b"[redacted]" in content
 
 
 def test_an_error_file_that_cannot_be_written_is_reported(

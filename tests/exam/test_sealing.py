@@ -222,6 +222,17 @@ def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_pa
         check_digest(root, exam.root / "items", total)
 
 
+def test_a_digest_covers_the_blind_scores(exam: Exam, tmp_path: Path) -> None:
+    """Grades start from them."""
+    items = shutil.copytree(exam.root / "items", tmp_path / "items")
+    check_digest(exam.root / "run", items, exam.digest)
+    card = json.loads((items / "blind.json").read_text())
+    card["scores"][0]["value"] = 0.97
+    (items / "blind.json").write_text(json.dumps(card))
+    with pytest.raises(SnellenError, match=r"blind\.json: changed"):
+        check_digest(exam.root / "run", items, exam.digest)
+
+
 def test_the_seed_is_nowhere_until_it_is_revealed(exam: Exam, tmp_path: Path) -> None:
     """Neither in items, prompts, replies, names of files, nor on a card: of the set and of the run."""
     shutil.copytree(exam.root, tmp_path / "copy")

@@ -204,6 +204,9 @@ def test_place_counts_only_without_contradictions() -> None:
         ({"reply": "B. blue", "stop": "length"}, "a reply that was cut off"),
         ({"reply": "B. blue", "question": "Which colour is it? Think first."}, "another prompt"),
         ({"reply": "B. blue", "images": ("0" * 64,)}, "other images"),
+        ({"reply": "B. blue", "images": ("0" * 64,), "is_prompt": False}, "other images"),
+        ({"reply": "B. blue", "images": ("0" * 64, "1" * 64), "is_prompt": False}, "another reply"),
+        ({"reply": "B. blue", "question": "Which colour?", "is_prompt": False}, "another reply"),
         ({}, "the same reply with another score"),
     ],
 )

@@ -145,3 +145,8 @@ def test_power_by_hand() -> None:
     assert sign_test_power(5, 0.8, 0.1, 0.05) == pytest.approx(0.9**5)
     # At most so many flip that a drop of 0.9 is left: 0.95 to worse, 0.05 to better.
     assert sign_test_power(5, 0.9, 0.3, 0.05) == pytest.approx(0.95**5)
+
+
+def test_drawing_ends_with_the_thousandth_flip_as_far() -> None:
+    """Twenty clusters whose sum is 0: every flip is as far, so the thousandth is the thousandth of all."""
+    assert sign_flip([1.0, -1.0] * 10, list(range(20)), np.random.default_rng(0)) == 1.0

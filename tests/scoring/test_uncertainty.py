@@ -549,3 +549,46 @@ def test_differences_by_spread_cover(first: str, second: str) -> None:
         else:
             rows.append((n, covered, math.nan))
     print_row(first if first == second else f"{first} against {second}", rows, [min(others)])
+
+
+# Values by hand
+
+
+def test_the_correlation_of_uneven_clusters_by_hand() -> None:
+    """Totals 5 of 5, 4 of 5 and 0 of 2: a bad cluster that is small, which the robust variance misses.
+
+    Mean 9/12. Between: 1.25²/5 + 0.25²/5 + 1.5²/2 = 1.45, by 2; within: 9 - 12 · 0.75² - 1.45 = 0.8, by 9; usual size
+    (12 - 54/12) / 2 = 3.75: (0.725 - 0.0889) / (0.725 + 2.75 · 0.0889) = 0.6562. Its design effect is
+    1 + 0.6562 (54/12 - 1) = 3.2966, that of the robust variance 3/2 · 3.875/144 · 12 / (2.25/11) = 2.3681.
+    """
+    values = np.array([[1.0] * 9 + [0.0] * 3])
+    sample = formulas.grouped(values, np.array([0] * 5 + [1] * 5 + [2] * 2))
+    assert formulas.intraclass_correlations(sample)[0] == pytest.approx(0.656160, abs=1e-6)
+    few = (stats.t.ppf(0.975, 144 / 54 - 1) / stats.t.ppf(0.975, 11)) ** 2
+    assert formulas.design_effects(sample, 0.95)[0] == pytest.approx(3.296562 * few, rel=1e-6)
+
+
+def test_a_bootstrap_t_is_no_nearer_than_student_s() -> None:
+    """Of values with a long right tail, redrawn means are rarely far above theirs in their own errors."""
+    values = np.array([0.0] * 9 + [1, 2, 3, 5, 9, 20])
+    low, high = formulas.bootstrap_t_ends(formulas.grouped(values[None, :], np.arange(15)), rng(), 2000, 0.95)
+    usual = stats.t.ppf(0.975, 14) * values.std(ddof=1) / math.sqrt(15)
+    assert low[0] == pytest.approx(values.mean() - usual)
+    assert high[0] > values.mean() + 2 * usual
+
+
+def test_eight_clusters_are_the_fewest_of_a_bootstrap_t() -> None:
+    kinds = [mean_interval(np.arange(n) ** 1.5, np.arange(n), None, rng()).kind for n in (7, 8)]
+    assert kinds == [f"{UNTOLD}7 clusters", BOOTSTRAP_T]
+
+
+def test_a_root_mean_square_is_the_root_of_the_mean_square_within_the_squared_bound() -> None:
+    values, clusters = np.array([3.0, 2, 0, 1, 3, 3, 2, 0]), np.arange(8)
+    squares = mean_interval(values**2, clusters, (0.0, 9.0), rng(), binary=False)
+    ends = summary_interval(values, clusters, "root mean square", (-3.0, 2.0), rng(), binary=False)
+    assert ends[:2] == pytest.approx((math.sqrt(squares.low), math.sqrt(squares.high)))
+
+
+def test_differences_beyond_the_range_of_a_metric_are_refused() -> None:
+    with pytest.raises(ValueError, match="fix the bounds"):
+        paired_difference([0.0, 3.0], [1.0, 0.0], [0, 1], rng(), bounds=(0.0, 2.0))

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks
@@ -33,6 +33,7 @@ from snellen.remote import RUN
 from snellen.reports.examples import run_replies
 from snellen.subjects.joins import AnswerRow, ItemIndex, RecordedAnswer
 
+Side: TypeAlias = str | Path | Examination
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
 _WORDS = {
@@ -253,23 +254,11 @@ def are_logs(addresses: Sequence[str]) -> bool:
 
 
 @overload
-def compare(
-    first_run: str | Path | Examination,
-    second_run: str | Path | Examination,
-    /,
-    *,
-    margin: float | None = None,
-    read: bool = False,
-) -> Comparison: ...
+def compare(first_run: Side, second_run: Side, /, *, margin: float | None = None, read: bool = False) -> Comparison: ...
 @overload
 def compare(first_run: str | Path, second_run: str | Path, /, *more: str | Path, read: bool = False) -> LogRanks: ...
 def compare(
-    first_run: str | Path | Examination,
-    second_run: str | Path | Examination,
-    /,
-    *more: str | Path,
-    margin: float | None = None,
-    read: bool = False,
+    first_run: Side, second_run: Side, /, *more: str | Path, margin: float | None = None, read: bool = False
 ) -> Comparison | LogRanks:
     """Compare two subjects on the same items: what got better or worse, by task and by ability.
 

@@ -15,7 +15,7 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Option
-from snellen.core.storage.itemset import read_itemset, write_itemset
+from snellen.core.storage.itemset import prune_media, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
 from tests.helpers.journey import NAMED, RGB, colour_set, item, patch
 
@@ -107,6 +107,25 @@ def test_an_item_of_no_instalment_of_the_set_is_refused(root: Path, number: obje
     rewrite(root, lambda rows: rows[2].update(provenance=json.dumps({"part": number})))
     with pytest.raises(SnellenError, match=r"items\.parquet row 2: .* is of another instalment"):
         read_itemset(root)
+
+
+@pytest.mark.parametrize(("field", "value"), [("item_id", None), ("suite", "other"), ("version", "2")])
+def test_an_id_that_is_used_twice_and_an_item_of_another_suite_or_version_are_refused(
+    root: Path, field: str, value: str | None
+) -> None:
+    rewrite(root, lambda rows: rows[2].update({field: value or rows[1][field]}))
+    with pytest.raises(SnellenError, match=r"items\.parquet row 2: .* is used twice, or has a different suite"):
+        read_itemset(root)
+
+
+def test_only_media_that_no_item_shows_are_removed(root: Path) -> None:
+    items = read_itemset(root)
+    unused = items.media.find(patch(items.media, (1, 2, 3)))
+    other = unused.with_name("notes.txt")
+    other.write_text("of somebody else")
+    prune_media(items.media, items.items)
+    assert (unused.exists(), other.exists()) == (False, True)
+    assert read_itemset(root).items == items.items
 
 
 def edit_card(root: Path, **cells: Any) -> None:

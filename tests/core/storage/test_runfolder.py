@@ -20,11 +20,11 @@ import pytest
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Affine, ReplySpec
 from snellen.core.prompt import MAX_TEXT, Prompt, Reply
-from snellen.core.response import Response
+from snellen.core.response import Exchange, Response
 from snellen.core.storage import files, runfolder
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.parts import line_of, read_exchanges
 from snellen.core.storage.run_tables import read_responses, tables_are_behind, write_tables
 from snellen.core.storage.runfolder import RunFolder, open_run, read_run_card
 from snellen.core.subject import Base, SubjectCard
@@ -166,6 +166,14 @@ def test_a_missing_run_is_distinguished_from_a_partial_run(tmp_path: Path, built
     with pytest.raises(SnellenError, match=r"run\.json: malformed") as caught:
         run(tmp_path / "run", built)
     assert "\n" not in str(caught.value)
+
+
+def test_parts_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
+    """Of two calls with one key the later one counts."""
+    (tmp_path / "parts").mkdir()
+    for name in ("0002", "0000", "0001"):
+        (tmp_path / "parts" / f"{name}.jsonl").write_text(line_of(Exchange("key", name, Reply(name), "")))
+    assert [exchange.digest for exchange in read_exchanges(tmp_path)] == ["0000", "0001", "0002"]
 
 
 def test_a_price_that_is_no_number_is_refused(tmp_path: Path, built: ItemSet) -> None:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from snellen.core.storage.trees import tree_digest
-from snellen.core.storage.user_files import read_bytes, read_file, read_text
+from snellen.core.storage.user_files import file_fault, read_bytes, read_file, read_text
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
 
 
@@ -34,6 +34,15 @@ def test_a_pipe_is_read_up_to_the_limit_too(tmp_path: Path) -> None:
             with pytest.raises(OSError, match="more than the 100 bytes"):
                 read_bytes(tmp_path / "pipe", 100)
         writer.join()
+
+
+def test_only_regular_files_are_opened_where_a_stranger_may_have_put_others(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        assert file_fault(path) == "not a file"
+    assert file_fault(tmp_path / "none") == "there is no such file"
+    (tmp_path / "a").write_bytes(b"12345")
+    assert [file_fault(tmp_path / "a", limit) for limit in (5, 4)] == ["", "file of more than 0 MB"]
 
 
 def test_the_digest_of_a_folder_follows_no_links_to_folders_and_opens_regular_files_only(tmp_path: Path) -> None:

@@ -174,7 +174,8 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
 def cause(pair: ItemPair) -> str:
     """Why two logs have other scores of an item, by its first epoch."""
     row, other = pair.before[0], pair.after[0]
-    texts = [" ".join(one.question.split()) * one.is_prompt for one in (row, other)]
+    are_prompts = row.is_prompt and other.is_prompt  # else the item, whose examples and options may show more
+    texts = [" ".join(one.question.split()) for one in (row, other)]
     images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
     applies = (
         bool(row.failure or other.failure),
@@ -182,8 +183,8 @@ def cause(pair: ItemPair) -> str:
         row.reply is None or other.reply is None,
         (row.reply or "").strip() == (other.reply or "").strip(),
         (row.stop == "length") != (other.stop == "length"),
-        all(texts) and texts[0] != texts[1],
-        all(images) and images[0] != images[1],
+        are_prompts and all(texts) and texts[0] != texts[1],
+        all(images) and images[0] != images[1] and (are_prompts or images[0].isdisjoint(images[1])),
         True,
     )
     return CAUSES[applies.index(True)]

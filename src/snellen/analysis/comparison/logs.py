@@ -160,12 +160,13 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
     return keys, +Counter({BY_ID: len(by_id), BY_QUESTION: len(keys) - len(by_id)})
 
 
-def _numbers(log_items: LogItems) -> list[tuple[str, int, str]]:
-    """Tasks, ids as numbers and keys in order, if all ids may number rows; else nothing."""
+def _numbers(log_items: LogItems) -> list[tuple[int, int, str]]:
+    """The number of the task, the id as a number and the key of each item in order, if all ids may number rows."""
     first_rows = [(rows[0], key) for key, rows in log_items.items()]
     if not all(row.is_numbered and row.item.isdecimal() and len(row.item) < 10 for row, _ in first_rows):
         return []
-    return sorted((row.task, int(row.item), key) for row, key in first_rows)
+    tasks = {task: n for n, task in enumerate(dict.fromkeys(row.task for row, _ in first_rows))}
+    return sorted((tasks[row.task], int(row.item), key) for row, key in first_rows)
 
 
 def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping[str, str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -158,7 +159,9 @@ def advice(reading: Reading, items: Sequence[Item]) -> str:
         f"the rule of {model}"
         for model in PRICED
     )
-    return f"send at {share:.2f} of its size: {100 * share**2:.0f} % of the pixels, {cost}; {ends}{struck}"
+    px = median(item.measures.get("thing_px", 0.0) for item in items)
+    thing = f", the marked thing at {share * px:.0f} px" * bool(px)
+    return f"send at {share:.2f} of its size{thing}: {100 * share**2:.0f} % of the pixels, {cost}; {ends}{struck}"
 
 
 def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measurement:
