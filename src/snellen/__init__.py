@@ -39,7 +39,7 @@ __all__ = [
     "exam_callback", "examine", "judge", "open", "run", "sight",
 ]  # fmt: skip
 ENTRY_POINTS = {
-    "snellen.commands": {"sources": "snellen.curated_sets.commands:app", "tower": "snellen.towers.commands:app"},
+    "snellen.commands": {"sources": "snellen.curated_sets.commands:app", "tower": "snellen.towers.commands.tower:app"},
     "snellen.explorers": {"explorer": "snellen.web.explorer:explorer_writer"},
     "snellen.readouts": {"attentive": "snellen.towers.probes.subject:attentive_probe"},
     "snellen.recipes": {

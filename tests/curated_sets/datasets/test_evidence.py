@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from snellen.curated_sets.datasets.evidence import Evidence, Verification, github, listing, loader, verification_fault
-from snellen.curated_sets.datasets.layout_notes import layout_notes
+from snellen.curated_sets.datasets.folders import layout_notes
 
 PAGE = listing("https://example.org/data/readme.txt", "Names the folders.")
 CODE = loader(github("someone/code", "read.py", "abc"), "Reads them.")

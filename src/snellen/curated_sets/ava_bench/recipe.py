@@ -28,8 +28,7 @@ from snellen.curated_sets.ava_bench import proposals
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.curated_sets.ava_bench.loosening import advise
 from snellen.curated_sets.datasets import DATASETS
-from snellen.curated_sets.datasets.folders import ALL, recipe_folders
-from snellen.curated_sets.datasets.layout_notes import layout_notes
+from snellen.curated_sets.datasets.folders import ALL, layout_notes, recipe_folders
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits

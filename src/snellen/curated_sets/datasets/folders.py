@@ -11,8 +11,14 @@ from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.datasets.evidence import Verification
 
 FILE = "sources.yaml"
+WORDS: Mapping[Verification, str] = {
+    "listing": "by its publisher's listing",
+    "loaders": "as read by two or more public loaders",
+    "assumed": "assumed",
+}
 ALL = "data"
 """Name under which recipes accept a folder with one folder per dataset."""
 
@@ -70,3 +76,13 @@ def recipe_folders(
             "ROOT with one folder per dataset (`snellen sources list` names them all and describes their layouts)"
         )
     return {name: folders[name] for name in names if name in folders}
+
+
+def layout_notes(names: Iterable[str]) -> list[str]:
+    """One line per kind of verification, with its datasets; unknown names are ignored."""
+    cards = [DATASETS.get(name).card for name in DATASETS if name in set(names)]
+    return [
+        f"layout {words}: {', '.join(card.name for card in cards if card.verified == verified)}"
+        for verified, words in WORDS.items()
+        if any(card.verified == verified for card in cards)
+    ]

@@ -27,8 +27,7 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.datasets import DATASETS
-from snellen.curated_sets.datasets.folders import recipe_folders
-from snellen.curated_sets.datasets.layout_notes import layout_notes
+from snellen.curated_sets.datasets.folders import layout_notes, recipe_folders
 from snellen.curated_sets.vfm_bench import difficulty, diversity
 from snellen.curated_sets.vfm_bench.datasets import LENT, ROW_OF_DATASET
 from snellen.curated_sets.vfm_bench.steps import (

@@ -33,14 +33,7 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench import class_images as images
-from snellen.suites.vfm_bench.class_images import (
-    MIN_CLASSES,
-    MIN_IMAGES,
-    UNIT,
-    ClassImage,
-    ConceptTask,
-    DatasetRow,
-)
+from snellen.suites.vfm_bench.class_images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
 from snellen.suites.vfm_bench.episodes import QueryIndex, draw_episode
 from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
@@ -114,7 +107,7 @@ class Own:
     def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
         """The competing classes, and notes on their images."""
         draws = group_classes(_draw(options, ledger), options.seed)
-        row = DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
+        row = images.DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
         with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
             tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, row_of_source={OWN: row})
