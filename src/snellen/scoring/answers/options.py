@@ -122,19 +122,15 @@ class Options(Grammar):
 
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
-        small = lower(passage)
-        short, is_short = small.strip(STOPS), len(small) <= 400
-        forms = (
-            small,
-            short,
-            short.strip(TRIMMINGS),
-            *((SIGNS.sub("", short), LEAD.sub("", short)) if is_short else ()),
-        )
-        for form in forms:
-            for names in self._names:
+        small, all_names = lower(passage), self._names
+        short = small.strip(STOPS)
+        signed = len(short) <= 400 and not (short[:1] + short[-1:]).isalnum()
+        bare = SIGNS.sub("", short) if signed else LEAD.sub("", short, count=1)
+        for form in dict.fromkeys((small, short, short.strip(TRIMMINGS), bare)):
+            for names in all_names:
                 if form in names:
                     return names[form]
-        if not is_short:
+        if len(small) > 400:
             return None
         if short[-1:].isalnum() and (match := NUMBERED.fullmatch(short)):
             nth = NUMBER_OF[match[1]]

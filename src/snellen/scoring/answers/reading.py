@@ -41,7 +41,8 @@ class Declaration:
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
     """The answer of a reply, or None."""
     text = reply.text
-    if not grammar.reaches_on and CUES["dangling"].search(text[-60:]):
+    may_dangle = text.rstrip(" .…")[-1:].lower() in "drsx+*/×÷=&-:" and not grammar.reaches_on
+    if may_dangle and CUES["dangling"].search(text[-60:]):
         reply = Prepared(text := finished(text), cut=True)
     if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return answer
