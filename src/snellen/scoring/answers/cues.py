@@ -265,6 +265,10 @@ partly_before: (?:\b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|h
     |largely|almost|nearly|somewhat|sometimes|sort of|kind of|more(?: or less)?|less|percent|a (?:little|bit)|in a
      (?:sense|way)|0?\.\d+|the (?:rest|(?:first|second|last|other)[ ]
     (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?)|(?<!\b100)(?<!\b100 )%) (?:\w+ly )?@END@
+# Words before yes or no at the beginning of a reply, and what must follow them there.
+agreed: (?:(?:no (?:problem|doubt|worries)|sure|absolutely|definitely|certainly|clearly|i(?: would|'d)? (?:think|believe
+    |say|guess)(?: so)?)\W+)?
+aside_end: (?= ?[,.;:!]|   ?| (?:they|it|there) (?:do|does|is|are)(?: not|n't)?\W*\Z|\Z)
 # After "true", "false", "yes" and "no", too: "Yes, in part".
 partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly|at most
     |to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one|two|three|most|some|the (?:first
