@@ -69,9 +69,10 @@ unsure: \b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|
     |view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b|\b(?:not (?:sure|certain|clear)|unsure|unclear
     |don't know|do not know|as an ai|i'm sorry|i am sorry|apologi[sz]e)\b
 # The end of a reply that breaks off within a sentence.
-cut_off: (?-i:(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|which|because|than|but|from|as|if|while
-    |its|we|upper|lower|slightly|also|seems?|this|has|have|very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+
-    |\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig|righ))\s?\Z)
+cut_off: (?-i:(?:\b(?:the|an|and|or|of|(?<!es it )(?<!o it )(?<!es they )(?<!o they )(?:is|are)|was|were|be|to
+    |between|with|that|which|because|than|but|from|as|if|while|its|we|upper|lower|slightly|also|seems?|this|has|have
+    |very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+|\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig
+    |righ))\s?\Z)
 # The end of a reply that breaks off before another answer or number: "A or", "3 +", "Option A (red): ...".
 dangling: (?:\b(?:and|or|plus|minus|times|either|neither|nor)|(?<=\w )[+*/×÷=&]
     |(?<=\d)[*/×÷=]|(?<=\d )[-x]|\A[^\n]{0,50}:)[ .…]*\Z
@@ -83,11 +84,11 @@ question: [^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b(?! (?:i|you|we|on
 FILL: (?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely
     |quite|fully|exactly|strictly|bounding|box|point|image|picture|patch|tile|panel|figure|category|group|class|set|of
     |in) )*[\"'(\[]*$
-denied_before: (?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't
-    |rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet
-    |não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)@FILL@|(?:\bnot|n't
-    |\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place|call|belong|match
-    |fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$
+denied_before: (?:\b(?:not|never|no longer|(?:any|every)thing but|all but|neither|nor|without|except|excluding|unlike
+    |no|cannot|can't|rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht
+    |kein\w*|pas|niet|não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)
+    @FILL@|(?:\bnot|n't|\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place
+    |call|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5} [\"'(\[]*$
 IS: (?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)
 denied_after: [)\].:\"',]* ?(?:one |option |choice |answer )?(?:@IS@(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b
     |(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))
@@ -265,13 +266,17 @@ partly_before: (?:\b(?:only [^.,;:!?\n]{0,40} is|partial(?:ly)?|partly|in part|h
     |largely|almost|nearly|somewhat|sometimes|sort of|kind of|more(?: or less)?|less|percent|a (?:little|bit)|in a
      (?:sense|way)|0?\.\d+|the (?:rest|(?:first|second|last|other)[ ]
     (?:half|part|clause|claim))\b[^.,;:!?\n]{0,40}(?: is)?)|(?<!\b100)(?<!\b100 )%) (?:\w+ly )?@END@
+# Words before yes or no at the beginning of a reply, and what must follow them there.
+agreed: (?:(?:no (?:problem|doubt|worries)|sure|absolutely|definitely|certainly|clearly|i(?: would|'d)? (?:think|believe
+    |say|guess)(?: so)?)\W+)?
+aside_end: (?= ?[,.;:!]|   ?| (?:they|it|there) (?:do|does|is|are)(?: not|n't)?\W*\Z|\Z)
 # After "true", "false", "yes" and "no", too: "Yes, in part".
-partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly|at most
-    |to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one|two|three|most|some|the (?:first
-    |second|left|right))\b)|with (?:reservations|(?:an?|one|some|few) (?:exception|caveat|reservation)|(?:a )?(?:\S{1,9}
-     )?(?:probability|chance|likelihood))|except|apart from|sort of|kind of|more or less|half of (?:them|it)|(?:almost
-    |nearly|mostly|mainly|largely|somewhat)(?=\W*\Z)|(?:p ?= ?)?(?:(?<!\d)[0-6]?\d ?%|0?\.[0-6])|ish|teilweise|en partie
-    |en parte|in parte)|,? but only)(?!\w)
+partly_after: (?:\W{1,3}(?:but )?(?:only )?(?:in (?:part|some|places|one|certain|a (?:way|sense))|part(?:ial)?ly
+    |at most|only (?:of|for|in|if|when)|to (?:some|an?|a certain) (?:extent|degree)|for (?:the most part|(?:image|one
+    |two|three|most|some|the (?:first|second|left|right))\b)|with (?:reservations|(?:an?|one|some|few) (?:exception
+    |caveat|reservation)|(?:a )?(?:\S{1,9} )?(?:probability|chance|likelihood))|except|apart from|sort of|kind of
+    |more or less|half of (?:them|it)|(?:almost|nearly|mostly|mainly|largely|somewhat)(?=\W*\Z)
+    |(?:p ?= ?)?(?:(?<!\d)[0-6]?\d ?%|0?\.[0-6])|ish|teilweise|en partie|en parte|in parte)|,? but only)(?!\w)
 part_before: \b(?:(?:half|quarter|third|part|piece|slice|section|frustum)(?: of)?(?: an?)?|truncated|incomplete|pseudo
     |flat topped|blunt(?:ed)?) @END@
 # Around an option they show that another thing is meant: "half a sphere", "a cone with its tip cut off".

@@ -136,17 +136,13 @@ class Numbers(Grammar):
         named = words or signs
         if not named:
             named = [mention for mention in mentions if mention not in attributes]
-        elif len(named) == 1 and self._goes_on(sentence, named[0], mentions):
-            return None
+        elif len(named) == 1:
+            later = [mention.start for mention in mentions if mention.start >= named[0].end][:1]
+            joints = (CUES["coordinated"], GROUPED)  # "3 cubes and 2 spheres", "3 rows of 4"
+            if any(joint.fullmatch(sentence, named[0].end, start) for joint in joints for start in later):
+                return None
         values = {mention.value for mention in named}
         return values.pop() if len(values) == 1 else None
-
-    def _goes_on(self, sentence: str, stated: Mention, mentions: list[Mention]) -> bool:
-        """True if another number is joined to the one stated: "3 cubes and 2 spheres", "3 rows of 4"."""
-        later = next((mention for mention in mentions if mention.start >= stated.end), None)
-        if later is None:
-            return False
-        return any(joint.fullmatch(sentence, stated.end, later.start) for joint in (CUES["coordinated"], GROUPED))
 
     def judged(self, sentence: str) -> int | float | None:
         """The number stated by a verb, unless it is that of one part among several, a condition or a question."""

@@ -83,8 +83,11 @@ def _binds(edge: str, near: str, far: str, links: str) -> bool:
     return False
 
 
-def is_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """True if a lone letter or number is meant as the label of an option."""
+def is_label(passage: str, start: int, end: int, declared: bool) -> bool | None:
+    """True if a lone letter or number is meant as the label of an option; None if that cannot be known.
+
+    "B red", "I choose A ...": a label or an article, a label or the name of a thing.
+    """
     name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
     if _belongs_to_more(before, after):
         return False
@@ -100,19 +103,10 @@ def is_label(passage: str, start: int, end: int, declared: bool) -> bool:
     if name.lower() in WORDLIKE:
         # A capital within a sentence is not an article either, unless all are capitals.
         within = before[-1:] == " " and before[-2:-1].isalnum() and not CAPITAL.match(after)
-        return (apart and (declared or name in "AEOUY")) or (within and name in "AEOUY")
-    return declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
-
-
-def may_be_label(passage: str, start: int, end: int, declared: bool) -> bool:
-    """True if a lone letter is not clearly a label but may be one, so that it must not be ignored.
-
-    "B red", "I choose A ...": a label or an article, a label or the name of a thing, which cannot be distinguished.
-    """
-    name, before, after = passage[start:end], passage[max(0, start - 12) : start], passage[end : end + 12]
-    if _belongs_to_more(before, after) or A_THING.search(before):
-        return False
-    return (declared and name == "A") or (name.isupper() and name.lower() not in WORDLIKE)
+        meant = (apart and declared) or ((apart or within) and name in "AEOUY")
+        return meant or (None if declared and name == "A" else False)
+    meant = declared or (name.isupper() and (apart or bool(NO_NAME.match(after))))
+    return meant or (None if name.isupper() else False)
 
 
 def _belongs_to_more(before: str, after: str) -> bool:

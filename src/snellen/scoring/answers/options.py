@@ -11,7 +11,7 @@ from typing import NamedTuple
 from snellen.core.item import ReplySpec
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
-from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
+from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, variants
 from snellen.scoring.answers.plain import flat, lower
 from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, short_names, sides
 
@@ -122,19 +122,15 @@ class Options(Grammar):
 
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
-        small = lower(passage)
-        short, is_short = small.strip(STOPS), len(small) <= 400
-        forms = (
-            small,
-            short,
-            short.strip(TRIMMINGS),
-            *((SIGNS.sub("", short), LEAD.sub("", short)) if is_short else ()),
-        )
-        for form in forms:
-            for names in self._names:
+        small, all_names = lower(passage), self._names
+        short = small.strip(STOPS)
+        signed = len(short) <= 400 and not (short[:1] + short[-1:]).isalnum()
+        bare = SIGNS.sub("", short) if signed else LEAD.sub("", short, count=1)
+        for form in dict.fromkeys((small, short, short.strip(TRIMMINGS), bare)):
+            for names in all_names:
                 if form in names:
                     return names[form]
-        if not is_short:
+        if len(small) > 400:
             return None
         if short[-1:].isalnum() and (match := NUMBERED.fullmatch(short)):
             nth = NUMBER_OF[match[1]]
@@ -254,11 +250,10 @@ class Options(Grammar):
                     yield Mention(match.start(), aside.end(), value, True)
                     continue
             opens = match.start() == at_start or bool(end and CUES["joined"].fullmatch(passage, end, match.start()))
-            if is_label(passage, match.start(), match.end(), opens):
-                end = match.end()  # "option a or b" names two
-                yield Mention(match.start(), match.end(), self.labels[name], True)
-            elif may_be_label(passage, match.start(), match.end(), opens):
-                yield Mention(match.start(), match.end(), None, True)
+            meant = is_label(passage, match.start(), match.end(), opens)
+            end = match.end() if meant else end  # "option a or b" names two
+            if meant is not False:
+                yield Mention(match.start(), match.end(), self.labels[name] if meant else None, True)
 
     def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
         """Merge a label and the same option's text next to it into one mention.
@@ -283,11 +278,9 @@ class Options(Grammar):
             yield waiting
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
-        behind = (
-            r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?| (?:they|it|there) (?:do|does|is|are)(?: not|n't)?\W*\Z|\Z)"
-        )
+        lead, behind = CUES["agreed"].pattern, r"(?! \w)" if declared else CUES["aside_end"].pattern
         for name in [name for name in self.asides if name in small[:40] and (declared or name in self.openings)]:
-            opening = re.match(rf"{AGREED}[\"'(\[ ]*({name})\b{behind}", small[:200])
+            opening = re.match(rf"{lead}[\"'(\[ ]*({name})\b{behind}", small[:200])
             # "No, they are not the same" denies one statement and agrees with its opposite.
             doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
             is_part = opening and CUES["partly_after"].match(small, opening.end())
@@ -324,11 +317,6 @@ DOUBTFUL = {
 DOUBTFUL["correct"] = DOUBTFUL["yes"]
 DOUBTFUL |= dict.fromkeys(VERDICTS["yes"], DOUBTFUL["yes"])
 LEAD = re.compile(r"\A(?:(?:it is|it's|this is|that is|i see) )?(?:an? |the )(?=\w{3})")
-AGREED = (
-    r"(?:(?:no (?:problem|doubt|worries)|sure|absolutely|definitely|certainly|clearly"
-    r"|i(?: would|'d)? (?:think|believe|say|guess)(?: so)?)\W+)?"
-)
-"""Words before yes or no at the beginning of a reply."""
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")

@@ -92,9 +92,10 @@ def prepare(text: str) -> Prepared:
     """The reply in the form that grammars read."""
     reply = without_thoughts(text.replace(OPEN, " ").replace(CLOSE, " ")).strip()
     cut = len(reply) > LONGEST
-    return Prepared(
-        CUES["confidence"].sub("", flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))).strip(), cut
-    )
+    plainly = flat(_mark_tags(_mark_json(_only_reply(reply[-LONGEST:]))))
+    # Most replies have none of the signs of a remark on how sure they are.
+    is_sure = any(sign in plainly for sign in ("onfiden", "ONFIDEN", "ertain", "ERTAIN", "%"))
+    return Prepared((CUES["confidence"].sub("", plainly) if is_sure else plainly).strip(), cut)
 
 
 def _mark_json(text: str) -> str:
@@ -198,4 +199,4 @@ def lower(text: str) -> str:
     small = text.lower()
     if len(small) != len(text):
         small = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    return MINUS.sub("\u2212", small).translate(SPACES)
+    return (MINUS.sub("\u2212", small) if "-" in small else small).translate(SPACES)

@@ -41,7 +41,8 @@ class Declaration:
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
     """The answer of a reply, or None."""
     text = reply.text
-    if not grammar.reaches_on and CUES["dangling"].search(text[-60:]):
+    may_dangle = text.rstrip(" .…")[-1:].lower() in "drsx+*/×÷=&-:" and not grammar.reaches_on
+    if may_dangle and CUES["dangling"].search(text[-60:]):
         reply = Prepared(text := finished(text), cut=True)
     if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return answer
@@ -49,8 +50,10 @@ def read(reply: Prepared, grammar: Grammar) -> Any | None:
     named = [] if reply.cut else grammar.mentions(text, False)
     sentences = [] if reply.cut else split_sentences(text)  # but not "Sure, I can help" and "I hope this helps"
     sentences = [sentence for sentence in sentences if not CUES["boilerplate"].match(sentence.text)]
+    statement = conclusion(sentences, grammar)
+    concluded = [Declaration(statement.start, partial(Statement, statement.value), "conclusion")] if statement else []
     declarations = sorted(
-        [*_declarations(text, grammar, named), *_conclusions(text, sentences, grammar)],
+        [*_declarations(text, grammar, named, sentences), *concluded],
         key=lambda declaration: -declaration.start,
     )
     for index, declaration in enumerate(declarations[:MAX_MARKERS]):
@@ -125,12 +128,15 @@ def _common_value(named: Iterable[Mention]) -> Any | None:
     return values.pop() if len(values) == 1 else None
 
 
-def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator[Declaration]:
-    for manner, marker in MARKERS:
+def _declarations(
+    text: str, grammar: Grammar, named: list[Mention], sentences: Sequence[Sentence]
+) -> Iterator[Declaration]:
+    best = [("next soft", CUES["best"])] if sentences and not grammar.counts else []
+    for manner, marker in (*MARKERS, *best):
+        weight = "conclusion" if marker is CUES["best"] else "soft" if manner.endswith("soft") else "firm"
         for match in marker.finditer(text):
             if not _is_hypothetical(text, match.start()):
-                verdict = partial(_follow, text, match.end(), manner, grammar)
-                yield Declaration(match.start(), verdict, "soft" if manner.endswith("soft") else "firm")
+                yield Declaration(match.start(), partial(_follow, text, match.end(), manner, grammar), weight)
     yield from _bare_line(text, grammar)
     yield from _approved(text, named)
     yield from _corrected(text, named, grammar)
@@ -138,20 +144,8 @@ def _declarations(text: str, grammar: Grammar, named: list[Mention]) -> Iterator
     yield from _truths(text, grammar)
     for match in list(CUES["therefore"].finditer(text))[-1:]:
         rest = text[match.end() :]
-        if len(rest) < FARTHEST and (value := grammar.alone(rest[_past(CUES["turn"], rest) :].strip())) is not None:
+        if len(rest) < FARTHEST and (value := grammar.alone(CUES["turn"].sub("", rest, count=1).strip())) is not None:
             yield Declaration(match.start(), partial(Statement, value))
-
-
-def _conclusions(text: str, sentences: Sequence[Sentence], grammar: Grammar) -> Iterator[Declaration]:
-    """The last conclusion and, for options, every "the best one is B"."""
-    if statement := conclusion(sentences, grammar):
-        yield Declaration(statement.start, partial(Statement, statement.value), "conclusion")
-    if not sentences or grammar.counts:
-        return
-    for match in CUES["best"].finditer(text):
-        if not _is_hypothetical(text, match.start()):
-            verdict = partial(_follow, text, match.end(), "next soft", grammar)
-            yield Declaration(match.start(), verdict, "conclusion")
 
 
 def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
@@ -190,12 +184,6 @@ def _in_condition(text: str, position: int) -> bool:
     return bool(CUES["condition"].match(lead[starts[-1] :] if starts else lead))
 
 
-def _past(pattern: re.Pattern[str], passage: str) -> int:
-    """The length of the pattern's match at the beginning."""
-    match = pattern.match(passage)
-    return match.end() if match else 0
-
-
 def _follow(text: str, start: int, manner: str, grammar: Grammar) -> Statement | None:
     """The verdict of a marker that ends at `start`."""
     passage = _passage_behind(text, start, grammar)
@@ -208,7 +196,7 @@ def _follow(text: str, start: int, manner: str, grammar: Grammar) -> Statement |
         return None
     if (answer := grammar.alone(passage.strip())) is not None:
         return Statement(answer)
-    passage = passage[_past(CUES["turn"] if manner.startswith("next") else CUES["lead"], passage) :]
+    passage = CUES["turn" if manner.startswith("next") else "lead"].sub("", passage, count=1)
     if (answer := grammar.alone(passage.strip())) is not None:
         return Statement(answer)
     named = grammar.mentions(passage, True)

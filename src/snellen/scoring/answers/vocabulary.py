@@ -103,7 +103,6 @@ def short_names(texts: Mapping[str, str | None]) -> Iterator[tuple[str, str | No
     words = [word for name in texts for word in name.split()]
     for name, key in texts.items():
         first, _, last = name.removeprefix("pair of ").rpartition(" ")
-        if name.isalpha():
-            yield f"{name}s", key
-        elif f"{first}{last}".isalpha() and words.count(last) == 1 and first not in DEGREES:
+        yield f"{name}s", key
+        if f"{first}{last}".isalpha() and words.count(last) == 1 and first not in DEGREES:
             yield last, key
