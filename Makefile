@@ -12,6 +12,19 @@ export SNELLEN_HOME := $(CURDIR)/.snellen
 # Modules are kept compiled: each test process would compile and rewrite them all again, 10 s of CPU.
 unexport PYTHONDONTWRITEBYTECODE
 
+# A part of the project: one of the two wings, or core, which is everything else.
+WINGS := curated_sets towers
+CODE := src packages/sight/src tests
+ifneq ($(filter $(PART),$(WINGS)),)
+CODE := src/snellen/$(PART) tests/$(PART)
+TESTS := tests/$(PART)
+else ifeq ($(PART),core)
+TESTS := $(WINGS:%=--ignore=tests/%)
+OMITTED := --exclude '(snellen|tests)/(curated_sets|towers)/'
+else ifneq ($(PART),)
+$(error PART=$(PART): give curated_sets, towers or core)
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help env checkup test check lint lowest slow bench docs dist licences audit format clean
 
@@ -36,17 +49,17 @@ checkup: env  ## examine the packaged subjects; more by ARGS='--subject chat:ope
 	$(BIN)/snellen checkup $(ARGS)
 
 test: env  ## run the tests, the slow ones left out
-	$(BIN)/python -m pytest -m 'not slow' -n $(TEST_WORKERS) --dist loadfile $(ARGS)
+	$(BIN)/python -m pytest -m 'not slow' -n $(TEST_WORKERS) --dist loadfile $(TESTS) $(ARGS)
 
 # Side by side: a test worker that waits for a browser or a child process leaves its core to the static checks.
-check: env  ## run the tests and all static checks, as CI does
+check: env  ## run the tests and all static checks, as CI does; of a part by PART=towers, curated_sets or core
 	@$(MAKE) --no-print-directory --jobs=2 test lint
 
 lint: env  ## ruff, mypy and the import rules
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(if $(PART),$(CODE),.)
+	$(BIN)/ruff format --check $(if $(PART),$(CODE),.)
 	@# Workers that cannot be reached on a busy machine are no fault of the types: then one process checks them.
-	$(BIN)/mypy --strict --num-workers $(JOBS) src packages/sight/src tests || $(BIN)/mypy --strict src packages/sight/src tests
+	$(BIN)/mypy --strict --num-workers $(JOBS) $(OMITTED) $(CODE) || $(BIN)/mypy --strict $(OMITTED) $(CODE)
 	$(BIN)/lint-imports
 
 lowest: env  ## run what scores, asks and reports with the oldest packages that pyproject.toml allows, in .venv-lowest

@@ -31,11 +31,11 @@ from large_annotations import write
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
+from snellen.curated_sets.ava_bench.recipe import select
 from snellen.curation.splitting import assign_sides
-from snellen.suites.ava_bench.curated.candidates import CurationContext
-from snellen.suites.ava_bench.curated.choices import read_choices
-from snellen.suites.ava_bench.curated.recipe import select
-from snellen.suites.ava_bench.curated.rules import Rules
+from snellen.suites.ava_bench.selection.candidates import CurationContext
+from snellen.suites.ava_bench.selection.choices import read_choices
+from snellen.suites.ava_bench.selection.rules import Rules
 
 IMAGES, THINGS = 100_170, 1_270_141
 MAX_S, MAX_GB = 60, 3

@@ -66,8 +66,8 @@ from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_ite
 from snellen.suites.ava_bench.abilities.scene import scene_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.abilities.texture import texture_item
-from snellen.suites.ava_bench.curated.regions import best_region
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS, ItemSource
+from snellen.suites.ava_bench.selection.regions import best_region
 from snellen.suites.ava_bench.transforms import Labelled, UnitFrame, draw_boxes
 
 WIDTH, HEIGHT = 640, 480

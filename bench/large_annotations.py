@@ -26,7 +26,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from snellen.core.seeds import stream
-from snellen.datasets import DATASETS
+from snellen.curated_sets.datasets import DATASETS
 
 IMAGES, THINGS = 100_170, 1_270_141
 MAX_S, MAX_GB = 60, 3

@@ -29,7 +29,7 @@ from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.subjects.encoders.encoder import Floats
 from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import ProbeSettings
 from snellen.towers.probes.subject import AttentiveProbe
 
 LIMIT_S = 180

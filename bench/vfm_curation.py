@@ -25,20 +25,20 @@ from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.curated_sets.vfm_bench.diversity import Floats, choose
 from snellen.curation.ledger import Ledger
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.vfm_bench.curated.datasets import Industry
-from snellen.suites.vfm_bench.curated.diversity import Floats, choose
-from snellen.suites.vfm_bench.curated.episodes import episode_items
-from snellen.suites.vfm_bench.curated.images import (
+from snellen.suites.vfm_bench.class_images import (
     Concept,
     ConceptTask,
     Draws,
+    Industry,
     SourceImage,
     draw_records,
     keep_classes,
 )
+from snellen.suites.vfm_bench.episodes import episode_items
 from snellen.suites.vfm_bench.items import SHOTS
 from snellen.suites.vfm_bench.transforms import Shots, with_mean_regions
 
@@ -109,7 +109,7 @@ def main() -> None:
     rng = stream("bench")
 
     start = time.perf_counter()
-    made = tasks(keep_classes(draw_records(known, ("made",), 60, 0), 20, 0, Ledger()))
+    made = tasks(keep_classes(draw_records(known, ("made",), 60, 0, {}), 20, 0, Ledger()))
     index_s = time.perf_counter() - start
     asked = with_mean_regions(episode_items(made, 0, queries))
     views = [Shots(shots)(item.view(), media, rng) for item in asked for shots in range(SHOTS + 1)]

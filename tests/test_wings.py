@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import snellen
 
 SOURCE = Path(__file__).parents[1] / "src" / "snellen"
 SIGHT = Path(__file__).parents[1] / "packages" / "sight" / "src"
-WINGS = ("towers",)
+WINGS = ("curated_sets", "towers")
 
 
 @pytest.fixture
@@ -53,6 +54,7 @@ def test_sets_are_built_asked_and_reported_without_the_wings(main_house: Path) -
     ("words", "message"),
     [
         (("tower", "list"), "No such command 'tower'"),
+        (("build", "combo", "--from", "curated", "--plan"), "no recipe 'curated'"),
         (("run", "combo", "--subject", "head:folder"), "no kind of subject 'head'"),
         (("run", "combo", "--subject", "encoder:hog?readout=attentive"), "no readout 'attentive'"),
     ],
@@ -61,6 +63,12 @@ def test_what_is_absent_is_unknown(main_house: Path, words: tuple[str, ...], mes
     code, text = command(main_house, *words)
     assert code == 2
     assert message in text
+
+
+def test_the_main_house_names_them_only_as_entry_points() -> None:
+    names = re.compile(rf"""["']snellen\.({"|".join(WINGS)})\b""")
+    house = [path for path in SOURCE.rglob("*.py") if path.relative_to(SOURCE).parts[0] not in WINGS]
+    assert [path.name for path in house if names.search(path.read_text("utf-8"))] == ["__init__.py"]
 
 
 def test_their_commands_are_listed_last_under_a_heading_of_their_own() -> None:

@@ -240,7 +240,7 @@ PHRASES: Mapping[str, str] = {
 """What is not written, in strings, comments and pages, with what is written in its place."""
 PHRASE_FILES: Mapping[str, str] = {
     "src/snellen/scoring/answers/": "expressions that read replies, in which models write as they like",
-    "src/snellen/suites/ava_bench/curated/abilities/counting.py": "an expression that reads questions of other people",
+    "src/snellen/suites/ava_bench/selection/abilities/counting.py": "an expression reads questions of other people",
     "src/snellen/core/storage/schemas.py": "what schema 1 called images",
     "docs/data-schema.md": "what schema 1 called images",
     "docs/coverage.md": "names and questions of other benchmarks",
@@ -289,4 +289,4 @@ def test_a_class_name_means_one_thing() -> None:
     shared = {name: locations for name, locations in modules.items() if len(locations) > 1}
     assert len(SHARED_CLASSES) <= 10
     assert set(shared) == set(SHARED_CLASSES), {name: shared.get(name) for name in set(shared) ^ set(SHARED_CLASSES)}
-    assert all("/suites/" in location for name in SHARED_CLASSES for location in shared[name])
+    assert all(re.search("/(suites|curated_sets)/", location) for name in SHARED_CLASSES for location in shared[name])

@@ -39,11 +39,19 @@ __all__ = [
     "exam_callback", "examine", "judge", "open", "run", "sight",
 ]  # fmt: skip
 ENTRY_POINTS = {
-    "snellen.commands": {"sources": "snellen.cli.sourcing:app", "tower": "snellen.towers.commands:app"},
+    "snellen.commands": {"sources": "snellen.curated_sets.commands:app", "tower": "snellen.towers.commands.tower:app"},
     "snellen.explorers": {"explorer": "snellen.web.explorer:explorer_writer"},
     "snellen.readouts": {"attentive": "snellen.towers.probes.subject:attentive_probe"},
+    "snellen.recipes": {
+        "ava-bench/curated": "snellen.curated_sets.ava_bench.recipe:Curated",
+        "combo/curated": "snellen.curated_sets.combo.recipe:Curated",
+        "vfm-bench/curated": "snellen.curated_sets.vfm_bench.recipe:Curated",
+        "vlm2-bench/curated": "snellen.curated_sets.vlm2_bench.recipe:Curated",
+    },
     "snellen.subjects": {
+        "detector": "snellen.curated_sets.construction_models.factory:make_detector",
         "head": "snellen.towers.heads.subject:make_head",
+        "logprob": "snellen.curated_sets.construction_models.factory:make_logprob",
         "recorded": "snellen.interop.recorded_answers:make_recorded",
         "tower": "snellen.towers.heads.probed_tower:make_probed_tower",
     },

@@ -62,6 +62,19 @@ def test_unread_replies_are_read_by_a_subject(snellen: Command, tmp_path: Path) 
     assert (float(rows.value["judged-reading"]), rows.judge["judged-reading"]) == (0.5, "fake:scripted=reader.json")
 
 
+def test_readings_are_drawn_and_checked_by_a_person(snellen: Command, tmp_path: Path) -> None:
+    items, run, sheet = tmp_path / "items", tmp_path / "run", tmp_path / "readings.csv"
+    assert snellen("build", "vlm2-bench/gc-mat", *SMALL_BUILD, "--n", 1, "--out", items)[0] == 0
+    assert snellen("run", items, "--subject", "fake:constant=I would say T.", "--out", run)[0] == 0
+    code, out, _ = snellen("judge", run, "--readings", sheet)
+    assert (code, out) == (0, "readings: 2\n")
+    lines = sheet.read_text(encoding="utf-8-sig").replace(",\n", ",no\n")
+    sheet.write_text(lines, encoding="utf-8")
+    code, out, _ = snellen("judge", run, "--readings", sheet, "--json")
+    assert code == 0
+    assert "and found 2 misread: 100.0 % [15.8, 100.0] of all readings" in json.loads(out)["readings"]
+
+
 def test_images_are_cropped_to_the_boxes_of_a_detector_run(snellen: Command, tmp_path: Path) -> None:
     items, work = tmp_path / "items", tmp_path / "work"
     arguments = (*SMALL_BUILD, "--n", 1, "--out", items)

@@ -14,7 +14,7 @@ from snellen.core.suite import Suite, Task
 from snellen.scoring.protocols import ACCURACY
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.abilities import ABILITIES
-from snellen.suites.vlm2_bench.curated.objects import IDENTITY
+from snellen.suites.vlm2_bench.objects import IDENTITY
 from tests.helpers.sets import small_set
 
 NAMED = ("combo", "vfm-bench", "vlm2-bench", "ava-bench")

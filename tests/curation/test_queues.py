@@ -10,12 +10,12 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.curated_sets.vlm2_bench.edit_pairs import KINDS
+from snellen.curated_sets.vlm2_bench.general_cues import UNREADABLE, read_screening
 from snellen.curation.queues import find_queue, queues, write_queue
 from snellen.curation.steps import step_item
 from snellen.scoring.answers import read_answer
 from snellen.suites import SUITES
-from snellen.suites.vlm2_bench.curated.edit_pairs import KINDS
-from snellen.suites.vlm2_bench.curated.general_cues import UNREADABLE, read_screening
 from tests.helpers.journey import colour_set
 from tests.helpers.reviewers import reviewed_by
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snellen.datasets import DATASETS
+from snellen.curated_sets.datasets import DATASETS
 from snellen.datasets.formats import json_stream
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.sample import Sample
-from tests.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
-from tests.datasets.layouts import image_files, write
+from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
+from tests.curated_sets.datasets.layouts import image_files, write
 
 ANNOTATION = {"id": 1, "image_id": 5, "category_id": 1, "bbox": [1.0, 1.0, 2.0, 2.0], "area": 4.0}
 IMAGE = {"id": 5, "width": 8, "height": 6, "file_name": "images/v1/patch0/a.jpg"}

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import snellen
 from snellen.core.condition import parse_conditions
+from snellen.exam.run import run
 from snellen.interop.exporting import export
 from snellen.interop.formats import LETTERS, not_a_choice
 from snellen.interop.questions import select_questions
@@ -101,3 +103,8 @@ def test_evalscope_loads_both_files_and_gives_our_accuracy(sets_folder: Path, tm
         assert score["value"]["accuracy"] == question.score(question.option_names[letter])[1]
         values.add(score["value"]["accuracy"])
     assert values == {0.0, 1.0}
+    done = run(items, [f"recorded:{reviews}"], tmp_path / "run", show_progress=False)
+    assert {response.item_id for response in done.responses} == {question.item.item_id for question in choices}
+    log = reviews.rename(reviews.with_name("reviews.jsonl"))
+    result = snellen.compare(tmp_path / "run", log)
+    assert (result.pairs, result.flips.empty) == (len(choices), True)

@@ -121,45 +121,23 @@ LAYOUTS: dict[str, Callable[[Path], Path]] = {
         [{"index": item_id, "question": "?", "prediction": reply} for item_id, reply in REPLIES.items()],
     ),
     "VLMEvalKit XLSX": lambda folder: xlsx(folder / "Model" / "Model_Colours.xlsx", CELLS, shared=False),
-    "batch of OpenAI's responses": lambda folder: lines(
-        folder / "a.jsonl",
-        [
-            {
-                "custom_id": item_id, "error": None,
-                "response": {
-                    "status_code": 200,
-                    "body": {
-                        "model": "gpt", "status": "completed",
-                        "output": [
-                            {"type": "reasoning", "summary": []},
-                            {"type": "message", "content": [{"type": "output_text", "text": reply}]},
-                        ],
-                    },
-                },
-            }
-            for item_id, reply in REPLIES.items()
-        ],
-    ),
-    "batch of Anthropic": lambda folder: lines(
-        folder / "a.jsonl",
-        [
-            {
-                "custom_id": item_id,
-                "result": {
-                    "type": "succeeded",
-                    "message": {"model": "claude", "content": [{"type": "text", "text": reply}]},
-                },
-            }
-            for item_id, reply in REPLIES.items()
-        ],
-    ),
-    "LLaVA": lambda folder: lines(
-        folder / "a.jsonl",
-        [
-            {"question_id": item_id, "prompt": "?", "text": reply, "answer_id": "x", "model_id": "llava"}
-            for item_id, reply in REPLIES.items()
-        ],
-    ),
+    "batch of OpenAI's responses": lambda folder: lines(folder / "a.jsonl", [
+        {"custom_id": item_id, "error": None, "response": {"status_code": 200, "body": {
+            "model": "gpt", "status": "completed",
+            "output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": reply}]}],
+        }}}
+        for item_id, reply in REPLIES.items()
+    ]),
+    "batch of Anthropic": lambda folder: lines(folder / "a.jsonl", [
+        {"custom_id": item_id, "result": {"type": "succeeded", "message": {
+            "model": "claude", "content": [{"type": "text", "text": reply}], "stop_reason": "end_turn",
+        }}}
+        for item_id, reply in REPLIES.items()
+    ]),
+    "LLaVA": lambda folder: lines(folder / "a.jsonl", [
+        {"question_id": item_id, "prompt": "?", "text": reply, "answer_id": "x", "model_id": "llava"}
+        for item_id, reply in REPLIES.items()
+    ]),
     "EvalScope predictions": lambda folder: lines(
         folder / "predictions" / "model" / "general_vqa_colours.jsonl",
         [
@@ -288,7 +266,13 @@ def test_messages_hold_the_question_and_its_images(tmp_path: Path) -> None:
 def test_several_replies_to_a_sample_are_repeats(tmp_path: Path) -> None:
     file = lines(tmp_path / "a.jsonl", [{"doc_id": "7", "resps": [["x", "y"]]}, {"doc_id": "8", "resps": [["z", "z"]]}])
     (recording,) = recordings(file)
-    assert [(row.item, row.repeat) for row in recording.rows] == [("7", 0), ("7", 1), ("8", 0), ("8", 1)]
+    expected = [("7", 0), ("7", 1), ("8", 0), ("8", 1)]
+    assert [(row.item, row.repeat) for row in recording.rows] == expected
+    scores = [
+        {"group_id": group, "generation_index": n, "score": {"prediction": "x"}} for group in (7, 8) for n in (0, 1)
+    ]
+    reviews = lines(tmp_path / "b.jsonl", [{"index": n + 14, "sample_score": score} for n, score in enumerate(scores)])
+    assert [(row.item, row.repeat) for row in recordings(reviews)[0].rows] == expected
 
 
 def test_images_in_base64_match_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

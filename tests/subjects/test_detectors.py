@@ -23,9 +23,9 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard
+from snellen.curated_sets.construction_models import zero_shot
 from snellen.scoring.answers import read_answer
-from snellen.subjects.construction_models import zero_shot
-from snellen.subjects.construction_models.boxes import Detection, DetectorSubject
+from snellen.subjects.boxes import Detection, DetectorSubject
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import item, patch

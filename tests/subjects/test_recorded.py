@@ -20,9 +20,8 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
 from snellen.exam.run import run
-from snellen.interop.inspect_import import with_options
 from snellen.reports import write_report
-from snellen.scoring.answers import read_answer
+from snellen.scoring.answers import read_answer, read_label
 from snellen.subjects.joins import RecordedAnswer
 from snellen.subjects.recorded import recorded
 from snellen.subjects.registry import make_subject, subjects_of
@@ -158,13 +157,14 @@ def test_ids_of_pandas_and_rows_in_other_orders_of_the_options(items: ItemSet, t
 )
 def test_letters_of_the_file_are_read_where_the_question_has_words(form: str) -> None:
     words = ReplySpec("choice", (("red", "0"), ("green", "1")))
-    answer = with_options(RecordedAnswer(Reply(form)), ("red", "green"))
-    reply = answer.reply_to(words)
+    answer = RecordedAnswer(Reply(form), options=("red", "green"))
+    reply = answer.reply_to(words, read_label)
     assert reply is not None
     assert read_answer(reply.text, words) == "1"
     assert reply.text in ("green", form, f"{form}\nAnswer: green")
-    assert answer.reply_to(ReplySpec("choice", (("A", "0"), ("B", "1")))) == Reply(form)
-    assert with_options(RecordedAnswer(Reply("A or B")), ("red", "green")).reply_to(words) == Reply("A or B")
+    assert answer.reply_to(ReplySpec("choice", (("A", "0"), ("B", "1"))), read_label) == Reply(form)
+    unclear = RecordedAnswer(Reply("A or B"), options=("red", "green"))
+    assert unclear.reply_to(words, read_label) == Reply("A or B")
 
 
 def test_two_rows_for_an_item_are_refused_unless_they_are_repeats(items: ItemSet, tmp_path: Path) -> None:

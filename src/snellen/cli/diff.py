@@ -61,7 +61,7 @@ def diff(
         raise SnellenError(f"{[*more, '--read'][0]}: more than two, and --read, are for logs of other tools")
     runs = run_of_subject(former), run_of_subject(current)
     if not same_items(runs[0].card, runs[1].card):
-        return _print_unpaired(*runs, fail_on is not None, as_json)
+        return _print_unpaired(*runs, fail_on, as_json)
     compared = changes(*runs, margin=margin and margin / 100)
     write_text(out, render_changes(compared))
     if as_json:
@@ -69,11 +69,13 @@ def diff(
     else:
         print("".join(f"{line}\n" for line in read_apart(root for run in runs for root in run.roots)), end="")
         _print(compared, out, fail_on is not None)
-    if fail_on and compared.names(DROPPED):
-        raise typer.Exit(DROPPED_CODE)
-    if fail_on and (compared.unpaired_items.total or compared.undetectable):
-        raise typer.Exit(INCOMPLETE_CODE)
-    return None
+    return _guard(fail_on, compared.names(DROPPED), compared.unpaired_items.total or compared.undetectable)
+
+
+def _guard(fail_on: str | None, dropped: object, undecided: object) -> None:
+    """Exit as a guard does, if one was asked for."""
+    if fail_on and (dropped or undecided):
+        raise typer.Exit(DROPPED_CODE if dropped else INCOMPLETE_CODE)
 
 
 def print_drops(
@@ -99,10 +101,7 @@ def print_drops(
         )
     else:
         _print_drops(decided, points)
-    if fail_on and decided.names(DECIDED_DROP):
-        raise typer.Exit(DROPPED_CODE)
-    if fail_on and decided.names(UNDECIDED):
-        raise typer.Exit(INCOMPLETE_CODE)
+    _guard(fail_on, decided.names(DECIDED_DROP), decided.names(UNDECIDED))
 
 
 def _table(*heads: str) -> Table:
@@ -147,7 +146,7 @@ def points_of(drop: Drop, metric: Metric) -> str:
     return f"{change} [{low}, {high}]"
 
 
-def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bool) -> None:
+def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, as_json: bool) -> None:
     """Print the changes between two sets of one recipe, and exit as a guard does."""
     from dataclasses import asdict
 
@@ -176,8 +175,7 @@ def _print_unpaired(first_run: Run, second_run: Run, is_guard: bool, as_json: bo
         )
         if dropped:
             screen.print(f"[red]Dropped: {escape('; '.join(dropped))}[/]", highlight=False)
-    if is_guard and dropped:
-        raise typer.Exit(DROPPED_CODE)
+    _guard(fail_on, dropped, None)
 
 
 def signed(change: float, metric: Metric) -> str:
@@ -250,11 +248,7 @@ def _diff_logs(
         for word, names in (("Lost", lost), ("May have lost", undecided)) if margin else ():
             if names:
                 console(80).print(f"{word} more than {margin:g} points: {', '.join(names)}", markup=False)
-    if fail_on and lost:
-        raise typer.Exit(DROPPED_CODE)
-    if fail_on and (undecided or compared.unpaired_items.total):
-        raise typer.Exit(INCOMPLETE_CODE)
-    return None
+    return _guard(fail_on, lost, undecided or compared.unpaired_items.total)
 
 
 def _print_ranks(ranks: LogRanks) -> None:

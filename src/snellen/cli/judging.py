@@ -28,20 +28,22 @@ def judge(
     agreement: Annotated[
         Path | None, typer.Option(help="People's decisions about a sample: report their agreement with the judge.")
     ] = None,
+    readings: Annotated[Path | None, typer.Option(help="Sheet of readings to check (CSV); if checked, sum up.")] = None,
     seed: Seed = 0,
     protocol: Annotated[str, typer.Option(help="Protocol whose judge is asked, e.g. manual (ComBo).")] = "strict",
     as_json: Json = False,
 ) -> None:
-    """Judge descriptions with a subject and score them again, or compare a judge with people."""
+    """Judge descriptions with a subject and score them again, or compare a judge or the parser with people."""
     from snellen.core.errors import SnellenError
     from snellen.core.storage.run_tables import read_responses
     from snellen.exam.judge import judge as do
     from snellen.remote import record_folder
     from snellen.runs.scores import judgements
+    from snellen.runs.scores.readings import misread_share, parser_readings, write_readings
     from snellen.runs.sets.gate import open_run_items
 
-    if by is None and sample is None and agreement is None:
-        raise SnellenError("snellen judge: name the judge with --by SUBJECT, or give --sample FILE or --agreement FILE")
+    if by is None and sample is None and agreement is None and readings is None:
+        raise SnellenError("snellen judge: give --by SUBJECT, --sample FILE, --agreement FILE or --readings FILE")
     if unread and (by is None or sample is not None or agreement is not None):
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
@@ -61,6 +63,10 @@ def judge(
         if agreement is not None:
             rates = judgements.read_agreement(agreement, judged_items, verdicts, suite, protocol)
             outcome["agreement"] = [asdict(rate) for rate in rates]
+        if readings is not None:
+            rows = parser_readings(judgements.responses_in_units(folder, items), items, suite)
+            is_sheet = readings.is_file()
+            outcome["readings"] = misread_share(readings, rows) if is_sheet else write_readings(readings, rows, seed)
         print(json.dumps(outcome) if as_json else "\n".join(f"{name}: {value}" for name, value in outcome.items()))
         if outcome.get("failed"):
             raise typer.Exit(1)

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def own_entries(group: str) -> dict[str, str]:
-    """Entry points of this package in a group: `module:object` by name, without those of a folder that is absent."""
+def own_entries(group: str, prefix: str = "") -> dict[str, str]:
+    """Entry points of this package in a group: `module:object` by what follows the prefix, without absent folders."""
     entries = importlib.import_module("snellen").ENTRY_POINTS.get(group, {})  # the core imports nothing above
-    return {name: target for name, target in entries.items() if find_spec(".".join(target.split(".")[:2]))}
+    present = {name: target for name, target in entries.items() if find_spec(".".join(target.split(".")[:2]))}
+    return {name.removeprefix(prefix): target for name, target in present.items() if name.startswith(prefix)}
 
 
 class Registry(Generic[T]):

@@ -103,10 +103,11 @@ class Task:
     is the split that subjects may learn from. `asks` decides whether an item is asked under a condition. `split_by`
     names factors whose levels get separate rows in the results. `boxes` names the regions that are drawn as boxes.
     `boxes_only` answers an item by the coordinates of its boxes alone, in terms that `applied` reads; `without_boxes`
-    is the axis and its values under which none is drawn. `cheap_sight` states why a thumbnail does not suffice for the
-    ability; empty if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view
-    for people, without the form of the reply and the list of options; None: they get the prompt of models. `schedule`
-    gives, for the test items, the order in which they are asked as answers arrive (None: all are asked).
+    is the axis and its values under which none is drawn. `colour_only` answers by the colour that the question names,
+    seen in the images of a `MediaFolder`. `cheap_sight` states why a thumbnail does not suffice for the ability; empty
+    if it may, or if a forest cannot learn the task. `question_for_people` words a question of one view for people,
+    without the form of the reply and the list of options; None: they get the prompt of models. `schedule` gives, for
+    the test items, the order in which they are asked as answers arrive (None: all are asked).
     """
 
     id: str
@@ -121,6 +122,7 @@ class Task:
     boxes: tuple[str, ...] = ()
     boxes_only: Callable[[Item], Any] | None = None
     without_boxes: tuple[str, ...] = ()
+    colour_only: Callable[[Item, Any], Any] | None = None
     cheap_sight: str = ""
     question_for_people: Callable[[View], str] | None = None
     schedule: Callable[[Sequence[Item]], Schedule] | None = None

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.box_files import box_of
+from snellen.datasets.formats.box_files import box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
@@ -312,13 +312,7 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
             form = "CVAT's form, not Pascal VOC's; export COCO" if root.tag == "annotations" else ""
             yield Note("missing", form or "image of this annotation", path.name)
             continue
-        annotations, lost = [], 0
-        for tag in root.findall("object"):
-            box = box_of(tag.findtext(f"bndbox/{side}") or "" for side in CORNERS[1])
-            if box is None:
-                lost += 1
-                yield Note("odd", "object without four numbers", path.name)
-            else:
-                label = (tag.findtext("name") or "").strip()
-                annotations.append(Annotation(label, (max(box[0] - 1, 0.0), max(box[1] - 1, 0.0), box[2], box[3])))
-        yield from annotated_file(image_path.relative_to(images).as_posix(), image_path, annotations, lost=lost)
+        annotations, malformed = read_voc(root)
+        yield from (Note("odd", "object without a class or four numbers", path.name) for _ in malformed)
+        record = image_path.relative_to(images).as_posix()
+        yield from annotated_file(record, image_path, annotations, lost=len(malformed))

@@ -10,10 +10,10 @@ import math
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
 
 from snellen.core.condition import parse_conditions
@@ -26,6 +26,7 @@ from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite
 from snellen.interop.inspect_logs import InspectLog, LogSample, SampleIdentity, read_log
 from snellen.interop.questions import ModelQuestion, select_questions
+from snellen.scoring.answers import read_label
 from snellen.subjects.chat.layer import to_reply
 from snellen.subjects.joins import NUMBER, AnswerRow, RecordedAnswer, answers_digest
 from snellen.subjects.recorded import Recording
@@ -90,7 +91,7 @@ class _LoggedModel:
         attributes = {"provider": name.removeprefix(PREFIX).partition("/")[0]}
         settings["answers"] = answers_digest(rows)
         card = SubjectCard(name, settings, attributes=attributes, source="recorded")
-        return Recording(card, rows=rows, check=partial(_check, self.questions))
+        return Recording(card, rows=rows, check=partial(_check, self.questions), read_label=read_label)
 
 
 def is_log(path: Path) -> bool:
@@ -122,22 +123,13 @@ def logged_rows(log: InspectLog) -> Iterator[tuple[LogSample, AnswerRow, list[st
         words, images = _question(sample, log)
         record, identity = sample.record, sample.identity
         target = (record.target,) if isinstance(record.target, str) else tuple(record.target)
-        answer = with_options(_answer(sample, log), tuple(record.choices or ()))
+        answer = replace(_answer(sample, log), options=tuple(record.choices or ()))
         row = AnswerRow(
             sample.id, "\n".join(filter(None, words)), tuple(filter(None, images)),
             identity.condition if identity else "", sample.epoch - 1, answer, str(log.path), number, target,
             "" if identity else NUMBER,
         )  # fmt: skip
         yield sample, row, words, images
-
-
-def with_options(plain_answer: RecordedAnswer, options: tuple[str, ...]) -> RecordedAnswer:
-    """The answer with the options of its file, and the letter of the one that its reply names."""
-    from snellen.scoring.answers import read_label
-
-    pairs = list(zip(ascii_uppercase, options, strict=False))
-    label = read_label(plain_answer.reply.text, pairs) if plain_answer.reply else ""
-    return replace(plain_answer, options=options, label=label)
 
 
 def _location(sample: LogSample, log: InspectLog) -> str:
@@ -239,9 +231,16 @@ def _reply(sample: LogSample, log: InspectLog) -> Reply:
 
 def _own_score(sample: LogSample) -> float:
     """The score that Inspect kept of a sample with one score; NaN for none, several, or no number."""
-    numbers = [_LETTERS.get(str(score.value), score.value) for score in (sample.record.scores or {}).values()]
-    is_number = len(numbers) == 1 and isinstance(numbers[0], int | float) and abs(numbers[0]) < MAX_SCORE
-    return float(numbers[0]) if is_number else math.nan
+    scores = list((sample.record.scores or {}).values())
+    return score_of(scores[0].value) if len(scores) == 1 else math.nan
+
+
+def score_of(cell: Any) -> float:
+    """A score as tools write it, Inspect's letters among them; NaN for anything else."""
+    with suppress(ValueError, TypeError, OverflowError):
+        number = float(_LETTERS.get(str(cell), cell))
+        return number if abs(number) < MAX_SCORE else math.nan
+    return math.nan
 
 
 def _generation(header: EvalLog) -> dict[str, Any]:

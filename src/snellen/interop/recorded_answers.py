@@ -32,8 +32,9 @@ from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
-from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, with_options
+from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, score_of
 from snellen.interop.recorded_files import Row
+from snellen.scoring.answers import read_label
 from snellen.subjects.chat.settings import DESCRIPTIVE, description_of, read_settings
 from snellen.subjects.joins import NUMBER, POSITION, AnswerRow, RecordedAnswer, answers_digest, image_name
 from snellen.subjects.recorded import Recording
@@ -43,8 +44,8 @@ from snellen_sight.retry import reported_failure
 
 PREFIX = "recorded:"
 _NAMES = {
-    "id": "custom_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id index "
-    "doc_id",
+    "id": "custom_id sample_score.sample_metadata.item_id id question_id qid sample_id doc.id doc.question_id "
+    "sample_score.group_id index doc_id",
     "column": "reply response.body.choices.0.message.content response prediction "
     "model_output.choices.0.message.content sample_score.score.prediction resps filtered_resps model_response output "
     "completion generated_text",
@@ -53,7 +54,7 @@ _NAMES = {
     "image": "image_sha256 sha256 image_path image_file image_name image images doc.image_path doc.image input_media "
     "messages",
     "condition": "",
-    "repeat": "repeat epoch",
+    "repeat": "repeat epoch sample_score.generation_index",
     "reasoning_column": "reasoning_content reasoning thinking model_output.choices.0.message.reasoning "
     "response.body.choices.0.message.reasoning_content response.body.choices.0.message.reasoning",
     "stop_column": "finish_reason stop_reason stop model_output.choices.0.stop_reason result.message.stop_reason "
@@ -132,7 +133,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
     recordings = log_recordings(logs)
     for model, rows in reader.rows.items():
         card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views", source="recorded")
-        recordings.append(Recording(card, rows=rows))
+        recordings.append(Recording(card, rows=rows, read_label=read_label))
     if not recordings:
         raise SnellenError(f"{states[0][0]}: no answers in it")
     return tuple(recordings)
@@ -184,7 +185,7 @@ class AnswerReader:
                 repeats = self._repeats.setdefault(model, {})
                 for n, answer in enumerate(self._answers(row, columns, path)):
                     repeat = repeats.setdefault((self._text(row, columns["repeat"]), n), len(repeats))
-                    own = self._share(with_options(answer, options)) if options else answer
+                    own = self._share(replace(answer, options=options)) if options else answer
                     self._keep(model, AnswerRow(item, question, images, condition, repeat, own, *place), row)
                 if len(self.rows) > MAX_MODELS or len(repeats) > MAX_REPEATS:
                     raise ValueError(f"more than {MAX_MODELS} models or repeats; give ?model=COLUMN, ?repeat=COLUMN")
@@ -214,7 +215,7 @@ class AnswerReader:
         if columns["column"] == ["prediction"] and "target" not in self.settings:  # else it may be what was read
             columns["target"] = [*columns["target"], "answer"]
         is_evalscope = "model_output" in existing or "sample_score" in existing
-        if columns["id"] in (["doc_id"], ["index"] if is_evalscope else None):
+        if columns["id"] in (["doc_id"], ["sample_score.group_id"], ["index"] if is_evalscope else None):
             columns["numbering"] = [POSITION]
         else:
             is_named = "id" in self.settings or "".join(columns["id"]).endswith("item_id")
@@ -245,14 +246,17 @@ class AnswerReader:
         cell = cell_of(row, columns)
         if isinstance(cell, list):
             turns = [turn.get("content") for turn in cell if isinstance(turn, dict) and turn.get("role") == "user"]
-            cell = "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1] if turns else "") if text)
+            with suppress(ValueError):  # of another form
+                cell = (
+                    "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1]) if text) if turns else ""
+                )
         return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:
         stop = self._text(row, columns["stop_column"])
         error, thoughts = self._text(row, columns["error"]), self._text(row, columns["reasoning_column"])
         replies = list(_replies(cell_of(row, columns["column"])))
-        score = _score(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
+        score = score_of(cell_of(row, columns["score"])) if len(replies) == 1 else math.nan
         error = "" if error in NO_TEXTS else error
         choice = cell_of(row, columns["choice"])
         ending = {**(choice if isinstance(choice, dict) else {}), "finish_reason": stop}
@@ -334,13 +338,6 @@ def _options(row: Row, columns: Sequence[str], question: str) -> Iterator[str]:
         in_columns = list(takewhile(lambda text: text not in ("", None), map(row.get, ascii_uppercase)))
         cell = as_list(str(cell)) or in_columns or [text for _, text in options_in(question)]
     return _texts(cell)
-
-
-def _score(cell: Any) -> float:
-    """A score as tools write it; NaN for none."""
-    with suppress(ValueError, TypeError, OverflowError):
-        return float(cell)
-    return math.nan
 
 
 def _images(cell: Any) -> Iterator[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
+from typing import TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest
@@ -20,6 +21,8 @@ POSITION, NUMBER = "position", "number"
 """What the id of a row is if not an id: its position in the data set, or a whole number that may be one."""
 WHOLE_NUMBER = re.compile(r"0|[1-9]\d{0,8}")
 IMAGE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
+LabelReader: TypeAlias = Callable[[str, Sequence[tuple[str, str]]], str]
+"""Gives the label that a reply names of options, labels and texts; empty for none."""
 _BARE_LETTER = re.compile(r"\s*\(?([A-Z])\)?[.:]?\s*")
 
 
@@ -27,22 +30,22 @@ _BARE_LETTER = re.compile(r"\s*\(?([A-Z])\)?[.:]?\s*")
 class RecordedAnswer:
     """A reply, or the reason why there is none. `score` is the one given by the tool that asked, else NaN.
 
-    `options` are the texts of the options that the tool lettered A, B ..; empty if its file has none. `label` is the
-    letter of the one that the reply names, else empty.
+    `options` are the texts of the options that the tool lettered A, B ..; empty if its file has none.
     """
 
     reply: Reply | None
     reason: str = ""
     score: float = math.nan
     options: tuple[str, ...] = ()
-    label: str = ""
 
-    def reply_to(self, spec: ReplySpec) -> Reply | None:
-        """The reply. If it names a letter of the tool's own options that the question has not, their text ends it."""
-        if not self.reply or not self.label or not spec.keys or self.label in dict(spec.keys):
+    def reply_to(self, spec: ReplySpec, read_label: LabelReader) -> Reply | None:
+        """The reply. If it names a letter of the tool's own options where the question has none, their text ends it."""
+        shown_by_letter = dict(zip(ascii_uppercase, self.options, strict=False))
+        if not self.reply or not spec.keys or not shown_by_letter.keys().isdisjoint(dict(spec.keys)):
             return self.reply
-        shown, text = self.options[ascii_uppercase.index(self.label)], self.reply.text
-        if words_of(shown) in words_of(text):
+        text = self.reply.text
+        shown = shown_by_letter.get(read_label(text, list(shown_by_letter.items())), "")
+        if not shown or words_of(shown) in words_of(text):
             return self.reply
         return replace(self.reply, text=shown if _BARE_LETTER.fullmatch(text) else f"{text}\nAnswer: {shown}")
 

@@ -20,7 +20,15 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, Subject, SubjectCard
 from snellen.core.suite import Suite, Trial
-from snellen.subjects.joins import CONTRADICTION, AnswerRow, ItemIndex, RecordedAnswer, placed, refuse_other_items
+from snellen.subjects.joins import (
+    CONTRADICTION,
+    AnswerRow,
+    ItemIndex,
+    LabelReader,
+    RecordedAnswer,
+    placed,
+    refuse_other_items,
+)
 
 NO_ITEM, SEVERAL_ITEMS = "match no item", "match several items"
 NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
@@ -31,10 +39,14 @@ BATCH = 256
 
 @dataclass(frozen=True)
 class Recorded(Base):
-    """Gives recorded answers by item id. `tasks` are those with answers; None if all tasks are to be asked."""
+    """Gives recorded answers by item id. `tasks` are those with answers; None if all tasks are to be asked.
+
+    `read_label` reads letters of a file's own options.
+    """
 
     answers: Mapping[str, RecordedAnswer] = field(default_factory=dict)
     tasks: frozenset[str] | None = None
+    read_label: LabelReader = field(default=lambda text, options: "", compare=False)
 
     def schedule(self, trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
         """Every item that has an answer, each alone and a batch at a time; other items have no row."""
@@ -45,7 +57,7 @@ class Recorded(Base):
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """The recorded reply to the prompt's only item. Raises CallFailed if there is none."""
         answer = self.answers.get(prompt.views[0].item_id) if prompt.views else None
-        reply = answer.reply_to(prompt.views[0].reply) if answer else None
+        reply = answer.reply_to(prompt.views[0].reply, self.read_label) if answer else None
         if reply is None:
             raise CallFailed(answer.reason if answer else "no answer is recorded for this item")
         return reply
@@ -125,7 +137,7 @@ class Recording(Recorded):
         for (name, repeat), rows in sorted(arms.items(), key=lambda pair: pair[0][1]):
             answers = {item_id: row.answer for item_id, row in rows.items()}
             tasks = frozenset(index.by_id[item_id].task for item_id in rows)
-            subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks)))
+            subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks, self.read_label)))
         return subjects, +faults, example
 
     def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:

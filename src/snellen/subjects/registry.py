@@ -18,10 +18,8 @@ SUBJECTS: Registry[SubjectFactory] = Registry(
     "kind of subject",
     {
         "chat": "snellen.subjects.chat:make_chat",
-        "detector": "snellen.subjects.construction_models.factory:make_detector",
         "encoder": "snellen.subjects.encoders:make_encoder",
         "fake": "snellen.subjects.fakes:make_fake",
-        "logprob": "snellen.subjects.construction_models.factory:make_logprob",
         "py": "snellen.subjects.from_callable:make_python_subject",
     },
     group="snellen.subjects",

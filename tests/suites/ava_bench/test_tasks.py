@@ -19,6 +19,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
+from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.datasets.image_files import ImageFile
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.views import learner_condition, solved_examples
@@ -30,10 +31,9 @@ from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
-from snellen.suites.ava_bench.curated.abilities import CURATIONS
-from snellen.suites.ava_bench.curated.candidates import Candidate, Origin
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
+from snellen.suites.ava_bench.selection.candidates import Candidate, Origin
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each

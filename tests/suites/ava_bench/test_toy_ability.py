@@ -11,6 +11,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.scoring.protocols import strict
@@ -19,11 +20,10 @@ from snellen.suites import SUITES
 from snellen.suites.ava_bench import make_suite
 from snellen.suites.ava_bench.abilities import ABILITIES
 from snellen.suites.ava_bench.abilities.ability import Ability
-from snellen.suites.ava_bench.curated.abilities import CURATIONS
-from snellen.suites.ava_bench.curated.recipe import curated_groups
 from snellen.suites.ava_bench.items import ItemSource, checked_box
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
 from snellen.suites.ava_bench.scoring import without_script
+from snellen.suites.ava_bench.selection.splits import curated_groups
 
 N = 2
 
@@ -79,9 +79,9 @@ def test_a_toy_ability_is_built_asked_scored_and_reported(tmp_path: Path) -> Non
 
 @pytest.mark.usefixtures("_registered")
 def test_a_toy_ability_has_a_curation_if_one_is_registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert all(MATERIAL.name not in group.tasks for group in curated_groups())
+    assert all(MATERIAL.name not in group.tasks for group in curated_groups(CURATIONS))
     monkeypatch.setitem(CURATIONS, MATERIAL.name, replace(CURATIONS["colour"], name=MATERIAL.name))
-    assert curated_groups()[-1].tasks == (MATERIAL.name,)
+    assert curated_groups(CURATIONS)[-1].tasks == (MATERIAL.name,)
 
 
 def test_facts_that_do_not_go_together_name_the_file_to_fix() -> None:

@@ -11,12 +11,12 @@ import pytest
 from PIL import Image
 
 from snellen.core.build_options import BuildOptions
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Trial
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.image_tokens import TOKEN_RULES
 from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, estimate, level_of, read
 
 COUNT, SIDE = 110, 48
@@ -121,9 +121,36 @@ def test_other_reductions_keep_the_size_and_change_the_pixels(tmp_path: Path, re
     assert len({item.query[0].sha256 for item in items}) == len(LEVELS)
 
 
-def test_token_rules_are_those_printed() -> None:
-    """The providers' own examples."""
-    assert TOKEN_RULES["OpenAI"].tokens(1024, 1024) == 765
-    assert TOKEN_RULES["OpenAI"].tokens(2048, 4096) == 1105
-    assert TOKEN_RULES["Anthropic"].tokens(1000, 1000) == 1334
-    assert TOKEN_RULES["Anthropic"].tokens(4000, 3000) == 1600
+def test_boxes_become_questions_with_the_size_of_the_thing(tmp_path: Path) -> None:
+    """Two kinds of marks at known ninths; one in the middle of an edge of a ninth is not asked for its place."""
+    (tmp_path / "images").mkdir()
+    rows = [["path", "class", "x1", "y1", "x2", "y2", "exhaustive"]]
+    for number, (name, x, y) in enumerate([("dent", 10, 10), ("scratch", 60, 110), ("dent", 30, 10)]):
+        Image.frombytes("RGB", (120, 120), random.Random(number).randbytes(3 * 120**2)).save(
+            tmp_path / f"images/{number}.png"
+        )
+        rows.append([f"{number}.png", name, str(x), str(y), str(x + 16), str(y + 4), "yes"])
+    with (tmp_path / "boxes.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    sources = {"images": tmp_path / "images", "boxes": tmp_path / "boxes.csv"}
+    items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
+    full = {item.item_id: item for item in items if level_of(item) == 0}
+    words = {
+        name: next((option.text for option in item.options if option.key == item.answer), item.answer)
+        for name, item in full.items()
+    }
+    assert words == {
+        "0.png/is-there/dent@1.000": "Yes", "0.png/is-there/scratch@1.000": "No",
+        "1.png/is-there/scratch@1.000": "Yes", "1.png/is-there/dent@1.000": "No",
+        "2.png/is-there/dent@1.000": "Yes", "2.png/is-there/scratch@1.000": "No",
+        "0.png/where/dent@1.000": "upper left", "1.png/where/scratch@1.000": "lower centre",
+    }  # fmt: skip
+    assert {item.measures["thing_px"] for item in items} == {8.0}
+
+
+def test_boxes_without_a_question_are_refused(tmp_path: Path) -> None:
+    Image.new("RGB", (50, 50)).save(tmp_path / "a.png")
+    (tmp_path / "boxes.csv").write_text("path,class,x1,y1,x2,y2\na.png,,,,,\n")
+    sources = {"images": tmp_path, "boxes": tmp_path / "boxes.csv"}
+    with pytest.raises(SnellenError, match="no image with a box of a named class"):
+        SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False))

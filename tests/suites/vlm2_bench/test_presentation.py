@@ -19,13 +19,13 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
+from snellen.curated_sets.vlm2_bench.zoom import ZOOM
 from snellen.curation.results import read_table
 from snellen.curation.steps import write_step
 from snellen.exam.run import run
 from snellen.runs.asking.preview import Call, first_calls
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench import prompts, visual_prompts
-from snellen.suites.vlm2_bench.curated.zoom import ZOOM
 from snellen.suites.vlm2_bench.items import group_options
 from snellen.suites.vlm2_bench.tasks import resolve
 from snellen.suites.vlm2_bench.visual_prompts import DotGrid, best_box, whole_pixels, zoom

@@ -24,7 +24,7 @@ from snellen.towers.evaluators import compare_runs
 from snellen.towers.heads import probed_tower
 from snellen.towers.heads.llava_files import read_llava
 from snellen.towers.heads.stages import STAGES
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import ProbeSettings
 from snellen.towers.sweep import JobOutcome, ask_heads, folder_name, run_job, sweep_jobs, train_all, train_items
 from tests.helpers.extras import lazy_module, need
 

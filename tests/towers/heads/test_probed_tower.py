@@ -21,7 +21,7 @@ from snellen.subjects.registry import make_subject
 from snellen.towers.heads import probed_tower
 from snellen.towers.heads.probed_tower import TowerEncoder
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import ProbeSettings
 from tests.helpers.extras import lazy_module
 from tests.helpers.journey import item, patch
 

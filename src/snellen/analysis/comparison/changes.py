@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from snellen.analysis.comparison.contrasts import contrast, item_means
-from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, with_verdicts
+from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, flips, plain_comparison, unpaired, with_verdicts
 from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.run_view import (
     ReportArm,
@@ -129,7 +129,7 @@ def changes(former: Run, current: Run, *, margin: float | None = None) -> Change
         with_verdicts(table, metrics, least, sides=1 if is_own else 2),
         flips(metrics, items),
         pairs,
-        {(condition, task): _unpaired(pair) for (task, condition), pair in items.items()},
+        {(condition, task): unpaired(pair) for (task, condition), pair in items.items()},
         (*(f"{task} [{condition}]" for (task, condition), pair in items.items() if pair.dropna().empty), *unmeasured),
         least,
         former,
@@ -187,14 +187,6 @@ def _item_scores(run: Run, task: str) -> dict[str, pd.DataFrame]:
     return {
         str(condition): item_means(of_first_judge(part)) for condition, part in scores.groupby("condition", sort=False)
     }
-
-
-def _unpaired(pair: pd.DataFrame) -> Unpaired:
-    """Counts of unpaired items. Items that both subjects declined are not in `pair`."""
-    is_before, is_after = pair["before"].notna(), pair["after"].notna()
-    return Unpaired(
-        int((is_before & ~is_after).sum()), int((~is_before & is_after).sum()), int((~is_before & ~is_after).sum())
-    )
 
 
 def _task_rows(former: Run, current: Run) -> Iterator[dict[str, Any]]:

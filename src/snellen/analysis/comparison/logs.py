@@ -29,8 +29,8 @@ class LogRow:
 
     `images` are SHA-256 and file names, `group` is the cluster according to the log, `options` are labels and texts. A
     `reply` is None if the log has none, and `failure` says why if a call failed; `stop` is that of a `Reply`.
-    `is_numbered`: the id may be a number of the row. `number` is the row in its file. `is_prompt`: the question is what
-    was sent, as far as the log tells.
+    `is_numbered`: the id may be a number of the row. `number` is the row in its file. `is_prompt`: question and
+    images are what was sent, as far as the log tells.
     """
 
     item: str
@@ -146,23 +146,27 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
     by_id = {key: key for key, rows in former_items.items() if key in current_items and rows[0].item}
     numbers = [_numbers(side) for side in sides]
     if all(numbers) and by_id:
-        are_shifted = len(numbers[0]) == len(numbers[1]) and numbers[0] != numbers[1]
+        plain = [sorted(number for _, number, _ in of_side) for of_side in numbers]
+        are_shifted = len(plain[0]) == len(plain[1]) and plain[0] != plain[1]
         if are_shifted or _is_refused(*contradictions(by_id, *sides)):
             by_id = {}
     keys = by_id | _by_question(*sides, by_id)
     are_ids = not any(numbers) and all(rows[0].item for side in sides for rows in side.values())
     if not by_id and not are_ids and len(former_items) == len(current_items) > len(keys):
-        places = dict(zip(former_items, current_items, strict=True))
+        orders = ([key for _, _, key in of_side] or side for side, of_side in zip(sides, numbers, strict=True))
+        places = dict(zip(*orders, strict=True))  # rows are written as calls end
         if keys.items() <= places.items() and not _is_refused(*contradictions(places, *sides)):
             return places, Counter({BY_PLACE: len(places)})
     return keys, +Counter({BY_ID: len(by_id), BY_QUESTION: len(keys) - len(by_id)})
 
 
-def _numbers(log_items: LogItems) -> list[int]:
-    """The ids as sorted numbers if all may number rows; else nothing."""
-    first_rows = [rows[0] for rows in log_items.values()]
-    are_numbers = all(row.is_numbered and row.item.isdecimal() and len(row.item) < 10 for row in first_rows)
-    return sorted(int(row.item) for row in first_rows) if are_numbers else []
+def _numbers(log_items: LogItems) -> list[tuple[int, int, str]]:
+    """The number of the task, the id as a number and the key of each item in order, if all ids may number rows."""
+    first_rows = [(rows[0], key) for key, rows in log_items.items()]
+    if not all(row.is_numbered and row.item.isdecimal() and len(row.item) < 10 for row, _ in first_rows):
+        return []
+    tasks = {task: n for n, task in enumerate(dict.fromkeys(row.task for row, _ in first_rows))}
+    return sorted((tasks[row.task], int(row.item), key) for row, key in first_rows)
 
 
 def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping[str, str]) -> dict[str, str]:
@@ -189,10 +193,10 @@ def _images_agree(row: LogRow, other_row: LogRow) -> bool | None:
 def contradictions(keys: Mapping[str, str], former_items: LogItems, current_items: LogItems) -> tuple[int, list[str]]:
     """The number of pairs that can be compared, and a description of each that contradicts itself.
 
-    Images contradict if those of an item are, by file name or bytes, those of other items of the second log.
+    Images contradict if those of both rows are, by file name or bytes, those of other items of the other log.
     """
     questions = {" ".join(rows[0].question.split()) for rows in current_items.values()}
-    images = {image for rows in current_items.values() for image in rows[0].images}
+    images = [{image for rows in side.values() for image in rows[0].images} for side in (former_items, current_items)]
     comparable, described = 0, list[str]()
     for key, other_key in keys.items():
         rows = row, other_row = former_items[key][0], current_items[other_key][0]
@@ -200,7 +204,7 @@ def contradictions(keys: Mapping[str, str], former_items: LogItems, current_item
         verdicts = {
             ("question", theirs, ours): theirs == ours != "" or question_agrees(theirs, ours, questions),
             ("image", *("/".join(one.images) for one in rows)): _images_agree(*rows)
-            if images.intersection(row.images)
+            if images[1].intersection(row.images) and images[0].intersection(other_row.images)
             else None,
             ("target", *("/".join(one.target) for one in rows)): targets_agree(*rows),
         }

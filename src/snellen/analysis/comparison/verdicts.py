@@ -179,6 +179,14 @@ class Comparison:
         return Unpaired(*(sum(getattr(c, name) for c in counts) for name in ("only_before", "only_after", "neither")))
 
 
+def unpaired(pair: pd.DataFrame) -> Unpaired:
+    """Counts of items by which of their scores `before` and `after` are known; those declined twice are not in it."""
+    is_before, is_after = pair["before"].notna(), pair["after"].notna()
+    return Unpaired(
+        *(int(part.sum()) for part in (is_before & ~is_after, ~is_before & is_after, ~is_before & ~is_after))
+    )
+
+
 def plain_comparison(compared: Comparison) -> dict[str, Any]:
     """The comparison as JSON data; what is not estimable is null."""
     return {

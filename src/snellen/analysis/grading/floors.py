@@ -2,10 +2,11 @@
 
 - drawn boxes: a closed rule on their coordinates (`Task.boxes_only`), for every subject;
 - drawn boxes, learnt: a forest on the same coordinates;
+- named colour: a closed rule on the pixels of the colour that a question names (`Task.colour_only`);
 - thumbnail: a forest on a thumbnail, a histogram and the like (`Task.cheap_sight`);
 - answers to equal questions: the commonest answer to the same question among the training examples.
 
-The last three learn from the training examples of the set, and apply to subjects that are fitted to these. Items that
+The others learn from the training examples of the set, and apply to subjects that are fitted to these. Items that
 show solved examples have a closed rule for thumbnails. The greatest floor of a task is that with the best score on many
 items of the suite, measured once (`blind.json`); of sets without these, that with the best score on all test items.
 """
@@ -35,12 +36,13 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import FloorScore
 from snellen.core.suite import Suite
 
-BOXES_ONLY, BOXES_LEARNT, THUMBNAIL, EQUAL_QUESTIONS = (
-    "drawn boxes", "drawn boxes, learnt", "thumbnail", "answers to equal questions",
+BOXES_ONLY, BOXES_LEARNT, NAMED_COLOUR, THUMBNAIL, EQUAL_QUESTIONS = (
+    "drawn boxes", "drawn boxes, learnt", "named colour", "thumbnail", "answers to equal questions",
 )  # fmt: skip
 EXCESS = {
     BOXES_ONLY: states.BOXES,
     BOXES_LEARNT: states.BOXES,
+    NAMED_COLOUR: states.COLOUR,
     THUMBNAIL: states.THUMBNAIL,
     EQUAL_QUESTIONS: states.EQUAL_QUESTIONS,
 }
@@ -115,7 +117,7 @@ class Floors:
         """The scores of all rules on the test items of the set: of those that read images, or of all others."""
         for name, task in self.suite.tasks.items():
             for rule in self.rules(name):
-                if (rule.name == THUMBNAIL) != with_images or rule.name == EQUAL_QUESTIONS:
+                if (rule.name in (THUMBNAIL, NAMED_COLOUR)) != with_images or rule.name == EQUAL_QUESTIONS:
                     continue
                 for protocol in task.protocols.values():
                     for metric in protocol.metrics:
@@ -138,6 +140,8 @@ class Floors:
         task, items = self.suite.tasks[name], self.items.task(name)
         if (rule := task.boxes_only) is not None:
             yield FloorRule(BOXES_ONLY, False, lambda test: [applied(rule(item), item) for item in test])
+        if (by_colour := task.colour_only) is not None:
+            yield FloorRule(NAMED_COLOUR, False, lambda test: [by_colour(item, self.items.media) for item in test])
         pixels = partial(self._image_features, task.boxes)
         if task.cheap_sight and task.train_split is None:
             yield FloorRule(THUMBNAIL, False, lambda test: nearest_answers(test, pixels))

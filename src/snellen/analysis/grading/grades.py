@@ -53,6 +53,7 @@ BLIND, WITHOUT_SCORE = "blind baseline", "items without a score"
 GIVEN = {
     states.BOXES: "boxes only give",
     states.THUMBNAIL: "a thumbnail gives",
+    states.COLOUR: "the named colour gives",
     states.EQUAL_QUESTIONS: "equal questions give",
 }
 """What a floor gives, in words."""

@@ -42,6 +42,7 @@ STATE_MEANINGS: Mapping[tuple[str, str], str] = {
     ),
     (states.NO_BETTER, states.THUMBNAIL): f"{_NO_BETTER} what a forest makes of a thumbnail",
     (states.NO_BETTER, states.BOXES): f"{_NO_BETTER} what the coordinates of drawn boxes give",
+    (states.NO_BETTER, states.COLOUR): f"{_NO_BETTER} what counting pixels of the named colour gives",
     (states.NO_BETTER, states.EQUAL_QUESTIONS): f"{_NO_BETTER} the commonest answer to equal training questions",
     (states.THRESHOLD, MEASURED): "a threshold, which has no grade",
     (states.THRESHOLD, BELOW): "it is below the smallest level",

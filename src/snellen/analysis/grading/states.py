@@ -15,10 +15,10 @@ TOO_FEW, BOUNDARY, NO_BASELINE, NO_ROOM, SAME_ANSWER = (
 UNJUDGED, NEVER, ALL, IN_PART, WORDS, UNIT, CUT_OFF = (
     "unjudged", "never asked", "all", "in part", "words", "unit", "cut off",
 )  # fmt: skip
-THUMBNAIL, BOXES, EQUAL_QUESTIONS = "thumbnail", "boxes only", "equal questions"
+THUMBNAIL, BOXES, COLOUR, EQUAL_QUESTIONS = "thumbnail", "boxes only", "named colour", "equal questions"
 STATES: Mapping[str, Sequence[str]] = {
     OPEN: (TOO_FEW, BOUNDARY, NO_BASELINE, NO_ROOM, SAME_ANSWER),
-    NO_BETTER: (THUMBNAIL, BOXES, EQUAL_QUESTIONS),
+    NO_BETTER: (THUMBNAIL, BOXES, COLOUR, EQUAL_QUESTIONS),
     THRESHOLD: (MEASURED, BELOW, ABOVE, NOT_UNDERSTOOD),
     UNREADABLE: (WORDS, UNIT, CUT_OFF),
     DECLINED: (IN_PART, ALL),

@@ -50,7 +50,7 @@ class VocObjects:
                 continue
             path = by_stem.pop(xml.stem, base / self.images[0] / f"{xml.stem}.jpg")
             try:
-                annotations, malformed = _read_voc(xml)
+                annotations, malformed = read_voc(ET.parse(xml).getroot())
             except (OSError, ET.ParseError) as error:
                 yield Note("unreadable", "not a Pascal VOC annotation", f"{xml.name}: {error}")
                 continue
@@ -60,18 +60,19 @@ class VocObjects:
             yield Note("odd", "image without annotation", name_below(path, root))
 
 
-def _read_voc(xml: Path) -> tuple[list[Annotation], list[str]]:
+def read_voc(root: ET.Element) -> tuple[list[Annotation], list[str]]:
     """The annotations of a file, and names or numbers of the objects that are not in Pascal VOC form."""
     annotations: list[Annotation] = []
     malformed: list[str] = []
-    for number, tag in enumerate(ET.parse(xml).getroot().iter("object")):
+    for number, tag in enumerate(root.iter("object")):
         label = (tag.findtext("name") or "").strip()
         try:
             sides = [float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
         except ValueError:
             sides = []
         if label and sides:
-            annotations.append(Annotation(label, (sides[0] - 1, sides[1] - 1, sides[2], sides[3])))
+            left, top = (side - (side >= 1) for side in sides[:2])  # some tools count from 0
+            annotations.append(Annotation(label, (left, top, sides[2], sides[3])))
         else:
             malformed.append(label or f"object {number}")
     return annotations, malformed

@@ -67,7 +67,7 @@ def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCa
         f"generated items of suite version {suite.card.version}, {count} per task, from seed {TEST_SEED} on; attackers "
         "were fitted and chosen on training items, or on items of other seeds"
     )
-    if rendered := tuple(task for task in tasks if suite.tasks[task].cheap_sight):
+    if rendered := tuple(task for task in tasks if suite.tasks[task].cheap_sight or suite.tasks[task].colour_only):
         small = replace(options, n=min(count, RENDERED_ITEMS), tasks=rendered, size=CHECKUP_SIZE_PX, quality="fast")
         floors += _floors(suite, _sets(suite, folder / "rendered", small, TEST_SEED, RENDERED_SETS, True), True)
         method += f"; floors that read images on {RENDERED_SETS * (small.n or 0)} rendered items per task"

@@ -112,15 +112,15 @@ def score_judged(
 
 
 def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.DataFrame:
-    """The scores of all responses of a run under a protocol, with existing verdicts.
-
-    Boxes are read in the units of `runs.scores.box_units`.
-    """
-    responses: Sequence[Response] = own_responses(root, items)
+    """The scores of all responses of a run under a protocol, with existing verdicts."""
+    responses = responses_in_units(root, items)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
-    if units := read_box_units(root):
-        responses = in_own_units(responses, units, read_run_card(root).arms)
     return score_judged(responses, items, suite, protocol, verdicts)
+
+
+def responses_in_units(root: Path, items: ItemSet) -> Sequence[Response]:
+    """All responses of a run, of which boxes are read in the units of `runs.scores.box_units`."""
+    return in_own_units(own_responses(root, items), read_box_units(root), read_run_card(root).arms)
 
 
 def _arm(response: Response) -> tuple[str, str, int]:
@@ -235,12 +235,16 @@ def _decided(path: Path) -> Iterator[tuple[str, str, str, str]]:
         for item_id, answer in read_step_result(path).answers.items():
             yield str(path), "", item_id, str(answer)
         return
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
-            lines = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
-    for number, line in enumerate(lines, 2):
+    for number, line in enumerate(read_lines(path), 2):
         if missing := [name for name in ("item_id", "judge", "decision") if line.get(name) is None]:
             raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(SAMPLE_COLUMNS)}")
         yield f"{path} line {number}", line["judge"], line["item_id"], line["decision"].strip()
+
+
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file by column. Raises SnellenError if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            return list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error

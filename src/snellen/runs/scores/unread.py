@@ -46,14 +46,14 @@ def reading_item(item: Item, response: Response) -> Item:
     spec = response.reply_spec
     offered, request = NUMBER, NUMBER_REQUEST
     if spec.kind != "integer":
-        options = "\n".join(_option_line(spec, key) for key in spec.offered)
+        options = "\n".join(option_line(spec, key) for key in spec.offered)
         offered, request = OPTIONS.format(options=options), OPTION_REQUEST
     question = READING.format(question=item.question, offered=offered, reply=response.text or "", request=request)
     provenance = {"suite": item.suite, "task": item.task}
     return step_item("reading", response.response_id, question, (), "text", item.cluster_id, provenance=provenance)
 
 
-def _option_line(spec: ReplySpec, key: str) -> str:
+def option_line(spec: ReplySpec, key: str) -> str:
     """The first name of an option, and the others in brackets: "A (red)", "T (true)"."""
     first, *others = [name for name, option_key in spec.keys if option_key == key]
     if spec.kind == "true_false" and key not in (first, *others):

@@ -14,7 +14,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base
-from snellen.subjects.construction_models.boxes import Detection, asks_no_boxes, best_first, write_boxes
+from snellen.subjects.boxes import Detection, asks_no_boxes, best_first, write_boxes
 
 BoxesByImage: TypeAlias = Mapping[tuple[str, str], Sequence[Detection]]
 """Boxes to find, by the stored image's SHA-256 and the question."""

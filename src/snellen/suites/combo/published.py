@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from snellen.core.printed import PrintedColumn, PrintedTable
 
+PAPER_COMPARISONS = 40
+"""Comparisons of pairs of categories per participant (appendix C.3)."""
 TABLE_2_QUESTIONS = (
     "primary-shape",
     "primary-material",

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from snellen.scoring.kept_size import (
     reduction_grid,
 )
 from snellen.scoring.protocols import guess
-from snellen.suites.questions.image_tokens import token_words
+from snellen.subjects.chat.limits import image_tokens
 from snellen_sight.psychometric import CREDIBLE, Floats
 
 LEVELS = tuple(2.0 ** (-step / 3) for step in range(13))
@@ -44,6 +45,8 @@ PAIRS = 40
 LEAST_SEEN = 0.2
 """The share right at full size above guessing below which there is no size kept."""
 MOST_GUESSED = 0.5
+PRICED = ("claude", "gpt-4o")
+"""Models by whose published rules tokens are given: those of other models differ."""
 
 
 class Reading(NamedTuple):
@@ -150,8 +153,15 @@ def advice(reading: Reading, items: Sequence[Item]) -> str:
         return f"level {share:.2f} keeps what is right: {ends}{struck}"
     full = sorted((i.query[0] for i in items if level_of(i) == 0), key=lambda image: image.width * image.height)
     middle = full[len(full) // 2]
-    cost = token_words(middle.width, middle.height, share)
-    return f"send at {share:.2f} of its size: {100 * share**2:.0f} % of the pixels, {cost}; {ends}{struck}"
+    small = max(1, round(middle.width * share)), max(1, round(middle.height * share))
+    cost = " or ".join(
+        f"{image_tokens(model, *small):,} tokens instead of {image_tokens(model, middle.width, middle.height):,} by "
+        f"the rule of {model}"
+        for model in PRICED
+    )
+    px = median(item.measures.get("thing_px", 0.0) for item in items)
+    thing = f", the marked thing at {share * px:.0f} px" * bool(px)
+    return f"send at {share:.2f} of its size{thing}: {100 * share**2:.0f} % of the pixels, {cost}; {ends}{struck}"
 
 
 def estimate(name: str, items: Sequence[Item], errors: Sequence[float]) -> Measurement:

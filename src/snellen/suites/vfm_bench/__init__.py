@@ -3,6 +3,7 @@
 from functools import partial
 
 from snellen.core.lazy import LazyObjects, lazy_function
+from snellen.core.registry import own_entries
 from snellen.core.reproduction import read_reproductions
 from snellen.core.suite import Suite, read_suite_card
 from snellen.presentation.controls import resolve_sheet
@@ -16,7 +17,7 @@ SUITE = Suite(
     tasks=TASKS,
     recipes=LazyObjects(
         generated=f"{__name__}.generated.recipe:Generated",
-        curated=f"{__name__}.curated.recipe:Curated",
+        **own_entries("snellen.recipes", "vfm-bench/"),
         released=f"{__name__}.released.recipe:RELEASED",
         own=f"{__name__}.own.recipe:Own",
     ),

@@ -25,6 +25,7 @@ from snellen.presentation.controls import (
 from snellen.presentation.methods import OneByOne
 from snellen.stimuli.transforms.frames import Frames
 from snellen.suites.vlm2_bench import prompts, scoring
+from snellen.suites.vlm2_bench.named_colour import by_named_colour
 from snellen.suites.vlm2_bench.visual_prompts import COLUMNS, ROWS, DotGrid, zoom
 
 METHOD = Axis(
@@ -133,6 +134,7 @@ def _task(
         train_split=train_split,
         asks=_asks,
         split_by=(split_by,),
+        colour_only=by_named_colour if name.startswith("gc") else None,
         question_for_people=lambda view: prompts.for_people(view.question),
     )
 

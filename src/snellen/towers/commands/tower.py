@@ -9,6 +9,7 @@ import typer
 from snellen.cli.derived import with_options
 from snellen.cli.options import Device, Executor, TrainingItems
 from snellen.cli.output import console as new_console
+from snellen.towers.commands.combo_training import train_classifier, train_llava, write_conversations
 from snellen.towers.commands.head_training import (
     STAGE_1,
     HeadOptions,
@@ -323,3 +324,7 @@ def _print_comparison(table: "pd.DataFrame", names: tuple[str, str]) -> None:
     console.print(f"Advantage of {first} over {second}, mean over towers (negative: worse):")
     renamed = gaps[columns].rename(columns={"score": first, "other_score": second, "value": "gap"})
     console.print(renamed.round(3).to_string(index=False))
+
+
+for _command in (train_classifier, write_conversations, train_llava):
+    app.command()(_command)

@@ -22,7 +22,7 @@ from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.loading import less_memory
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import ProbeSettings
 from snellen.towers.probes.subject import AttentiveProbe
 
 if TYPE_CHECKING:

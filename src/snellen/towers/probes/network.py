@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from snellen.towers.probes.inputs import ProbeSample, positions
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import ProbeSample, ProbeSettings, positions
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from snellen.subjects.encoders.encoder import Encoder
 from snellen.subjects.encoders.patches import PatchCache, PatchEncoder
 from snellen.subjects.loading import inference, one_blas_thread
 from snellen.towers.probes.answers import Answers, Form, Unanswerable, fit_answers, form_of
-from snellen.towers.probes.inputs import Grids, Inputs, fit_inputs
-from snellen.towers.probes.settings import ProbeSettings
+from snellen.towers.probes.inputs import Grids, Inputs, ProbeSettings, fit_inputs
 
 if TYPE_CHECKING:
     from snellen.towers.probes.training import Network

@@ -15,9 +15,8 @@ from snellen.subjects.encoders.readouts import Doubles
 from snellen.subjects.loading import one_blas_thread, one_thread
 from snellen.towers.probes.answers import Answers, OptionTargets
 from snellen.towers.probes.heads import Head, make_head
-from snellen.towers.probes.inputs import Grids, Inputs, ProbeSample
+from snellen.towers.probes.inputs import Grids, Inputs, ProbeSample, ProbeSettings
 from snellen.towers.probes.network import Samples, Trunk, stack
-from snellen.towers.probes.settings import ProbeSettings
 
 
 class Network(nn.Module):

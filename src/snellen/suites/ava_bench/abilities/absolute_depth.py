@@ -5,7 +5,7 @@ An image may have questions about several things of one class: a box shows which
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,7 @@ from snellen.suites.ava_bench.items import (
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1, UNNAMED
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.suites.ava_bench.scenes.tabletop_scenes import FRAME_M
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    ItemSlot,
-    TabletopQuestions,
-    TabletopTruth,
-    VisibleSolid,
-    evenly_chosen,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, VisibleSolid, asked_evenly
 from snellen.suites.ava_bench.scoring import DEPTH_BIN_PROTOCOLS
 
 NAME = "absolute-depth"
@@ -55,24 +49,19 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mappi
     ]
 
 
-def tabletop_capacity(table: TabletopTruth) -> int:
-    """The number of items that a table can serve."""
-    return len(_tabletop_candidates(table))
+def _tabletop_item(turn: ItemSlot, solid: VisibleSolid, rng: np.random.Generator) -> Item:
+    return absolute_depth_item(
+        turn.source,
+        solid.kind,
+        solid.box,
+        depth_m=solid.nearest_m,
+        bins=TABLE_BINS,
+        scene_type="indoor",
+        known_size=KNOWN_SIZE,
+    )
 
 
-def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    sizes = {"bin": len(TABLE_BINS), "kind": len(KINDS), "bin of kind": len(TABLE_BINS) * len(KINDS)}
-    solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
-    for turn, solid in zip(turns, solids, strict=True):
-        yield absolute_depth_item(
-            turn.source,
-            solid.kind,
-            solid.box,
-            depth_m=solid.nearest_m,
-            bins=TABLE_BINS,
-            scene_type="indoor",
-            known_size=KNOWN_SIZE,
-        )
+SIZES = {"bin": len(TABLE_BINS), "kind": len(KINDS), "bin of kind": len(TABLE_BINS) * len(KINDS)}
 
 
 # Items
@@ -146,6 +135,6 @@ ABSOLUTE_DEPTH = Ability(
     boxes_only=_by_boxes_only,
     cheap_sight="a distance needs the size and the place of an object in the scene",
     meaning="the distance of an object from the camera",
-    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, SIZES, _tabletop_item),
     released=ReleasedForm(folder="Absolute_depth", levels=_released_levels),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from snellen.suites.ava_bench.abilities.ability import Ability, Levels, Released
 from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, range_names
 from snellen.suites.ava_bench.prompts import TABLE_1
 from snellen.suites.ava_bench.scenes.table_contents import KINDS, plural
-from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, TabletopTruth, evenly_chosen
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, asked_evenly
 from snellen.suites.ava_bench.scoring import COUNT_PROTOCOLS
 
 NAME = "counting"
@@ -33,14 +33,14 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[str, Mapping[str, H
     ]
 
 
-def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    # Ranges weigh as much as kinds.
-    sizes = {"range": len(KINDS), "kind": len(KINDS), "kind of range": len(KINDS), "count": 1}
-    kinds = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
-    for turn, kind in zip(turns, kinds, strict=True):
-        table = turn.table.table
-        source = replace(turn.source, measures={LEAST_PX: table.least_px(kind)})
-        yield counting_item(source, plural(kind), table.count(kind))
+def _tabletop_item(turn: ItemSlot, kind: str, rng: np.random.Generator) -> Item:
+    table = turn.table.table
+    source = replace(turn.source, measures={LEAST_PX: table.least_px(kind)})
+    return counting_item(source, plural(kind), table.count(kind))
+
+
+# Ranges weigh as much as kinds.
+SIZES = {"range": len(KINDS), "kind": len(KINDS), "kind of range": len(KINDS), "count": 1}
 
 
 # Items
@@ -80,6 +80,6 @@ COUNTING = Ability(
     balanced_by=("thing", "count_range"),
     cheap_sight="a count needs every single object",
     meaning="the number of objects of a kind",
-    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, SIZES, _tabletop_item),
     released=ReleasedForm(folder="Counting", levels=_released_levels),
 )

@@ -7,7 +7,7 @@ that it counts. It asks about the images of the other abilities.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +24,7 @@ from snellen.suites.ava_bench.items import MAX_COUNT, ItemSource, range_name, ra
 from snellen.suites.ava_bench.prompts import COMPOSITE_QUESTIONS
 from snellen.suites.ava_bench.scenes.table_contents import KINDS, plural
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
-from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopQuestions, TabletopTruth, evenly_chosen
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, asked_evenly
 from snellen.suites.ava_bench.scoring import COUNTED, without_script
 
 NAME = "counting-by-colour"
@@ -62,19 +62,14 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[ColouredGroup, Mapp
     ]
 
 
-def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    # Ranges weigh as much as kinds: otherwise a table's only large group might be skipped because of its kind.
-    sizes = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
-    groups = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
-    for turn, (kind, colour, count) in zip(turns, groups, strict=True):
-        table = turn.table.table
-        source = replace(turn.source, measures={LEAST_PX: table.least_px(kind, colour)})
-        yield counting_by_colour_item(source, colour, plural(kind), count, table.count(kind))
+def _tabletop_item(turn: ItemSlot, group: ColouredGroup, rng: np.random.Generator) -> Item:
+    table, (kind, colour, count) = turn.table.table, group
+    source = replace(turn.source, measures={LEAST_PX: table.least_px(kind, colour)})
+    return counting_by_colour_item(source, colour, plural(kind), count, table.count(kind))
 
 
-def tabletop_capacity(table: TabletopTruth) -> int:
-    """The number of items that a table can serve."""
-    return len(coloured_groups(table.table))
+# Ranges weigh as much as kinds: otherwise a table's only large group might be skipped because of its kind.
+SIZES = {"range": len(KINDS), "count": COUNTS, "kind": len(KINDS), "colour": len(COLOURS)}
 
 
 # Items
@@ -114,5 +109,5 @@ COUNTING_BY_COLOUR = Ability(
     balanced_by=("thing", "count_range"),
     parts=(COUNTING, COLOUR),
     first_part_alone=FirstPartAlone(description="counts things of all colours", score=_counts_all_colours),
-    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, SIZES, _tabletop_item),
 )

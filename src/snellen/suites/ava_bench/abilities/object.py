@@ -5,7 +5,7 @@ The images are those of localization.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
 
@@ -26,14 +26,7 @@ from snellen.suites.ava_bench.items import (
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.scenes.scenes import share_of
 from snellen.suites.ava_bench.scenes.table_contents import KINDS, difficulty
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    ItemSlot,
-    TabletopQuestions,
-    TabletopTruth,
-    VisibleSolid,
-    evenly_chosen,
-    sized,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, VisibleSolid, asked_evenly, sized
 from snellen.suites.ava_bench.scoring import without_script
 
 NAME = "object"
@@ -50,17 +43,9 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mappi
     return [(solid, {"kind": solid.kind, "part": part}) for part, solid in zip(parts, table.unrelated, strict=True)]
 
 
-def tabletop_capacity(table: TabletopTruth) -> int:
-    """The number of items that a table can serve."""
-    return len(table.unrelated)
-
-
-def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    sizes = {"kind": len(KINDS), "part": len(KINDS)}
-    solids = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
-    for turn, solid in zip(turns, solids, strict=True):
-        names = draw_options(solid.kind, KINDS, len(KINDS), rng)
-        yield object_item(sized(turn.source, solid.box), solid.kind, solid.box, names)
+def _tabletop_item(turn: ItemSlot, solid: VisibleSolid, rng: np.random.Generator) -> Item:
+    names = draw_options(solid.kind, KINDS, len(KINDS), rng)
+    return object_item(sized(turn.source, solid.box), solid.kind, solid.box, names)
 
 
 # Items
@@ -95,6 +80,6 @@ OBJECT = Ability(
     asks_inside_box=True,
     cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
-    tabletop=TabletopQuestions(make_items=_tabletop_items, capacity=tabletop_capacity),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, {"kind": len(KINDS), "part": len(KINDS)}, _tabletop_item),
     released=ReleasedForm(folder="Recognition"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import permutations
 
 import numpy as np
@@ -15,13 +15,7 @@ from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
 from snellen.suites.ava_bench.released_scorers import read_first_token
 from snellen.suites.ava_bench.scenes.scenes import clear
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
-from snellen.suites.ava_bench.scenes.tabletop_truth import (
-    ItemSlot,
-    TabletopQuestions,
-    TabletopTruth,
-    VisibleSolid,
-    evenly_chosen,
-)
+from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, VisibleSolid, asked_evenly
 from snellen.suites.ava_bench.scoring import choice_protocols
 
 NAME = "spatial"
@@ -43,11 +37,12 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[
     ]
 
 
-def _tabletop_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
-    sizes = {"position": len(POSITIONS), "red": len(KINDS), "blue": len(KINDS)}
-    pairs = evenly_chosen(NAME, turns, _tabletop_candidates, sizes, rng)
-    for turn, (red, blue) in zip(turns, pairs, strict=True):
-        yield spatial_item(turn.source, red.kind, blue.kind, red.box, blue.box)
+def _tabletop_item(turn: ItemSlot, pair: SolidPair, rng: np.random.Generator) -> Item:
+    red, blue = pair
+    return spatial_item(turn.source, red.kind, blue.kind, red.box, blue.box)
+
+
+SIZES = {"position": len(POSITIONS), "red": len(KINDS), "blue": len(KINDS)}
 
 
 # Items
@@ -113,6 +108,6 @@ SPATIAL = Ability(
     boxes_only=_by_boxes_only,
     cheap_sight="a relation needs the positions of two objects",
     meaning="the relative position of two objects in the image (left, right, above, below)",
-    tabletop=TabletopQuestions(make_items=_tabletop_items),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, SIZES, _tabletop_item),
     released=ReleasedForm(folder="Spatial", levels=level_of_answer("position")),
 )

@@ -8,14 +8,20 @@ from dataclasses import dataclass, field, replace
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities import ABILITIES
-from snellen.suites.ava_bench.curated.abilities.colour import colour_bin
-from snellen.suites.ava_bench.curated.candidates import Candidate, Curation, CurationContext, keep_unchanged, origin_of
-from snellen.suites.ava_bench.curated.choice_files import Category
-from snellen.suites.ava_bench.curated.choices import Choices
-from snellen.suites.ava_bench.curated.completeness import completeness
-from snellen.suites.ava_bench.curated.recipe import curated_groups
-from snellen.suites.ava_bench.curated.splits import CuratedGroup
 from snellen.suites.ava_bench.items import ORIENTATIONS
+from snellen.suites.ava_bench.selection.abilities import CURATIONS
+from snellen.suites.ava_bench.selection.abilities.colour import colour_bin
+from snellen.suites.ava_bench.selection.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    keep_unchanged,
+    origin_of,
+)
+from snellen.suites.ava_bench.selection.choice_files import Category
+from snellen.suites.ava_bench.selection.choices import Choices
+from snellen.suites.ava_bench.selection.completeness import completeness
+from snellen.suites.ava_bench.selection.splits import CuratedGroup, curated_groups
 
 DEPTH, ORIENTATION, TEXT = "nearest_m", "orientation", "text"
 NEEDS: Mapping[str, tuple[str, str]] = {
@@ -59,11 +65,7 @@ class OwnChoices(Choices):
 
 def own_groups() -> list[CuratedGroup]:
     """The abilities that boxes can have truth for, with curations that read the user's own."""
-    groups = []
-    for group in curated_groups():
-        if all(task in NEEDS for task in group.tasks):
-            groups.append(CuratedGroup(_own_curation(group), group.tasks))
-    return groups
+    return [CuratedGroup(_own_curation(group), group.tasks) for group in curated_groups(CURATIONS)]
 
 
 def _own_curation(group: CuratedGroup) -> Curation:

@@ -34,16 +34,17 @@ from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
-from snellen.suites.ava_bench.curated.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.curated.choices import read_choices
-from snellen.suites.ava_bench.curated.completeness import NOT_EXHAUSTIVE
-from snellen.suites.ava_bench.curated.images import ImageStore
-from snellen.suites.ava_bench.curated.recipe import complete, make_items
-from snellen.suites.ava_bench.curated.rules import Rules
-from snellen.suites.ava_bench.curated.splits import CuratedGroup, SelectedCandidate, balances, split_up
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE
 from snellen.suites.ava_bench.own.curations import NEEDS, OwnChoices, missing_truth, own_groups, stated_colours
+from snellen.suites.ava_bench.selection.abilities import CURATIONS
+from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext, thinned
+from snellen.suites.ava_bench.selection.choices import read_choices
+from snellen.suites.ava_bench.selection.completeness import NOT_EXHAUSTIVE
+from snellen.suites.ava_bench.selection.images import ImageStore
+from snellen.suites.ava_bench.selection.making import complete, make_items
+from snellen.suites.ava_bench.selection.rules import Rules
+from snellen.suites.ava_bench.selection.splits import CuratedGroup, SelectedCandidate, balances, split_up
 
 IMAGES, BOXES = "images", "boxes"
 EXHAUSTIVE: Settings = {"exhaustive": ("as-usual", "yes", "no")}
@@ -147,7 +148,7 @@ class Own:
         selection = [(group, _select(group, samples, options, context)) for group in groups]
         selection = [_with_choice(group, candidates, without) for group, candidates in selection]
         ready = split_up(list(complete(selection, image_store, options, context)), context)
-        items = with_chance(list(make_items(ready, context)))
+        items = with_chance(list(make_items(ready, context, CURATIONS)))
         tasks = {item.task for item in items}
         for group in groups:
             for task in group.tasks:

@@ -151,6 +151,22 @@ def asked_by_slot(
     return TabletopQuestions(make_items=make_items)
 
 
+def asked_evenly(
+    task: str,
+    find_candidates: Callable[[TabletopTruth], Sequence[tuple[T, Mapping[str, Hashable]]]],
+    sizes: Mapping[str, int],
+    make_item: Callable[[ItemSlot, T, np.random.Generator], Item],
+) -> TabletopQuestions:
+    """Questions about the candidates of tables, chosen as by `evenly_chosen`; each serves for one item."""
+
+    def make_items(turns: Sequence[ItemSlot], rng: np.random.Generator) -> Iterator[Item]:
+        chosen = evenly_chosen(task, turns, find_candidates, sizes, rng)
+        for turn, candidate in zip(turns, chosen, strict=True):
+            yield make_item(turn, candidate, rng)
+
+    return TabletopQuestions(make_items=make_items, capacity=lambda table: len(find_candidates(table)))
+
+
 def evenly_chosen(
     task: str,
     turns: Sequence[ItemSlot],

@@ -49,9 +49,8 @@ from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.uncertainty import paired_difference, unpaired_difference
 from snellen.stimuli.scenes import DIMENSIONS
-from snellen.suites.combo.curated.pair_comparisons import PAPER_COUNT
 from snellen.suites.combo.difficulty import LEVELS
-from snellen.suites.combo.published import TABLE_2_QUESTIONS
+from snellen.suites.combo.published import PAPER_COMPARISONS, TABLE_2_QUESTIONS
 from snellen.suites.combo.questions import alignment, categories, perception
 from snellen.suites.combo.report.people import AnswerShare, comparisons, people_sections
 from snellen.suites.combo.report.perceived import DescribedImage, confusions, deciding_dimensions, described_images
@@ -214,7 +213,7 @@ def figure_7(run: Run) -> Iterator[ReportSection]:
 
 def levels_name(run: Run) -> str:
     """The name of the levels: difficulty once people have compared 40 pairs, until then distance by an encoder."""
-    if comparisons(run) >= PAPER_COUNT:
+    if comparisons(run) >= PAPER_COMPARISONS:
         return "difficulty"
     about = run.items.card.provenance.get("difficulty")
     return f"distance by {about['encoder']}" if isinstance(about, dict) else "distance"

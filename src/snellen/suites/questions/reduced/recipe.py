@@ -2,6 +2,7 @@
 
     snellen build questions --from reduced --source table=FILE --source images=DIR --out SET
     snellen build questions --from reduced --source table=FILE --set level=jpeg --out SET
+    snellen build questions --from reduced --source images=DIR --source boxes=FILE --out SET
 
 A level is a share s from 1 down to 1/16. `scale` sends an image at s of its width and height; `contrast` keeps s of the
 difference from its mean colour; `blur` has a standard deviation of (1/s - 1)/2 px; `noise` one of 8 (1/s - 1) grey
@@ -11,8 +12,10 @@ levels; `jpeg` has a quality of 100 s. At full size an image keeps its bytes.
 from __future__ import annotations
 
 import io
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +30,11 @@ from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.scoring.kept_size import blind_orders
 from snellen.suites.questions.kinds import SUITE, VERSION
+from snellen.suites.questions.reduced.boxes import box_table
 from snellen.suites.questions.sizes import LEVELS, guess_of
-from snellen.suites.questions.table.recipe import FromTable
+from snellen.suites.questions.table.recipe import IMAGES, TABLE, FromTable
 
+BOXES = "boxes"
 SETTINGS: Settings = {"level": ("scale", "jpeg", "blur", "contrast", "noise"), "blind": ("yes", "no")}
 """How images are reduced, and whether questions are first asked about a grey image."""
 
@@ -81,13 +86,22 @@ class Reduced(FromTable):
         return {**super().parameters(options), **chosen, "levels": [round(share, 4) for share in LEVELS]}
 
     def _items(self, options: BuildOptions, media: MediaFolder) -> tuple[list[Item], list[str]]:
-        items, notes = super()._items(options, media)
+        thing_px: Mapping[str, float] = {}
+        with tempfile.TemporaryDirectory() as folder:
+            if boxes := options.sources.get(BOXES):
+                images = options.sources.get(IMAGES, boxes if boxes.is_dir() else boxes.parent)
+                table, thing_px = box_table(images, boxes, Path(folder), options.seed)
+                options = replace(options, sources={TABLE: table, IMAGES: images})
+            items, notes = super()._items(options, media)
         if odd := next((item for item in items if any(image.kind != "image" for image in item.query)), None):
             raise SnellenError(
                 f"{SUITE} --from reduced: {odd.item_id!r} has a video, which has no levels; leave it out"
             )
         reduction, has_blind = options.setting("level", SETTINGS), options.setting("blind", SETTINGS) == "yes"
-        tested = [item for item in items if item.split == "test"]
+        px_of = {item.item_id: {"thing_px": thing_px[item.item_id]} if thing_px else {} for item in items}
+        tested = [
+            replace(item, measures={**item.measures, **px_of[item.item_id]}) for item in items if item.split == "test"
+        ]
         reduced: list[Item] = []
         with Progress("reducing", unit="questions", visible=options.show_progress) as progress:
             for item in tested:

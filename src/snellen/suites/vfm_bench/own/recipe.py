@@ -32,10 +32,9 @@ from snellen.datasets.image_files import oddity_notes
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
 from snellen.datasets.sample import Sample
-from snellen.suites.vfm_bench.curated import images
-from snellen.suites.vfm_bench.curated.datasets import DatasetRow
-from snellen.suites.vfm_bench.curated.episodes import QueryIndex, draw_episode
-from snellen.suites.vfm_bench.curated.images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
+from snellen.suites.vfm_bench import class_images as images
+from snellen.suites.vfm_bench.class_images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
+from snellen.suites.vfm_bench.episodes import QueryIndex, draw_episode
 from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, Level, episode_item
 from snellen.suites.vfm_bench.items import OWN as OWN_INDUSTRY
 from snellen.suites.vfm_bench.prompts import FOR_PEOPLE, OWN_SCENE
@@ -108,10 +107,10 @@ class Own:
     def _read(self, options: BuildOptions, media: MediaFolder, ledger: Ledger) -> tuple[list[ConceptTask], list[str]]:
         """The competing classes, and notes on their images."""
         draws = group_classes(_draw(options, ledger), options.seed)
-        row = DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
+        row = images.DatasetRow(OWN_INDUSTRY, cast(Level, options.setting("level", self.settings)), 0)
         with Progress("reading", unit="images", visible=options.show_progress) as progress:
             progress.expect(sum(len(draw.samples) for classes in draws.values() for draw in classes.values()))
-            tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, {OWN: row})
+            tasks = images.read_tasks(draws, media, ledger, options.workers, progress.advance, row_of_source={OWN: row})
         notes = _image_notes(tasks)
         keep = options.setting(NEAR_COPIES, self.settings) == "keep"
         tasks = [unlike for task in tasks if (unlike := without_near_copies(task, keep, ledger, notes))]
@@ -143,7 +142,7 @@ def _draw(options: BuildOptions, ledger: Ledger) -> images.Draws:
             ledger.drop(UNIT, ANY_SOURCE, f"{record.kind}: {record.message}", record.location)
         else:
             records.append(replace(record, object=OBJECT))
-    draws = images.draw_records(records, (OWN,), MAX_IMAGES, options.seed)
+    draws = images.draw_records(records, (OWN,), MAX_IMAGES, options.seed, {})
     for (_, _), classes in draws.items():
         for label, draw in classes.items():
             if rest := draw.offered - len(draw.samples):

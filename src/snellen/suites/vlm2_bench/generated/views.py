@@ -34,8 +34,8 @@ AROUND, AROUND_M = 7, (0.7, 2.2)
 """The number of things around a room, and their distances from the farthest thing in it."""
 CANDIDATES, ROUNDS = 15, 5
 """Views that are compared for a thing that is added or removed, and those tried with the same cameras."""
-SPREAD, MIDDLE = (0.12, 0.6, 0.14, 0.1, 0.05, 0.4), 0.3
-"""Scale of differences in a colour: logarithm of its area, number of things, width and height of the box around it,
+SPREAD, MIDDLE = (0.12, 0.6, 0.1, 0.14, 0.05, 0.4), 0.3
+"""Scale of differences in a colour: logarithm of its area, number of things, height and width of the box around it,
 height of its centre, logarithm of its share in the middle of the frame, which extends this far from the centre."""
 _VIEWS, _POSITIONS = 60, 200
 
@@ -51,18 +51,16 @@ def balanced_views(
     coin = int(rng.integers(2))
     if change.edit not in ("add", "remove"):
         return change, views_of(change, rng, size_px)
-    drawn, differences = list[tuple[rooms.RoomChange, CameraPair]](), list[NDArray[np.float64]]()
+    drawn = list[tuple[NDArray[np.float64], rooms.RoomChange, CameraPair]]()
     fewer = min(change.before, change.after, key=lambda room: len(room.objects))
     for _ in range(_VIEWS):
         cameras = views_of(replace(change, before=fewer, after=fewer), rng, size_px)
         for surrounded in filter(None, (_surrounded(change, cameras, rng) for _ in range(ROUNDS))):
             if (difference := _difference(surrounded, cameras)) is not None:
-                drawn.append((surrounded, cameras))
-                differences.append(difference)
+                drawn.append((difference, surrounded, cameras))
         if len(drawn) >= CANDIDATES:
-            pairs = combinations(range(len(drawn)), 2)
-            opposite = min(pairs, key=lambda pair: float(np.linalg.norm(differences[pair[0]] + differences[pair[1]])))
-            return drawn[opposite[coin]]
+            opposite = min(combinations(drawn, 2), key=lambda pair: float(np.linalg.norm(pair[0][0] + pair[1][0])))
+            return opposite[coin][1:]
     raise SnellenError(f"no view of the things around the room: {change.before.caption()}")
 
 
@@ -149,29 +147,18 @@ def _difference(change: rooms.RoomChange, cameras: CameraPair) -> NDArray[np.flo
     Measured at a quarter of the resolution; lengths are in shares of the frame.
     """
     assert change.changed is not None
-    looks, fuller = [], max(change.before, change.after, key=lambda room: len(room.objects))
+    colour, looks = change.changed.appearance.colour, []
+    fuller = max(change.before, change.after, key=lambda room: len(room.objects))
     for room, camera in zip((change.before, change.after), cameras, strict=True):
         solids = truth(fuller.scene(), camera.quarter(), detail=1).solids
         if min(solid.visible_fraction for solid in solids[: len(fuller.objects)]) < rooms.MIN_VISIBLE:
             return None
-        seen = [
-            thing.appearance.colour == change.changed.appearance.colour and thing in room.all()
-            for thing in fuller.all()
-        ]
-        masks = np.array([solid.mask for solid, is_seen in zip(solids, seen, strict=True) if is_seen])
-        _, height, width = masks.shape
-        rows, columns = np.nonzero(masks.any(axis=0))
-        middle = (abs(rows / height - 0.5) < MIDDLE) & (abs(columns / width - 0.5) < MIDDLE)
-        looks.append(
-            (
-                np.log(len(rows)),
-                masks.any(axis=(1, 2)).sum(),
-                np.ptp(columns) / width,
-                np.ptp(rows) / height,
-                rows.mean() / height,
-                np.log(middle.mean() + 0.1),
-            )
-        )
+        named = [thing in room.all() and thing.appearance.colour == colour for thing in fuller.all()]
+        masks = np.array([solid.mask for solid, is_named in zip(solids, named, strict=True) if is_named])
+        places = np.argwhere(masks.any(axis=0)) / masks.shape[1:]
+        in_middle = (abs(places - 0.5) < MIDDLE).all(axis=1).mean()
+        counts = np.log(len(places)), masks.any(axis=(1, 2)).sum()
+        looks.append((*counts, *np.ptp(places, axis=0), places[:, 0].mean(), np.log(in_middle + 0.1)))
     return np.asarray(np.subtract(looks[1], looks[0]) / SPREAD)
 
 

@@ -31,15 +31,15 @@ from snellen.datasets.hub_tables import TableRow, reading_order
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, OWN, read_own_images
 from snellen.datasets.sample import Sample
-from snellen.suites.vlm2_bench.curated.objects import (
+from snellen.suites.vlm2_bench.folders import at_most
+from snellen.suites.vlm2_bench.items import STREAMS, SUITE
+from snellen.suites.vlm2_bench.objects import (
     MIN_DISTRACTORS,
     MIN_MAIN,
     TASKS,
     MainObject,
     object_items,
 )
-from snellen.suites.vlm2_bench.curated.recipe import at_most
-from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC
 
 OBJECTS = "objects"

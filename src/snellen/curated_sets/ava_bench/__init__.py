@@ -1,0 +1,1 @@
+"""AVA-Bench from real datasets."""

@@ -1,0 +1,149 @@
+"""A dataset: a card and a reader of its layout, which give its samples and an inventory of its folder."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from snellen.core.errors import SnellenError
+from snellen.curated_sets.datasets.evidence import Evidence, Verification
+from snellen.datasets.inventory import Inventory, MissingFiles, Note, NoteCounter
+from snellen.datasets.sample import Mask, RawSample, Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetCard:
+    """Facts about a dataset, known without reading its files.
+
+    `layout` describes the files expected in its folder. `objects` and `labels` are those that every copy contains,
+    empty if no page lists them reliably. `extras` explains `Annotation.extra`, `Question.extra` and
+    `Sample.attributes`. `licence` is given if the dataset's own page states it. `homepage` is empty if no reliable
+    address is known; the citation then serves instead. `verified` states how the layout is known, and `evidence` lists
+    the pages and files that show it (`evidence.verification_fault` checks the two against each other). `caveat` states
+    which assumptions are not backed by evidence, and why a layout is assumed. No card claims that the real files were
+    read: docs/measurements/datasets.md lists those that were.
+    """
+
+    name: str
+    title: str
+    citation: str
+    layout: str
+    verified: Verification
+    licence: str = "unknown: see homepage"
+    homepage: str = ""
+    objects: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    extras: str = ""
+    notes: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    caveat: str = ""
+
+    @property
+    def origin(self) -> str:
+        """The dataset's page, or else its paper."""
+        return self.homepage or self.citation
+
+
+class Reader(typing.Protocol):
+    """Reads one layout; implemented by frozen dataclasses of settings."""
+
+    def scan(self, root: Path) -> Iterator[RawSample | Note]:
+        """Everything in the folder, always in the same order. Damage becomes a note, never an error.
+
+        Raises SnellenError only if a required library is not installed, and MissingFiles.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One real dataset."""
+
+    card: DatasetCard
+    reader: Reader
+
+    def samples(self, root: Path) -> Iterator[Sample]:
+        """Stream the samples in the dataset's folder, always in the same order.
+
+        Unusable ones are left out; `check` reports them. Raises SnellenError if there is no folder.
+        """
+        return (sample for sample in self.samples_and_notes(root) if isinstance(sample, Sample))
+
+    def samples_and_notes(self, root: Path) -> Iterator[Sample | Note]:
+        """As `samples`, with notes on what is left out."""
+        if not root.is_dir():
+            raise SnellenError(f"{self.card.name}: {root} is not a folder; it should contain: {self.card.layout}")
+        for raw in self._scan(root):
+            if isinstance(raw, Note):
+                yield raw
+            else:
+                yield Sample(source=self.card.name, licence=self.card.licence, **vars(raw))
+
+    def check(self, root: Path, on_sample: typing.Callable[[], None] = lambda: None) -> Inventory:
+        """Read all annotations, and check each image as its format allows (`SourceImage.inspect`).
+
+        Files are opened and their headers read, tables and volumes are read completely, videos are not opened.
+        `on_sample` is called once per sample. Damage is counted, never raised.
+        """
+        card, notes = self.card, NoteCounter()
+        if not root.is_dir():
+            return Inventory(card.name, str(root), exists=False)
+        labels: dict[str, dict[str, int]] = {}
+        samples = questions = 0
+        for raw in notes.without_notes(self._inspected(root)):
+            samples, questions = samples + 1, questions + len(raw.questions)
+            for annotation in raw.annotations:
+                counts = labels.setdefault(raw.object, {})
+                counts[annotation.label] = counts.get(annotation.label, 0) + 1
+            on_sample()
+        notes.expect(card.objects, labels, "no image of this object")
+        notes.expect(card.labels, set[str]().union(*labels.values()), "no image of this class")
+        return Inventory(card.name, str(root), samples, questions, labels, notes.counts())
+
+    def _inspected(self, root: Path) -> Iterator[RawSample | Note]:
+        """Usable samples, with notes on the rest."""
+        record_ids = set[str]()
+        for raw in self._scan(root):
+            if isinstance(raw, Note):
+                yield raw
+            elif raw.record_id in record_ids:
+                yield Note("odd", "two samples with one id", raw.record_id)
+            else:
+                record_ids.add(raw.record_id)
+                yield from self._inspect(raw)
+
+    def _scan(self, root: Path) -> Iterator[RawSample | Note]:
+        try:
+            yield from self.reader.scan(root)
+        except MissingFiles as error:
+            yield error.note
+
+    def _inspect(self, raw: RawSample) -> Iterator[RawSample | Note]:
+        try:
+            size = raw.image.inspect(f"{self.card.name}/{raw.record_id}")
+        except SnellenError as error:
+            yield Note("unreadable", "not a readable image", f"{raw.record_id}: {error}")
+            return
+        if raw.size is not None and size is not None and size != raw.size:
+            yield Note("odd", "image size differs from the annotations", f"{raw.record_id}: {size}")
+        if raw.depth is not None:
+            try:
+                raw.depth.inspect()
+            except SnellenError as error:
+                yield Note("unreadable", "not readable depths", str(error))
+        yield raw
+        if size is not None:
+            for annotation in raw.annotations:
+                yield from _compare_mask(raw.record_id, size, annotation.mask)
+
+
+def _compare_mask(record_id: str, size: tuple[int, int], mask: Mask | None) -> Iterator[Note]:
+    try:
+        mask_size = None if mask is None else mask.inspect()
+    except SnellenError as error:
+        yield Note("unreadable", "not a readable mask", str(error))
+        return
+    if mask_size is not None and mask_size != size:
+        yield Note("odd", "mask and image differ in size", f"{record_id}: {size} and {mask_size}")

@@ -1,0 +1,101 @@
+"""`snellen sources` as typed by a user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from snellen.cli import main
+from snellen.curated_sets.datasets import DATASETS
+from tests.curated_sets.datasets import annotated_layouts, layouts
+from tests.curated_sets.datasets.layouts import write
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def sources(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; return its exit code, output and messages."""
+
+    def give(*words: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["snellen", "sources", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, captured.err
+
+    return give
+
+
+def test_list_prints_the_evidence_for_a_layout(sources: Command) -> None:
+    code, out, _ = sources("list", "--json")
+    cards = json.loads(out)
+    assert (code, list(cards)) == (0, list(DATASETS))
+    assert cards["VisA"]["licence"] == "CC BY 4.0"
+    assert (cards["VisA"]["verified"], cards["ISP-AD"]["verified"]) == ("listing", "assumed")
+    code, out, _ = sources("list")
+    assert code == 0
+    assert out.count(", layout: ") == len(list(DATASETS))
+    assert "    listing: https://github.com/amazon-science/spot-diff/blob/" in out
+    assert f"    not confirmed: {cards['ISP-AD']['caveat']}\n" in out
+
+
+def test_check_reports_present_files_and_the_places_of_missing_ones(sources: Command, tmp_path: Path) -> None:
+    write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
+    code, out, _ = sources("check", "--root", tmp_path)
+    assert code == 0, "the others were not requested"
+    assert "NC4K: whole; 1 records" in out
+    assert f"VisA: missing. From https://github.com/amazon-science/spot-diff put into {tmp_path / 'VisA'}" in out
+    assert sources("check", "--root", tmp_path, "NC4K")[0] == 0
+    code, out, _ = sources("check", "--root", tmp_path, "NC4K", "VisA", "--json")
+    inventories = json.loads(out)
+    assert code == 2
+    assert {name: inventory["state"] for name, inventory in inventories.items()} == {"NC4K": "whole", "VisA": "absent"}
+    assert inventories["NC4K"]["labels"] == {"scene": {"camouflaged": 1}}
+
+
+def test_check_reports_scenes_too(sources: Command, tmp_path: Path) -> None:
+    write(tmp_path / "CARPK", annotated_layouts.carpk())
+    code, out, _ = sources("check", "--root", tmp_path, "CARPK")
+    assert code == 0
+    assert "CARPK: whole; " in out
+    assert "    things: car " in out
+    code, out, _ = sources("check", "--root", tmp_path, "DIOR", "--json")
+    assert (code, json.loads(out)["DIOR"]["state"]) == (2, "absent")
+
+
+def test_check_names_broken_files(sources: Command, tmp_path: Path) -> None:
+    root = write(tmp_path / "NC4K", layouts.LAYOUTS["NC4K"]())
+    (root / "NC4K" / "Imgs" / "10.jpg").write_bytes(b"broken")
+    code, out, _ = sources("check", "--root", tmp_path, "NC4K")
+    assert code == 2
+    assert "NC4K: broken; 0 records" in out
+    assert "unreadable: not a readable image (1): NC4K/Imgs/10.jpg" in out
+
+
+def test_sources_yaml_names_another_folder_of_a_dataset(sources: Command, tmp_path: Path) -> None:
+    root, other = tmp_path / "root", write(tmp_path / "elsewhere", layouts.LAYOUTS["NC4K"]())
+    root.mkdir()
+    (root / "sources.yaml").write_text("NC4K: ../elsewhere\n")
+    assert sources("check", "--root", root, "NC4K")[0] == 0
+    (root / "sources.yaml").write_text(f"NC4K: {other}\nVisa: x\n")
+    code, _, error = sources("check", "--root", root)
+    assert code == 2
+    assert "no source 'Visa'; did you mean 'VisA'?" in error
+    (root / "sources.yaml").write_text("- NC4K\n")
+    assert "write lines NAME: PATH" in sources("check", "--root", root)[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [(["--root", "nowhere"], "nowhere: no such folder"), (["--root", ".", "Visa"], "did you mean 'VisA'?")],
+)
+def test_wrong_words_are_refused_in_one_line(sources: Command, words: list[str], message: str) -> None:
+    code, _, error = sources("check", *words)
+    assert code == 2
+    assert error.startswith("snellen: ")
+    assert message in error
+    assert error.count("\n") == 1
