@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shutil
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
-from snellen.exam.verification import check_replies, check_scores, read_apart
+from snellen.exam.verification import check_commitment, check_replies, check_rows, check_scores, read_apart
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
 from snellen.suites import SUITES
@@ -111,6 +112,43 @@ def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: 
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path, card = done.root / "scores.strict.parquet", read_run_card(done.root)
+    table = pq.read_table(path)
+    values = pa.array([value - 0.5 for value in table["value"].to_pylist()], pa.float64())
+    pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
+    with pytest.raises(SnellenError, match="value of item"):
+        check_scores(done.root, card.model_copy(update={"versions": {}}), items, done.suite)
+
+
+def test_rows_of_responses_and_scores_are_neither_left_out_nor_added(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    card = read_run_card(done.root)
+    path = done.root / "scores.strict.parquet"
+    table = pq.read_table(path)
+    for other in (table.slice(0, len(table) - 1), pa.concat_tables([table, table.slice(0, 1)])):
+        pq.write_table(other, path)
+        with pytest.raises(SnellenError, match=f"has {len(other)} rows, and the replies give {len(table)}"):
+            check_scores(done.root, card, items, done.suite)
+    path = done.root / "responses.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.slice(1), path)
+    with pytest.raises(SnellenError, match="is missing, although its replies are recorded"):
+        check_replies(done.root, card, items, done.suite)
+
+
+def test_counts_hashes_and_the_commitment_of_a_card_are_compared(items: ItemSet) -> None:
+    assert check_rows(items)
+    for change, words in ({"counts": {}}, "other counts"), ({"rows_hash": "0" * 64}, "do not match the card"):
+        with pytest.raises(SnellenError, match=words):
+            check_rows(replace(items, card=items.card.model_copy(update=change)))
+    sealed = replace(items, card=items.card.model_copy(update={"recipe": {"sealed": "ab"}}))
+    check_commitment(sealed, " AB\n")
+    with pytest.raises(SnellenError, match="not built from the seal"):
+        check_commitment(sealed, "ac")
 
 
 def test_a_reading_by_another_parser_is_counted_and_no_forgery(
