@@ -72,14 +72,14 @@ def test_a_key_that_the_server_repeats_is_in_no_product(
     monkeypatch.setenv("STUBBED_API_KEY", key)
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
     items, run, subject = small_set("combo", sets_folder).root, tmp_path / "run", "chat:openai-api/stubbed/model"
-    said = [snellen("run", items, "--subject", subject, "--keep-going", "--limit", 4, "--out", run)]
-    said += [snellen("report", run, "--out", tmp_path / "report"), snellen("show", items)]
-    said += [snellen("export", run, "--to", "every-eval-ever", "--out", tmp_path / "export")]
-    said += [snellen("diff", run, run, "--out", tmp_path / "diff")]
+    outputs = [snellen("run", items, "--subject", subject, "--keep-going", "--limit", 4, "--out", run)]
+    outputs += [snellen("report", run, "--out", tmp_path / "report"), snellen("show", items)]
+    outputs += [snellen("export", run, "--to", "every-eval-ever", "--out", tmp_path / "export")]
+    outputs += [snellen("diff", run, run, "--out", tmp_path / "diff")]
     monkeypatch.setattr("snellen.cli.preview.show", lambda *args, **options: int(key))
-    said += [snellen("show", items, "--condition", f"key={key}")]
-    assert [code for code, _, _ in said] == [1, 0, 0, 0, 0, 3]
-    content = "".join(out + error for _, out, error in said).encode()
+    outputs += [snellen("show", items, "--condition", f"key={key}")]
+    assert [code for code, _, _ in outputs] == [1, 0, 0, 0, 0, 3]
+    content = "".join(out + error for _, out, error in outputs).encode()
     tables = [path for path in tmp_path.rglob("*.parquet") if "home" not in path.parts]
     content += "".join(files.read_table(path).to_pylist().__repr__() for path in tables).encode()
     content += b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())

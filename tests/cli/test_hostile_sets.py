@@ -114,7 +114,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         "not an image that can be decoded",
     ),
     "half an image": (raw_image(lambda raw: raw[: len(raw) // 2]), "not an image that can be decoded"),
-    "a bomb": (raw_image(bomb), "BombError"),
+    "a bomb": (raw_image(bomb), "DecompressionBomb"),
     "another format than its name's": (raw_image(as_gif), "a GIF file named png"),
     "words as a video": (raw_image(lambda raw: b"hello", "mp4", kind="video"), "not a readable video"),
     "a path for a hash": (media(sha256="../../../../etc/passwd"), "not 64 hexadecimal digits"),

@@ -17,6 +17,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+import snellen
+from snellen.analysis.comparison.log_changes import LogChanges
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
@@ -275,11 +277,14 @@ def test_right_answers_come_back_from_the_files_that_tools_write(
     out.mkdir(parents=True)
     if tool == "evalscope":
         for path in (tmp_path / "export" / "vqa").glob("*.jsonl"):
-            answers = [json.loads(line)["answer"] for line in path.read_text("utf-8").splitlines()]
+            exported = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
             rows = [
-                {"index": n, "model": "stub", "model_output": {"choices": [{"message": {"content": answer}}]}}
-                for n, answer in enumerate(answers)
-            ]
+                {
+                    "index": n, "model": "stub", "messages": row["messages"],
+                    "model_output": {"choices": [{"message": {"content": row["answer"]}}]},
+                }
+                for n, row in enumerate(exported)
+            ]  # fmt: skip
             (out / f"general_vqa_{path.name}").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     else:
         for path in (tmp_path / "export").glob("*.tsv"):
@@ -291,3 +296,9 @@ def test_right_answers_come_back_from_the_files_that_tools_write(
     scores = done.all_results()
     main = scores[(scores["protocol"] == "strict") & (scores["factor"] == "") & (scores["metric"] == "accuracy")]
     assert (main["value"] == 1).all()
+    if tool == "vlmevalkit":  # the same file as a log beside the run, its replies read by the letters of its options
+        (log,) = (path for path in out.glob("*.tsv") if "_openended" not in path.name)
+        compared = snellen.compare(tmp_path / "run", log, read=True)
+        assert isinstance(compared, LogChanges)
+        assert compared.joined.counts == {"id": compared.pairs}
+        assert (compared.table[["before", "after"]] == 1).all(axis=None)

@@ -20,7 +20,6 @@ from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log
 from snellen.analysis.comparison.logs import Log, LogRow, join
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
-from snellen.scoring.permutation import normal_p, sign_flip
 from tests.helpers.logs import FORMS, LETTERS, LoggedAnswer, answers, json_lines, table
 from tests.helpers.refusals import assert_refused
 from tests.suites.questions import tables
@@ -182,6 +181,17 @@ def test_joins_are_checked() -> None:
         join(stated, rows(["1", "1"], [0, 1]))
 
 
+def test_images_of_other_items_refuse_a_join_and_unknown_ones_do_not() -> None:
+    def shown(names: Sequence[str]) -> Log:
+        return Log("log", [LogRow(f"q{n}", images=(name,), score=1.0, number=n) for n, name in enumerate(names)])
+
+    stored = shown([f"{n}.png" for n in range(6)])
+    drawn = shown([f"{n}.png" if n % 2 else f"{n}-with-a-box.png" for n in range(6)])
+    assert join(stored, drawn).contradictions == join(drawn, stored).contradictions == 0
+    with pytest.raises(snellen.SnellenError, match=r"image '0\.png' and '5\.png'"):
+        join(stored, shown([f"{5 - n}.png" for n in range(6)]))
+
+
 def test_place_counts_only_without_contradictions() -> None:
     sides = [
         [LogRow(str(n + start), score=1.0, target=(str(n),), is_numbered=True) for n in range(5)] for start in (0, 1)
@@ -204,8 +214,7 @@ def test_place_counts_only_without_contradictions() -> None:
         ({"reply": "B. blue", "stop": "length"}, "a reply that was cut off"),
         ({"reply": "B. blue", "question": "Which colour is it? Think first."}, "another prompt"),
         ({"reply": "B. blue", "images": ("0" * 64,)}, "other images"),
-        ({"reply": "B. blue", "images": ("0" * 64,), "is_prompt": False}, "other images"),
-        ({"reply": "B. blue", "images": ("0" * 64, "1" * 64), "is_prompt": False}, "another reply"),
+        ({"reply": "B. blue", "images": ("0" * 64,), "is_prompt": False}, "another reply"),
         ({"reply": "B. blue", "question": "Which colour?", "is_prompt": False}, "another reply"),
         ({}, "the same reply with another score"),
     ],
@@ -274,12 +283,6 @@ def test_equal_logs_are_seldom_called_different() -> None:
         (verdict,) = log_changes(log(sides[0]), log(sides[1], "b")).table["verdict"]
         alarms += verdict in ("dropped", "rose")
     assert alarms <= 16
-
-
-def test_a_normal_p_is_that_of_many_flips() -> None:
-    rng = np.random.default_rng(3)
-    gaps, clusters = rng.normal(0.08, 1, 1000), np.arange(1000).astype(str)
-    assert normal_p(gaps, clusters) == pytest.approx(sign_flip(gaps, clusters, rng), abs=0.003)
 
 
 def test_more_logs_have_pairs_and_ranks() -> None:

@@ -43,7 +43,7 @@ from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, StudyReco
 from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
-from snellen.web.store import connect, keep_row, take_slot
+from snellen.web.store import Store, connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS
 from tests.helpers.sets import small_set
@@ -520,6 +520,21 @@ def test_people_s_words_leave_the_house_only_if_they_are_shared(is_shared: bool,
     receipt = forget(root, "p02", [out])
     named = {Path(folder).relative_to(tmp_path).parts[0] for folder in receipt["may_still_be_in"]}
     assert named == {"report", "export"}
+
+
+def test_a_connection_waits_for_the_disk_overwrites_and_checks_references(tmp_path: Path) -> None:
+    """An acknowledged answer survives a power cut (2: FULL)."""
+    with closing(connect(tmp_path / "results")) as connection:
+        for name, value in {"synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "journal_mode": "wal"}.items():
+            assert connection.execute(f"PRAGMA {name}").fetchone() == (value,)
+
+
+def test_nobody_else_reads_the_database_from_the_first_moment_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "chmod", lambda path, mode: None)
+    Store(tmp_path / "results", "hash").close()
+    assert (tmp_path / "results").stat().st_mode & 0o077 == 0
 
 
 def test_deleted_rows_are_overwritten(tmp_path: Path) -> None:

@@ -94,6 +94,8 @@ def test_a_study_has_a_number_of_participants(tmp_path: Path) -> None:
     with limited(tmp_path, participants=3) as visitor:
         assert visitor.open().json()["participant"] == "p03", "nobody who was refused took a number"
         refused(visitor.open(), 403, "has all its participants")
+    with limited(tmp_path, participants=1) as visitor:
+        assert visitor.open(secret=first["secret"]).json()["participant"] == "p01", "also if it has fewer places now"
 
 
 def test_reviewers_are_not_counted(tmp_path: Path) -> None:
@@ -127,6 +129,8 @@ def test_an_address_is_the_one_that_a_proxy_on_this_machine_adds(tmp_path: Path)
         assert begin("192.0.2.3, 192.0.2.2") == 429, "what a visitor wrote before is not believed"
         assert begin("192.0.2.4", "192.0.2.2") == 429, "a second header of the proxy counts, not the first one"
         assert [begin("2001:db8::1"), begin("2001:db8::2"), begin("2001:db8:0:1::1")] == [200, 429, 200], "by network"
+        mapped = [begin("::ffff:192.0.2.5"), begin("::ffff:192.0.2.6"), begin("192.0.2.5")]
+        assert mapped == [200, 200, 429], "an IPv4 address written as an IPv6 one is the same"
         assert [begin("unknown"), begin("")] == [200, 200], "only the total counts"
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
@@ -405,6 +405,7 @@ def test_many_fields_are_refused_at_once(visitor: Visitor) -> None:
 
 
 @settings(max_examples=15)
+@example(order=[0, 1, 1], altered={1, 2})  # two contents of one length
 @given(order=st.lists(st.integers(0, 10), min_size=1, max_size=40), altered=st.sets(st.integers(0, 39)))
 def test_each_row_is_stored_once_whatever_is_resent(
     order: list[int], altered: set[int], tmp_path_factory: pytest.TempPathFactory

@@ -40,7 +40,8 @@ class RunSummary:
 
 def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
     """The summary of a run; its table is stored in the stamp for the next time."""
-    table, recorded = None, _recorded_subjects(examination.root)
+    table, arms = None, read_run_card(examination.root).arms
+    recorded = frozenset(arm.subject for arm in arms if arm.source == "recorded")
     if with_table and examination.responses:
         from snellen.reports import print_table
 
@@ -62,10 +63,6 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
         cost=cost_by_subject(examination.root),
         recorded=recorded,
     )
-
-
-def _recorded_subjects(root: Path) -> frozenset[str]:
-    return frozenset(arm.subject for arm in read_run_card(root).arms if arm.source == "recorded")
 
 
 def _rows(examination: Examination) -> list[dict[str, Any]]:

@@ -69,14 +69,11 @@ def export(root: Path, format_name: str, out: Path, condition: str = "vanilla") 
             left_out[reason] += count
         account = ExportAccount(format_name, str(selection.condition), selection.counts(), dict(left_out))
         if not selection.questions:
-            raise SnellenError(f"{root}: nothing can be exported as {format_name} under {point}: {_reasons(account)}")
+            reasons = "; ".join(f"{count} {reason}" for reason, count in left_out.items())
+            raise SnellenError(f"{root}: nothing can be exported as {format_name} under {point}: {reasons}")
         export_format.write(selection, out)
         files.write_text(out / "README.md", _readme(selection, export_format, account))
     return account
-
-
-def _reasons(account: ExportAccount) -> str:
-    return "; ".join(f"{count} {reason}" for reason, count in account.left_out.items())
 
 
 def _readme(selection: Selection, export_format: ExportFormat, account: ExportAccount) -> str:

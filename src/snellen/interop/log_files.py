@@ -228,12 +228,15 @@ def run_log(address: str) -> Log:
         if response.condition != conditions[0] or response.status == "declined":
             continue
         item = run.items.by_id[response.item_id]
-        letters = {option.key: letter for option, letter in zip(item.options, ascii_uppercase, strict=False)}
+        spec, texts = response.reply_spec, {option.key: option.text for option in item.options}
+        offered = spec.offered[:26] if spec.kind in ("choice", "choices", "true_false") else ()
+        letters = dict(zip(offered, ascii_uppercase, strict=False))  # in the order shown, as in exports
+        named = ((letters[key], spec.name(key), texts.get(key, "")) for key in offered)
         keys = item.answer if isinstance(item.answer, tuple) else (item.answer,)
         row_of_log = LogRow(
             item.item_id, item.task, response.repeat, item.question, tuple(sorted(index.images_of[item.item_id])),
             item.cluster_id, tuple(letters.get(str(key), str(key)) for key in keys),
-            tuple((letters[option.key], option.text or option.key) for option in item.options[:26]),
+            tuple((letter, text if text and name == letter else name) for letter, name, text in named),
             replies.get(response.response_id) if response.text is not None else None,
             "length" if response.cut_off else "", response.reason if response.text is None else "",
             scores.get((item.item_id, response.repeat), math.nan), item.item_id.isdecimal(), number, False,

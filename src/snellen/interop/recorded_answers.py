@@ -246,7 +246,10 @@ class AnswerReader:
         cell = cell_of(row, columns)
         if isinstance(cell, list):
             turns = [turn.get("content") for turn in cell if isinstance(turn, dict) and turn.get("role") == "user"]
-            cell = "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1] if turns else "") if text)
+            with suppress(ValueError):  # of another form
+                cell = (
+                    "\n".join(text.replace("<image>", "") for text, _ in _replies(turns[-1]) if text) if turns else ""
+                )
         return str(self._share(str(cell).strip())) if isinstance(cell, str | int | float) and cell == cell else ""
 
     def _answers(self, row: Row, columns: Mapping[str, Sequence[str]], path: Path) -> Iterator[RecordedAnswer]:

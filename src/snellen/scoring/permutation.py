@@ -82,14 +82,6 @@ def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws
     return (extreme + 1) / (draws + 1)
 
 
-def normal_p(gaps: Floats, clusters: npt.NDArray[Any]) -> float:
-    """About the p of `sign_flip` for very many clusters: their sums, with signs flipped, have a normal mean."""
-    codes = np.unique(clusters, return_inverse=True)[1]
-    sums = np.bincount(codes, gaps)
-    spread = math.sqrt(float((sums**2).sum()))
-    return math.erfc(abs(float(sums.sum())) / spread / math.sqrt(2)) if spread > 0 else 1.0
-
-
 def one_sided_p(gaps: Floats, clusters: npt.NDArray[Any], rng: np.random.Generator) -> float:
     """The p of the mean of `gaps` (n differences) in its own direction: half that of `sign_flip`, by symmetry.
 

@@ -46,7 +46,7 @@ class BlockDesign(Frozen):
     examples: int = Field(default=0, ge=0)
     practice: int = Field(default=0, ge=0)
     attention: int = Field(default=0, ge=0, le=100)
-    seconds: float | None = Field(default=None, gt=0)
+    seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     reason: bool = False
     title: str = ""
     text: str = ""

@@ -337,11 +337,10 @@ def addresses(root: Path, base: str, participant: str = "", *, renew: bool = Fal
 def rows_of(connection: sqlite3.Connection, number: int) -> list[RecordRow]:
     """The rows of participant `number` in order."""
     query = "SELECT sequence, record FROM rows WHERE participant = ? ORDER BY sequence"
-    return [_row(*entry) for entry in connection.execute(query, (number,))]
-
-
-def _row(sequence: int, record: str) -> RecordRow:
-    return RecordRow.model_validate({"sequence": sequence, "record": json.loads(record)})
+    return [
+        RecordRow.model_validate({"sequence": sequence, "record": json.loads(record)})
+        for sequence, record in connection.execute(query, (number,))
+    ]
 
 
 def keep_row(connection: sqlite3.Connection, slot: Slot, record_row: RecordRow) -> int:

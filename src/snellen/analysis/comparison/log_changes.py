@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.comparison.contrasts import contrasts
+from snellen.analysis.comparison.contrasts import contrast, contrasts
 from snellen.analysis.comparison.logs import ItemPair, Join, Log, LogRow, join, targets_agree
 from snellen.analysis.comparison.verdicts import (
     COLUMNS,
@@ -32,17 +32,13 @@ from snellen.analysis.tables.rankings import ScoreMatrix, ranked
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
-from snellen.core.seeds import stream
 from snellen.scoring.answers import read_label
-from snellen.scoring.permutation import ALPHA, normal_p, sign_flip
-from snellen.scoring.uncertainty import paired_difference
+from snellen.scoring.permutation import ALPHA
 from snellen.subjects.joins import image_name
 
 SCORE = Metric("score", lambda item, prediction: math.nan)
 """The score of a log as a share."""
 WHOLE = "all items"
-MANY = 10_000
-"""Clusters above which p of scores of many sizes is by a normal approximation."""
 CONDITION = "vanilla"
 CAUSES = (
     "a failed call", "another target", "not known: a log has no replies", "the same reply with another score",
@@ -118,7 +114,7 @@ def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None,
         flipped.assign(cause=[cause(items[row.item_id]) for row in lines_of(flipped)]), len(scores) - only.total,
         {(CONDITION, WHOLE): only, (CONDITION, ""): Unpaired(joined.only_before, joined.only_after)},
         tuple(task for task, part in by_task.items() if not len(part.dropna())), margin or math.inf,
-        joined, items, tuple(_remarks(first_log, second_log, joined.pairs, rows)),
+        joined, items, tuple(_remarks(first_log, second_log, joined.pairs)),
     )  # fmt: skip
 
 
@@ -139,10 +135,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _read_scores(pair: ItemPair) -> list[float]:
-    """The scores of Snellen's parser, by each log's own options and target, or else by the other's."""
+    """The scores of Snellen's parser, by each log's own options and target, or else by the other's; a run has them."""
     sources = [side[0] if side[0].options and side[0].target else None for side in (pair.before, pair.after)]
     both = zip((pair.before, pair.after), (sources[0] or sources[1], sources[1] or sources[0]), strict=True)
-    return [_mean([_read(row, source) for row in side] if source else []) for side, source in both]
+    return [
+        _mean([row.score if not row.is_prompt else _read(row, source) if source else math.nan for row in side])
+        for side, source in both
+    ]
 
 
 def _read(row: LogRow, other_row: LogRow) -> float:
@@ -159,22 +158,18 @@ def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[
     both = pair.dropna()
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
     clusters = both["cluster"].to_numpy(str)
-    gaps, count = second - first, len(np.unique(clusters))
-    is_large = count > MANY and not np.isin(gaps, (-1, 0, 1)).all()
-    p = normal_p(gaps, clusters) if is_large else sign_flip(gaps, clusters, stream("permutation", "logs", key))
-    numbers = paired_difference(second, first, clusters, stream("contrast", "logs", key))._asdict()
     return {
         "condition": CONDITION, "kind": "task" if name in tasks else "whole", "name": name, "tasks": tuple(tasks),
-        "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(), **numbers,
-        "clusters": count, "p": p, "gaps": gaps, "units": clusters, "grade_before": "", "grade_after": "",
-        "is_large": is_large,
+        "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(),
+        **contrast(second, first, clusters, "logs", key), "gaps": second - first, "units": clusters, "grade_before": "",
+        "grade_after": "",
     }  # fmt: skip
 
 
 def cause(pair: ItemPair) -> str:
     """Why two logs have other scores of an item, by its first epoch."""
     row, other = pair.before[0], pair.after[0]
-    are_prompts = row.is_prompt and other.is_prompt  # else the item, whose examples and options may show more
+    are_prompts = row.is_prompt and other.is_prompt
     texts = [" ".join(one.question.split()) for one in (row, other)]
     images = [{image for image in one.images if not image_name(image)} for one in (row, other)]
     applies = (
@@ -184,15 +179,13 @@ def cause(pair: ItemPair) -> str:
         (row.reply or "").strip() == (other.reply or "").strip(),
         (row.stop == "length") != (other.stop == "length"),
         are_prompts and all(texts) and texts[0] != texts[1],
-        all(images) and images[0] != images[1] and (are_prompts or images[0].isdisjoint(images[1])),
+        are_prompts and all(images) and images[0] != images[1],
         True,
     )
     return CAUSES[applies.index(True)]
 
 
-def _remarks(
-    first_log: Log, second_log: Log, pairs: Sequence[ItemPair], rows: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
+def _remarks(first_log: Log, second_log: Log, pairs: Sequence[ItemPair]) -> Iterator[str]:
     for log, of_items in ((first_log, [pair.before for pair in pairs]), (second_log, [pair.after for pair in pairs])):
         yield from log.notes
         if failed := sum(bool(row.failure) for row in log.rows):
@@ -200,8 +193,6 @@ def _remarks(
         steps = [row.score - other.score for epochs in of_items for row, other in pairwise(epochs)]
         if steps:
             yield f"{log.name}: from epoch to epoch, {np.mean(np.abs(steps) >= FLIP):.1%} of the scores flip."
-    if large := [row["name"] for row in rows if row["is_large"]]:
-        yield f"Of {', '.join(large)}, p is a normal approximation (more than {MANY:,} clusters)."
 
 
 # More than two logs

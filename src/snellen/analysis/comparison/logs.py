@@ -29,8 +29,8 @@ class LogRow:
 
     `images` are SHA-256 and file names, `group` is the cluster according to the log, `options` are labels and texts. A
     `reply` is None if the log has none, and `failure` says why if a call failed; `stop` is that of a `Reply`.
-    `is_numbered`: the id may be a number of the row. `number` is the row in its file. `is_prompt`: the question is what
-    was sent, as far as the log tells.
+    `is_numbered`: the id may be a number of the row. `number` is the row in its file. `is_prompt`: question and
+    images are what was sent, as far as the log tells.
     """
 
     item: str
@@ -193,10 +193,10 @@ def _images_agree(row: LogRow, other_row: LogRow) -> bool | None:
 def contradictions(keys: Mapping[str, str], former_items: LogItems, current_items: LogItems) -> tuple[int, list[str]]:
     """The number of pairs that can be compared, and a description of each that contradicts itself.
 
-    Images contradict if those of an item are, by file name or bytes, those of other items of the second log.
+    Images contradict if those of both rows are, by file name or bytes, those of other items of the other log.
     """
     questions = {" ".join(rows[0].question.split()) for rows in current_items.values()}
-    images = {image for rows in current_items.values() for image in rows[0].images}
+    images = [{image for rows in side.values() for image in rows[0].images} for side in (former_items, current_items)]
     comparable, described = 0, list[str]()
     for key, other_key in keys.items():
         rows = row, other_row = former_items[key][0], current_items[other_key][0]
@@ -204,7 +204,7 @@ def contradictions(keys: Mapping[str, str], former_items: LogItems, current_item
         verdicts = {
             ("question", theirs, ours): theirs == ours != "" or question_agrees(theirs, ours, questions),
             ("image", *("/".join(one.images) for one in rows)): _images_agree(*rows)
-            if images.intersection(row.images)
+            if images[1].intersection(row.images) and images[0].intersection(other_row.images)
             else None,
             ("target", *("/".join(one.target) for one in rows)): targets_agree(*rows),
         }

@@ -52,7 +52,8 @@ def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCa
     Several sets are pooled, since one seed cannot give so many items. Attackers are fitted to the training items of
     these sets or, for tasks without any, to items of other seeds.
     """
-    tasks = tuple(task for task in suite.tasks if _can_be_measured(suite, task))
+    without_judge = [name for name, task in suite.tasks.items() if task.protocols["strict"].judge is None]
+    tasks = tuple(name for name in without_judge if name not in suite.card.needs_real)
     count = options.n or ITEMS
     size = min(count, ITEMS_A_SET)
     sets = list(_sets(suite, folder, replace(options, n=size, tasks=tasks), TEST_SEED, -(-count // size)))
@@ -71,10 +72,6 @@ def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCa
         floors += _floors(suite, _sets(suite, folder / "rendered", small, TEST_SEED, RENDERED_SETS, True), True)
         method += f"; floors that read images on {RENDERED_SETS * (small.n or 0)} rendered items per task"
     return BlindCard(method=method, scores=tuple(scores), floors=tuple(floors))
-
-
-def _can_be_measured(suite: Suite, task: str) -> bool:
-    return task not in suite.card.needs_real and suite.tasks[task].protocols["strict"].judge is None
 
 
 def _sets(

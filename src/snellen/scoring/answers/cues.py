@@ -73,14 +73,15 @@ cut_off: (?-i:(?:\b(?:the|an|and|or|of|is|are|was|were|be|to|between|with|that|w
     |its|we|upper|lower|slightly|also|seems?|this|has|have|very|more|their)|[,:-]|\b[Tt]here (?:is|are) \d+
     |\b(?:upper|lower|top|bottom|front|back)[ -](?:l|le|lef|r|ri|rig|righ))\s?\Z)
 # The end of a reply that breaks off before another answer or number: "A or", "3 +", "Option A (red): ...".
-dangling: (?:\b(?:and|or|plus|minus|times|either|neither|nor)|(?<=\w )[+*/×÷=&]|(?<=\d)[*/×÷=]|(?<=\d )[-x]|:)[ .…]*\Z
+dangling: (?:\b(?:and|or|plus|minus|times|either|neither|nor)|(?<=\w )[+*/×÷=&]
+    |(?<=\d)[*/×÷=]|(?<=\d )[-x]|\A[^\n]{0,50}:)[ .…]*\Z
 # Beginning of an item that speaks of one option: "Option B (blue): the square".
 item: [^\w\n]*(?:(?:the )?(?:option|choice|image|picture) )?[(\[]?(?:[a-z]|\d)\b[)\]]?(?:[ (][^\n:]{1,30}?
     (?::| - )|[).:\]]| - )
 # After a mention it shows a question or a condition.
 question: [^.!?\n]{0,60}\?| (?:only )?(?:if|provided|unless)\b(?! (?:i|you|we|one|forced|asked)\b)
 FILL: (?:(?:the|a|an|be|to|it|option|choice|answer|letter|either|really|actually|just|necessarily|entirely|completely
-    |quite|fully|exactly|strictly|bounding|box|point|image|picture|patch|tile|category|group|class|set|of
+    |quite|fully|exactly|strictly|bounding|box|point|image|picture|patch|tile|panel|figure|category|group|class|set|of
     |in) )*[\"'(\[]*$
 denied_before: (?:\b(?:not|never|no longer|anything but|neither|nor|without|except|excluding|unlike|no|cannot|can't
     |rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht|kein\w*|pas|niet
@@ -213,10 +214,11 @@ sentence_start: [.!?][\"')\]]*\s+|\n
 # `answer`: said of an answer, which may be the one proposed in the question or that of the reply itself.
 truth: (?:\b(?:(?:statement|claim|assertion|sentence|description)(?: (?:above|given|in question|provided)
     | that(?: [^\n.!?;]{1,160}?)?)?,?|(?P<answer>(?:(?:the|this|that) (?:\w+ )?)answer)(?: (?:above|given|in question
-    |provided))?,?)(?P<quote> [\"'][^\n]{1,300}?[\"'],?)? (?:is|was)|\b(?:this|that|which|it)(?: (?:is|was)
-    |'s))(?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?(?P<denied> not|n't)? (?P<word>true|false
-    |correct|incorrect|right|wrong|accurate|inaccurate|untrue)\b(?= ?(?:$|[\n.,;:!?)\]\"'])| (?:because|since|as
-    |here)\b)
+    |provided))?,?)(?P<quote> [\"'][^\n]{1,300}?[\"'],?)?(?: (?:is|was|does)|(?:(?<=statement)|(?<=claim))
+    (?= holds))|\b(?:this|that|which|it)(?: (?:is|was|does)|'s))
+    (?: (?:therefore|thus|hence|definitely|clearly|indeed|simply))?(?P<denied>[ ]
+    not|n't)? (?P<word>true|false|correct|incorrect|right|wrong|accurate|inaccurate|untrue|holds?(?: true)?)\b(?= ?(?:$
+    |[\n.,;:!?)\]\"'])| (?:because|since|as|here)\b)
 none_before: \b(?:none|neither|nor|no (?:option|choice|one|answer))\b[^.!?;\n]{0,70}$
 # Text after a letter that names a point or an angle of a drawing.
 geometry:  is (?:the|an?) (?:[\w-]+ ){0,2}(?:angle|triangle|vertex|midpoint|cent(?:er|re)|corner|side|line|radius
@@ -231,8 +233,9 @@ FILLING: (?: (?:about|approximately|around|roughly|exactly|only|just|now|still|a
 # A count in words, which may contradict one in digits, in Chinese, Japanese or Korean.
 counted: [一二两兩三四五六七八九十百]{1,4} ?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ]|(?:두|세|네|다섯|여섯|일곱
     |여덟|아홉|열) [개명마대권]
+TERM: \d{1,6}(?: [^\W\d_]{2,20}){0,2}
 sum: (?:\W{0,3}(?:so|thus|hence|therefore|(?:the |in )?(?:total|sum)(?: is)?|altogether|overall|adding|up|them|these|all
-    |it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}(\d{1,6}(?: ?[+*x×] ?\d{1,6}){1,30}) ?= ?(\d{1,9})
+    |it|everything|together|gives|that|makes|is)[:, ]{1,2}){0,6}(@TERM@(?: ?[+*x×] ?@TERM@){1,30}) ?= ?(\d{1,9})
     (?: [^\W\d_]{1,20}){0,2}[.! ]*
 # A sentence that only states that there are none.
 nothing: (?:there (?:are|is)(?: no|n't any| not any)|(?:i(?: can)? see|the (?:image|picture|photo) (?:shows
@@ -277,12 +280,13 @@ part_after:  (?:(?:has been|is|was) )?truncated\b| frustum\b| like\b| cut in hal
 # After images listed by number: they are told apart, not grouped.
 told_apart: (?: images?| pictures?| photos?)?,?(?: both)? (?:differ|(?:are|show|look|depict|contain|have
     |feature) (?:\w+ly )?(?:an? |the |two )?(?:not|different\b(?! \w+ of the same)|distinct|unrelated))
-none_alike: none of (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match
+none_alike: no (?:images|pictures|photos) (?:match|are (?:the same|alike))\.?|none of
+     (?:the |these )?(?:\w+ )?(?:images|pictures|photos) (?:\w+ ){0,5}(?:same|match
     |alike)\b[^.,:;\n]{0,40}\.?
 several_declared: (?:\ue000|\b(?:answers?|choices|options|selections?)\b[^\w\n:]{0,4}(?:\s?:|\s(?:is|are)\b)
     |\b(?:options?|choices|figures?|images?)\s(?:that|which)\b[^.\n:]{1,120}\b(?:is|are)\b|(?:答案|选项)[是为有:]+
     |选择)(?:\s?(?:as follows|therefore|thus|both)\b)?[\s:*]{0,4}
-several_end: \s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?))?
+several_end: \s(?:(?:are|is)(?: all| both)?(?: the)? (?:correct|right|true)(?: (?:answers?|options?|choices?|ones?))?
     |(?:all )?apply|satisf(?:y|ies) (?:all )?(?:the|this|these) (?:given )?conditions?)[.!]?@END@
 unreadable: (?:(?:unfortunately|sorry|i(?:['’]m| am) sorry|i apologi[sz]e)[,.]? (?:but )?)?(?:i(?:['’]m| am) (?:not
      |un)able to\b|i (?:can ?not|can['’]t|could(?: not|n['’]t)|do(?: not|n['’]t)) (?:read|see|make out|determine
@@ -332,4 +336,4 @@ def read_table(text: str) -> list[tuple[str, re.Pattern[str]]]:
 ENTRIES = read_table(TABLE)
 MARKERS = [(name, pattern) for name, pattern in ENTRIES if name in MANNERS]
 CUES = {name: pattern for name, pattern in ENTRIES if name not in MANNERS}
-RIGHT_WORDS = frozenset(("true", "correct", "right", "accurate"))
+WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "inaccurate", "untrue"))

@@ -50,7 +50,7 @@ MORE = re.compile(
     r"|\s(?:hundred|thousand|million|billion|dozen|score)s?\b|\s?[k‰]\b"
 )
 """After a number it shows a bound, a fraction or a larger number."""
-SURE = re.compile(r"(?i)\b(?:is|are|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
+SURE = re.compile(r"(?i)\b(?:is|are|there's|exactly|only|just|total of|count of|see|contains|has|have|answer|:)\s$")
 LARGEST = 10**15
 """Larger numbers are not distinguishable as floats, and no count is as large."""
 TRIMMINGS = " \t\n\"'()[]{}.,:;!?#~="
@@ -176,7 +176,7 @@ def _result(passage: str) -> int | None:
     if CUES["nothing"].fullmatch(passage) and not NUMBER.search(passage):
         return 0
     match = CUES["sum"].fullmatch(passage)
-    if not match or ("+" in match[1] and re.search("[*x×]", match[1])):
+    if not match or ("+" in match[1] and re.search(r"[*×]|\bx\b", match[1])):
         return None
     terms = [int(term) for term in re.findall(r"\d+", match[1])]
     return int(match[2]) if int(match[2]) == (sum(terms) if "+" in match[1] else math.prod(terms)) else None

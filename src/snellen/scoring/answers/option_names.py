@@ -10,7 +10,7 @@ from snellen.scoring.answers.vocabulary import NUMERALS, ORDINALS
 
 SINGLE = re.compile(rf"(?:(?<=[{UNSPACED}])|(?<!\w))([A-Za-z]|\d{{1,3}})(?=[{UNSPACED}]|\W|$)")
 NAMED_AS = re.compile(
-    r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|answer) ?[#:]? ?[\"'(\[]?$|#$"
+    r"(?i)\b(?:option|choice|letter|number|picture|image|photo|candidate|panel|figure|answer) ?[#:]? ?[\"'(\[]?$|#$"
 )
 NOT_ARTICLE = re.compile(
     rf"(?:$|[\n.,:;!?)\]\"'/&|]| ?(?![型形恤字光])[{UNSPACED}]"
@@ -46,6 +46,7 @@ def variants(name: str) -> Iterator[str]:
     if match := RANGE.fullmatch(name):
         yield from (f"{match[1]} to {match[2]}", f"between {match[1]} and {match[2]}")
     if NUMBERED.fullmatch(name):
+        yield from (re.sub(",? and ", joint, name) for joint in (", ", ","))
         for numerals in NUMERALS:
             yield "".join(numerals[int(char) - 1] if char.isdigit() else char for char in name)
 

@@ -13,7 +13,7 @@ from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, may_be_label, variants
 from snellen.scoring.answers.plain import flat, lower
-from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, sides
+from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, short_names, sides
 
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
@@ -104,11 +104,12 @@ class Options(Grammar):
         spans = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
         ranges = tuple((float(match[1]), float(match[2]), key) for match, key in spans)
         by_side = only_sides(texts)
-        texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
-        verdicts = {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
+        verdicts = {} if by_side else {name: key for name, key in short_names(texts) if name not in texts}
+        verdicts |= {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
+        texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
         judges = spec.kind == "true_false" and not {"yes", "no"} & shown
         return cls(texts, labels, asides, openings, verdicts, ranges, judges, by_side)
 
@@ -122,12 +123,18 @@ class Options(Grammar):
     def alone(self, passage: str) -> str | None:
         """The key of the option whose name the passage is, with or without trimmings, or as a label with its text."""
         small = lower(passage)
-        short = small.strip(STOPS)
-        for form in (small, short, short.strip(TRIMMINGS), SIGNS.sub("", short) if len(short) <= 400 else short):
+        short, is_short = small.strip(STOPS), len(small) <= 400
+        forms = (
+            small,
+            short,
+            short.strip(TRIMMINGS),
+            *((SIGNS.sub("", short), LEAD.sub("", short)) if is_short else ()),
+        )
+        for form in forms:
             for names in self._names:
                 if form in names:
                     return names[form]
-        if len(small) > 400:
+        if not is_short:
             return None
         if short[-1:].isalnum() and (match := NUMBERED.fullmatch(short)):
             nth = NUMBER_OF[match[1]]
@@ -234,7 +241,7 @@ class Options(Grammar):
     def _labels(self, passage: str, declared: bool) -> Iterator[Mention]:
         if not self.labels:
             return
-        at_start = len(passage) - len(passage.lstrip(" \"'([")) if declared else -1
+        at_start, end = len(passage) - len(passage.lstrip(" \"'([")) if declared else -1, 0
         for match in SINGLE.finditer(passage):
             name = match[1].lower()
             if name not in self.labels or CUES["geometry"].match(passage, match.end()):
@@ -246,9 +253,11 @@ class Options(Grammar):
                     value = key if key == self.labels[name] else None
                     yield Mention(match.start(), aside.end(), value, True)
                     continue
-            if is_label(passage, match.start(), match.end(), match.start() == at_start):
+            opens = match.start() == at_start or bool(end and CUES["joined"].fullmatch(passage, end, match.start()))
+            if is_label(passage, match.start(), match.end(), opens):
+                end = match.end()  # "option a or b" names two
                 yield Mention(match.start(), match.end(), self.labels[name], True)
-            elif may_be_label(passage, match.start(), match.end(), match.start() == at_start):
+            elif may_be_label(passage, match.start(), match.end(), opens):
                 yield Mention(match.start(), match.end(), None, True)
 
     def _pair_labels(self, mentions: list[Mention], passage: str) -> Iterator[Mention]:
@@ -274,9 +283,11 @@ class Options(Grammar):
             yield waiting
 
     def _asides(self, small: str, declared: bool) -> Iterator[Mention]:
-        behind = r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?)"
+        behind = (
+            r"(?! \w)" if declared else r"(?= ?[,.;:!]|   ?| (?:they|it|there) (?:do|does|is|are)(?: not|n't)?\W*\Z|\Z)"
+        )
         for name in [name for name in self.asides if name in small[:40] and (declared or name in self.openings)]:
-            opening = re.match(rf"(?:no (?:problem|doubt|worries)\W+)?[\"'(\[ ]*({name})\b{behind}", small[:200])
+            opening = re.match(rf"{AGREED}[\"'(\[ ]*({name})\b{behind}", small[:200])
             # "No, they are not the same" denies one statement and agrees with its opposite.
             doubtful = DOUBTFUL.get(name) if (self.judges or name in VERDICTS["yes"]) and not declared else None
             is_part = opening and CUES["partly_after"].match(small, opening.end())
@@ -312,6 +323,12 @@ DOUBTFUL = {
 }
 DOUBTFUL["correct"] = DOUBTFUL["yes"]
 DOUBTFUL |= dict.fromkeys(VERDICTS["yes"], DOUBTFUL["yes"])
+LEAD = re.compile(r"\A(?:(?:it is|it's|this is|that is|i see) )?(?:an? |the )(?=\w{3})")
+AGREED = (
+    r"(?:(?:no (?:problem|doubt|worries)|sure|absolutely|definitely|certainly|clearly"
+    r"|i(?: would|'d)? (?:think|believe|say|guess)(?: so)?)\W+)?"
+)
+"""Words before yes or no at the beginning of a reply."""
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
 ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")

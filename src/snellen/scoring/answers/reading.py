@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from snellen.scoring.answers import finished, statements
-from snellen.scoring.answers.cues import CUES, MARKERS, RIGHT_WORDS
+from snellen.scoring.answers.cues import CUES, MARKERS, WRONG_WORDS
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 from snellen.scoring.answers.statements import Sentence, Statement, conclusion, is_corrected, split_sentences
@@ -41,7 +41,7 @@ class Declaration:
 def read(reply: Prepared, grammar: Grammar) -> Any | None:
     """The answer of a reply, or None."""
     text = reply.text
-    if not grammar.reaches_on and CUES["dangling"].search(text, max(0, len(text) - 20)):
+    if not grammar.reaches_on and CUES["dangling"].search(text[-60:]):
         reply = Prepared(text := finished(text), cut=True)
     if not reply.cut and (answer := grammar.alone(text.strip(f"{OPEN}{CLOSE} \n"))) is not None:
         return answer
@@ -159,7 +159,7 @@ def _truths(text: str, grammar: Grammar) -> Iterator[Declaration]:
     if grammar.truth(True) is None:
         return
     for match in CUES["truth"].finditer(text):
-        value = grammar.truth((match["word"].lower() in RIGHT_WORDS) != bool(match["denied"]))
+        value = grammar.truth((match["word"].lower() not in WRONG_WORDS) != bool(match["denied"]))
         if not _is_hypothetical(text, match.start()) and "?" not in text[match.end() : match.end() + 1]:
             quoted = bool(match["answer"] or match["quote"])
             if quoted and grammar.alone(re.split(r"[.!?\n]", text[:80], maxsplit=1)[0].strip()) not in (None, value):

@@ -13,9 +13,12 @@ from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.options import Options
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 
-PREFIX = re.compile(r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s|(?:正确)?选项", re.IGNORECASE)
+PREFIX = re.compile(
+    r"(?:the )?(?:options?|choices|letters?|figures?|images?|both)\s|(?:only|just)\s(?=(?-i:[A-Z])\b)|(?:正确)?选项",
+    re.IGNORECASE,
+)
 BULLET = re.compile(r"^\s*(?:[-*•+]|\d{1,2}[.)])\s+")
-SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s|以?及|[和与跟]|\n)\s*", re.IGNORECASE)
+SEPARATOR = re.compile(r"\s*(?:[,;/&+]\s*(?:and\s)?|\sand\s(?:also\s)?|以?及|[和与跟]|\n)\s*", re.IGNORECASE)
 LETTERS = re.compile(r"[A-Z]{2,26}")
 MAX_PASSAGE = 2000
 """Characters of a passage that may be an answer."""

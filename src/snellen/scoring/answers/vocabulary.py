@@ -18,18 +18,21 @@ true | correct | right | richtig | wahr | vrai | verdadero | vero | corretto | v
 true | 正确 | 对 | 正しい | 맞습니다 | верно | صحيح
 false | incorrect | wrong | untrue | not correct | not true | not right | falsch | faux | falso | errato
 false | 错误 | 不正确 | 不对 | 間違い | 거짓 | 틀렸습니다 | неверно | خطأ
-yes | yep | yeah | ja | oui | sí | sì | sim | да | 是 | 是的 | はい | 네 | 예 | نعم | evet
-no | nope | nein | non | não | нет | 否 | 不是 | いいえ | 아니요 | 아니오 | لا | hayır
+yes | yep | yup | yeah | ja | oui | sí | sì | sim | да | 是 | 是的 | はい | 네 | 예 | نعم | evet
+no | nope | nah | certainly not | nein | non | não | нет | 否 | 不是 | いいえ | 아니요 | 아니오 | لا | hayır
 
 conical frustum | truncated cone | frustum | cone frustum | frustum of a cone | cone like frustum
 zigzagged | zigzag | zig zag | zigzag striped | zig zag striped | zigzag stripes | zig zag stripes | chevron
-chequered | checkered | checked | checkerboard | checker board
-striped | stripy
-dotted | polka dots | polka dotted | spotted
+chequered | checkered | checked | checks | checkerboard | checker board
+striped | stripes | stripy
+dotted | dots | polka dot | polka dots | polka dotted | spotted
 metal | metallic
 wood | wooden
 rubber | rubbery
-sphere | ball
+sphere | ball | spherical
+cylinder | cylindrical
+cube | cubic
+cone | conical
 purple | violet
 hemisphere | half sphere
 teddy bear
@@ -37,6 +40,7 @@ hot dog
 sea lion
 """
 """One meaning a line. The truth values and yes and no, in the first paragraph, have other words only alone."""
+DEGREES = frozenset(("no", "not", "non", "half", "nearly", "almost", "partly", "partially", "less", "too", "very"))
 ROWS = [[row.split(" | ") for row in part.strip().split("\n")] for part in SAME.split("\n\n")]
 VERDICTS = {name: [word for first, *words in ROWS[0] if first == name for word in words] for name, *_ in ROWS[0]}
 SPELLINGS = (("colour", "color"), ("grey", "gray"), ("centre", "center"), ("metre", "meter"))
@@ -92,3 +96,14 @@ def other_names(texts: Mapping[str, str | None]) -> dict[str, str | None]:
             for written, other in (pair, pair[::-1]):
                 others |= {name.replace(written, other): key} if written in name else {}
     return others
+
+
+def short_names(texts: Mapping[str, str | None]) -> Iterator[tuple[str, str | None]]:
+    """Names that count only alone: plurals, and the last of two words that no other option has ("mug")."""
+    words = [word for name in texts for word in name.split()]
+    for name, key in texts.items():
+        first, _, last = name.removeprefix("pair of ").rpartition(" ")
+        if name.isalpha():
+            yield f"{name}s", key
+        elif f"{first}{last}".isalpha() and words.count(last) == 1 and first not in DEGREES:
+            yield last, key
