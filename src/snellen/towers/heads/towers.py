@@ -35,9 +35,12 @@ SETTINGS = ("model", "side", "layer", "seed")
 """Settings after `?` in a tower's name."""
 
 
+def _sizes(width: int, layers: int, heads: int, **more: Any) -> dict[str, Any]:
+    return {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads, **more}
+
+
 def _vit(width: int, layers: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
-    sizes = {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads}
-    return {**sizes, "intermediate_size": inner, **more}
+    return _sizes(width, layers, heads, intermediate_size=inner, **more)
 
 
 def _paper_tower(name: str, **facts: Any) -> Tower:
@@ -57,7 +60,7 @@ _RADIO: dict[str, Any] = {
     "patch": 16,
     "processor": "CLIPImageProcessorPil",
     "normalisation": {"do_normalize": False, "resample": BICUBIC},  # its input conditioner normalises
-    "architecture": {"hidden_size": 1280, "num_hidden_layers": 32, "num_attention_heads": 16},
+    "architecture": _sizes(1280, 32, 16),
 }
 _LARGE = _vit(1024, 24, 16, 4096)
 
@@ -132,7 +135,7 @@ TOWERS: Mapping[str, Tower] = {
             patch=14,
             processor="BitImageProcessorPil",
             normalisation={**IMAGENET_MOMENTS, "resample": BICUBIC},
-            architecture={"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "image_size": 518},
+            architecture=_sizes(1024, 24, 16, image_size=518),
             prefix_tokens=1,
         ),
         _paper_tower(
@@ -143,13 +146,7 @@ TOWERS: Mapping[str, Tower] = {
             patch=16,
             processor="SamImageProcessorPil",
             normalisation={**IMAGENET_MOMENTS, "resample": BILINEAR},
-            architecture={
-                "hidden_size": 1280,
-                "num_hidden_layers": 32,
-                "num_attention_heads": 16,
-                "mlp_dim": 5120,
-                "global_attn_indexes": [7, 15, 23, 31],
-            },
+            architecture=_sizes(1280, 32, 16, mlp_dim=5120, global_attn_indexes=[7, 15, 23, 31]),
             layer=-1,  # the last block's output, before the neck
             layout="places",
             pooled_grid=24,
@@ -202,17 +199,11 @@ PAPER_COMPAT: Mapping[str, Mapping[str, Any]] = {
     "sam-h": {
         "pooling": "bilinear",
         "model": "facebook/sam-vit-large",
-        "architecture": {
-            "hidden_size": 1024,
-            "num_hidden_layers": 24,
-            "num_attention_heads": 16,
-            "mlp_dim": 4096,
-            "global_attn_indexes": [5, 11, 17, 23],
-        },
+        "architecture": _sizes(1024, 24, 16, mlp_dim=4096, global_attn_indexes=[5, 11, 17, 23]),
     },
     "radio-h": {
         "model": "nvidia/RADIO-L",
-        "architecture": {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16},
+        "architecture": _sizes(1024, 24, 16),
         "prefix_tokens": 10,
         "normalisation": {**UNCONDITIONED, "resample": BICUBIC},
     },
