@@ -79,16 +79,16 @@ def _questions(sample: Sample, images: Path, labels: list[str], seed: int) -> It
             text = f"Does the image show this: {label}?"
             yield BoxQuestion(f"{image}/is-there/{label}", image, "is-there", text, answer, px)
     for label, boxes in marked.items():
-        if size and len(boxes) == 1 and label not in open_labels and (place := _place(boxes[0], size)):
+        if size and len(boxes) == 1 and label not in open_labels and (ninth := _ninth(boxes[0], size)):
             text = f"In which part of the image is this: {label}?"
-            yield BoxQuestion(f"{image}/where/{label}", image, "where", text, place, _side(boxes[0]))
+            yield BoxQuestion(f"{image}/where/{label}", image, "where", text, ninth, _side(boxes[0]))
 
 
 def _side(box: Box) -> float:
     return math.sqrt((box[2] - box[0]) * (box[3] - box[1]))
 
 
-def _place(box: Box, size: tuple[int, int]) -> str:
+def _ninth(box: Box, size: tuple[int, int]) -> str:
     """The ninth of the image with the middle of a box; empty if it is near the edge of another ninth."""
     thirds = [3 * (low + high) / 2 / side for low, high, side in zip(box[:2], box[2:], size, strict=True)]
     if any(min(abs(third - edge) for edge in (1, 2)) < 3 * MARGIN for third in thirds):
