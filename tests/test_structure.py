@@ -83,9 +83,9 @@ and studies in a panel's frame. `suites`, `analysis`, `scoring`, `core`, `report
 memory, planned looks, one table per paper and `reproduce`, which replace prose of docs and tables of four suites.
 `core` and `stimuli` have ten more each for functions that five modules of other parts had copied.
 `curated_sets` and `towers` have what `suites`, `datasets`, `subjects` and `cli` had. `core`, `interop`, `runs`, `web`,
-`src`, `tests` and `options` have 60, 65, 105, 25, 600, 1,100 and one more for the check of one's own readings, questions
-about marked things at all sizes, our runs beside other tools' logs, forms of four more tools, and keys in any form; a
-second rule of image tokens is gone. Docs have 370 words more for these.
+`src`, `tests` and `options` have 60, 65, 105, 25, 600, 1,100 and one more for the check of one's own readings,
+questions about marked things at all sizes, our runs beside other tools' logs, forms of four more tools, and keys in any
+form; a second rule of image tokens is gone. Docs have 370 words more for these.
 """
 
 

@@ -182,14 +182,14 @@ def test_joins_are_checked() -> None:
 
 
 def test_images_of_other_items_refuse_a_join_and_unknown_ones_do_not() -> None:
-    def log_of(names: Sequence[str]) -> Log:
+    def image_log(names: Sequence[str]) -> Log:
         return Log("log", [LogRow(f"q{n}", images=(name,), score=1.0, number=n) for n, name in enumerate(names)])
 
-    stored = log_of([f"{n}.png" for n in range(6)])
-    boxed = log_of([f"{n}.png" if n % 2 else f"{n}-with-a-box.png" for n in range(6)])
-    assert join(stored, boxed).contradictions == join(boxed, stored).contradictions == 0
+    originals = image_log([f"{n}.png" for n in range(6)])
+    with_boxes = image_log([f"{n}.png" if n % 2 else f"{n}-with-a-box.png" for n in range(6)])
+    assert join(originals, with_boxes).contradictions == join(with_boxes, originals).contradictions == 0
     with pytest.raises(snellen.SnellenError, match=r"image '0\.png' and '5\.png'"):
-        join(stored, log_of([f"{5 - n}.png" for n in range(6)]))
+        join(originals, image_log([f"{5 - n}.png" for n in range(6)]))
 
 
 def test_place_counts_only_without_contradictions() -> None:
