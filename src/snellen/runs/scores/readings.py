@@ -26,7 +26,7 @@ from snellen.runs.scores.unread import option_line
 from snellen.scoring.answers import read_exactly
 
 SHEET = 50
-"""Readings of a subject on a sheet."""
+"""Readings per subject."""
 FORMS = ("up to three words", "one line", "several lines")
 
 

@@ -88,8 +88,8 @@ denied_before: (?:\b(?:not|never|no longer|(?:any|every)thing but|all but|neithe
     |no|cannot|can't|rul\w+ out|instead of|rather than|other than|as opposed to|eliminat\w+|reject\w*|exclud\w+|nicht
     |kein\w*|pas|niet|não(?: é)?|non(?: è)?|не|nie|no es|không phải(?: là)?) |n't |不(?:可能)?[是选] ?|而非|排除 ?)
     @FILL@|(?:\bnot|n't|\bnothing|\bwrong to) (?:think|believe|say|claim|agree|consider|to do with|in common|put|place
-    |call|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in|patch)(?: [\w\"']+){0,5}
-     [\"'(\[]*$
+    |call|belong|match|fit|correspond|resemble|look|go|be|seem|appear|a member|like|in
+    |patch)(?: [\w\"']+){0,5} [\"'(\[]*$
 IS: (?:is|are|was|does|do|did|can|could|would|should|seems?|looks?|has)
 denied_after: [)\].:\"',]* ?(?:one |option |choice |answer )?(?:@IS@(?:n't| not\b| never\b)|can't\b|cannot\b|won't\b
     |(?:is|are|was|seems|looks) (?:\w+ly |also )?(?:wrong|incorrect|impossible|ruled out|excluded|eliminated|out\b))
