@@ -30,7 +30,7 @@ CHECKUP_SUITES: Mapping[str, tuple[str, ...]] = {
 Those that are drawn soon come first, so that there is something to see. The slowest follows, since others are drawn
 while it is asked.
 """
-INSTALMENTS = {"ava-bench": (36, 3, 10), "combo": (24, 1, 6), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
+INSTALMENTS = {"ava-bench": (36, 3, 10), "combo": (32, 1, 5), "vlm2-bench": (24, 2, 10), "vfm-bench": (24, 1, 10)}
 """Test items per task in an instalment of a set, the most instalments that are drawn, and the most with `more`."""
 LOOKS = {"ava-bench": (3, 6), "combo": (1, 3), "vlm2-bench": (2, 5), "vfm-bench": (1, 4)}
 """Instalments after which scores are planned to be looked at: at the end of a checkup, and once with `more`."""

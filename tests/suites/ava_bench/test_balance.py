@@ -127,9 +127,12 @@ def test_generated_splits_are_balanced(built: ItemSet) -> None:
     by_factor = {(balance.task, balance.factor): balance for balance in balances(built.items)}
     assert by_factor["counting", "count_range"].test == {name: 3 for _, name in COUNT_RANGES}
     assert by_factor["counting", "count_range"].train == {name: 6 for _, name in COUNT_RANGES}
-    for task in ("localization", "object", "fine-grained", "texture"):
+    for task in ("localization", "fine-grained", "texture"):
         assert by_factor[task, "difficulty"].test == {"easy to see": 4, "middle": 4, "hard to see": 4}
         assert by_factor[task, "difficulty"].train == {"easy to see": 8, "middle": 8, "hard to see": 8}
+    of_object = by_factor["object", "difficulty"]
+    assert (of_object.test["hard to see"], sum(of_object.test.values())) == (6, 12)
+    assert (of_object.train["hard to see"], sum(of_object.train.values())) == (12, 24)
     assert by_factor["relative-depth", "answer"].test == {"red": 6, "blue": 6}
 
 
