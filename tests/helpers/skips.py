@@ -21,7 +21,6 @@ ALLOWED = (
     r"(caddy|nginx) is not installed",
     r"needs the extra 'faces'|the extra 'cluster' is not installed",  # not in requirements.txt
     r"nothing is closed to root",
-    r"an installation of the extra models from before it",  # sentencepiece is not in requirements.txt
     r"this processor \(.*\) cannot do so",
     r"videos are not opened|no image file",  # cases that have nothing to test
 )
