@@ -130,6 +130,7 @@ def test_seeds_and_salts_are_long_and_new() -> None:
     seals = [make_seal(SUITES.get("combo"), _options(Path())) for _ in range(2)]
     assert len({seal.seed for seal in seals} | {seal.salt for seal in seals}) == 4
     assert all(int(seal.seed) >= 2**64 and len(seal.salt) == 64 for seal in seals)
+    assert all(len(set(bytes.fromhex(seal.salt))) > 16 for seal in seals), "no byte that is repeated"
 
 
 @pytest.mark.parametrize("field", ["suite", "version", "recipe", "parameters", "seed", "salt", "commitment"])
@@ -231,6 +232,31 @@ def test_a_digest_covers_the_blind_scores(exam: Exam, tmp_path: Path) -> None:
     (items / "blind.json").write_text(json.dumps(card))
     with pytest.raises(SnellenError, match=r"blind\.json: changed"):
         check_digest(exam.root / "run", items, exam.digest)
+
+
+def test_a_digest_covers_the_counts_of_a_set_that_does_not_grow(exam: Exam, tmp_path: Path) -> None:
+    items = shutil.copytree(exam.root / "items", tmp_path / "items")
+    card = json.loads((items / "itemset.json").read_text())
+    (items / "itemset.json").write_text(json.dumps({**card, "counts": {}}))
+    with pytest.raises(SnellenError, match=r"itemset\.json: changed"):
+        check_digest(exam.root / "run", items, exam.digest)
+
+
+def test_a_set_may_grow_after_the_digest_and_its_earlier_parts_stay(exam: Exam, tmp_path: Path) -> None:
+    items, run_root = tmp_path / "items", shutil.copytree(exam.root / "run", tmp_path / "run")
+    items.mkdir()
+
+    def write(*parts: str) -> None:
+        card = {"declaration": {"parts": 3}, "parts": parts, "items": len(parts), "counts": {"task": len(parts)}}
+        (items / "itemset.json").write_text(json.dumps(card))
+
+    write("first")
+    total = write_digest(run_root, items).total
+    write("first", "second")
+    check_digest(run_root, items, total)
+    write("changed", "second")
+    with pytest.raises(SnellenError, match="changed, added or removed"):
+        check_digest(run_root, items, total)
 
 
 def test_the_seed_is_nowhere_until_it_is_revealed(exam: Exam, tmp_path: Path) -> None:

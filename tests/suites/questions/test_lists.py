@@ -20,6 +20,7 @@ from snellen.suites.questions.table.answers import (
 )
 from snellen.suites.questions.table.columns import find_columns
 from snellen.suites.questions.table.rows import SPLITS
+from tests.suites.questions import tables
 
 
 def question(answer: Any, *texts: str) -> TableQuestion:
@@ -104,3 +105,12 @@ def test_two_columns_of_one_name_are_refused_and_a_row_with_a_cell_too_many_is_f
     (tmp_path / "t.csv").write_text("question,answer,answer\na,b,c\n")
     with pytest.raises(SnellenError, match="two columns are called 'answer'"):
         list(QuestionTable(tmp_path / "t.csv").rows())
+
+
+def test_a_question_with_one_option_is_refused(tmp_path: Path) -> None:
+    rows = [
+        {"image": tables.image_text(), "question": "Which?", "A": "red", "B": blue, "answer": "A"}
+        for blue in ("blue", "")
+    ]
+    with pytest.raises(SnellenError, match="only one option"):
+        tables.build_set(tables.write_csv(tmp_path / "t.csv", rows), tmp_path / "items")
