@@ -47,9 +47,9 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6385, "cli": 2580, "compute": 865, "core": 5140, "curated_sets": 8000, "curation": 1700,
+    ".": 325, "analysis": 6390, "cli": 2580, "compute": 865, "core": 5145, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3130, "interop": 3220, "presentation": 420, "reports": 4385, "runs": 3500,
-    "scoring": 4370, "stimuli": 3665, "subjects": 6030, "suites": 26375, "towers": 6415, "web": 5030, "src": 97680,
+    "scoring": 4370, "stimuli": 3665, "subjects": 6030, "suites": 26380, "towers": 6415, "web": 5030, "src": 97685,
     "tests": 75260, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 87910,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.

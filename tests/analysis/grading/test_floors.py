@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from snellen.analysis.grading.floors import BOXES_LEARNT, BOXES_ONLY, EQUAL_QUESTIONS, NAMED_COLOUR, THUMBNAIL, Floors
+from snellen.analysis.grading.floors import BOXES_LEARNT, BOXES_ONLY, EQUAL_QUESTIONS, READ_IMAGES, THUMBNAIL, Floors
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BlindCard, FloorScore
@@ -85,8 +85,7 @@ def test_packages_record_the_floors_of_their_tasks(name: str) -> None:
         if task.id not in suite.card.needs_real:
             assert ((task.id, BOXES_ONLY) in recorded) == (task.boxes_only is not None)
             assert ((task.id, THUMBNAIL) in recorded) == bool(task.cheap_sight)
-    read_images = (THUMBNAIL, NAMED_COLOUR)  # rules on rendered images, of which there are fewer
-    assert all(score.n >= (72 if score.name in read_images else 1000) for score in card.floors)
+    assert all(score.n >= (72 if score.name in READ_IMAGES else 1000) for score in card.floors)
 
 
 def test_a_forest_that_is_no_greatest_floor_is_never_fitted(items: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:

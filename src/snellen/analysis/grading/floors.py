@@ -39,6 +39,8 @@ from snellen.core.suite import Suite
 BOXES_ONLY, BOXES_LEARNT, NAMED_COLOUR, THUMBNAIL, EQUAL_QUESTIONS = (
     "drawn boxes", "drawn boxes, learnt", "named colour", "thumbnail", "answers to equal questions",
 )  # fmt: skip
+READ_IMAGES = (THUMBNAIL, NAMED_COLOUR)
+"""The floors that need rendered images, of which fewer are measured."""
 EXCESS = {
     BOXES_ONLY: states.BOXES,
     BOXES_LEARNT: states.BOXES,
@@ -117,7 +119,7 @@ class Floors:
         """The scores of all rules on the test items of the set: of those that read images, or of all others."""
         for name, task in self.suite.tasks.items():
             for rule in self.rules(name):
-                if (rule.name in (THUMBNAIL, NAMED_COLOUR)) != with_images or rule.name == EQUAL_QUESTIONS:
+                if (rule.name in READ_IMAGES) != with_images or rule.name == EQUAL_QUESTIONS:
                     continue
                 for protocol in task.protocols.values():
                     for metric in protocol.metrics:

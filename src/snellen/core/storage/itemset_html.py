@@ -26,15 +26,18 @@ def items_html(items: Sequence[Item], media: MediaFolder, title: str) -> str:
         if item.split == "test":
             by_task.setdefault(item.task, []).append(item)
     first_items = [of_task[n] for n in range(ITEMS) for of_task in by_task.values() if n < len(of_task)][:ITEMS]
-    shown = {item.item_id: [image for image in item.media() if image.kind == "image"][:IMAGES] for item in first_items}
     rows = "".join(
-        f"<tr><td>{escape(item.task)}</td><td>{''.join(_image(image, media) for image in shown[item.item_id])}</td>"
+        f"<tr><td>{escape(item.task)}</td><td>{''.join(_image(image, media) for image in _images(item))}</td>"
         f"<td>{escape(item.question)}</td><td>{escape(str(item.answer))}</td></tr>"
         for item in first_items
     )
     head = "".join(f"<th>{name}</th>" for name in ("task", "images", "question", "answer"))
     more = f"<p>{escape(title)}; the first {len(first_items)} test items</p>"
     return f"{more}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _images(item: Item) -> list[Media]:
+    return [image for image in item.media() if image.kind == "image"][:IMAGES]
 
 
 def _image(image: Media, media: MediaFolder) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
-from snellen.datasets.image_files import image_size
+from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import OwnBoxes
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
@@ -44,7 +44,7 @@ def box_table(images: Path, boxes: Path, folder: Path, seed: int) -> tuple[Path,
     Raises SnellenError if the boxes give no question.
     """
     samples = [sample for sample in OwnBoxes(images, boxes).samples() if not isinstance(sample, Note)]
-    if any(not sample.image.path.is_relative_to(images) or image_size(sample.image.path) is None for sample in samples):
+    if not all(isinstance(sample.image, ImageFile) for sample in samples):
         raise SnellenError(f"{images}: give a folder of image files; those in the shards of a dataset have no names")
     labels = sorted({annotation.label for sample in samples for annotation in sample.annotations})
     questions = [question for sample in samples for question in _questions(sample, images, labels, seed)]
@@ -67,7 +67,7 @@ def _questions(sample: Sample, images: Path, labels: list[str], seed: int) -> It
     for annotation in sample.annotations:
         if annotation.box is not None:
             marked.setdefault(annotation.label, []).append(annotation.box)
-    image, size = sample.image.path.relative_to(images).as_posix(), sample.size or image_size(sample.image.path)
+    image = sample.image.path.relative_to(images).as_posix()
     rng = stream(SUITE, VERSION, seed, "boxes", image)
     stated = sample.attributes.get(NOT_EXHAUSTIVE_FIELD, ())
     open_labels = stated if isinstance(stated, tuple) else ()
@@ -79,7 +79,8 @@ def _questions(sample: Sample, images: Path, labels: list[str], seed: int) -> It
             text = f"Does the image show this: {label}?"
             yield BoxQuestion(f"{image}/is-there/{label}", image, "is-there", text, answer, px)
     for label, boxes in marked.items():
-        if size and len(boxes) == 1 and label not in open_labels and (ninth := _ninth(boxes[0], size)):
+        is_single = len(boxes) == 1 and label not in open_labels
+        if is_single and sample.size and (ninth := _ninth(boxes[0], sample.size)):
             text = f"In which part of the image is this: {label}?"
             yield BoxQuestion(f"{image}/where/{label}", image, "where", text, ninth, _side(boxes[0]))
 
