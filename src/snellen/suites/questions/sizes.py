@@ -156,7 +156,7 @@ def advice(reading: Reading, items: Sequence[Item]) -> str:
     small = max(1, round(middle.width * share)), max(1, round(middle.height * share))
     cost = " or ".join(
         f"{image_tokens(model, *small):,} tokens instead of {image_tokens(model, middle.width, middle.height):,} by "
-        f"the rule of {model}"
+        f"the published rule of {model}"
         for model in PRICED
     )
     px = median(item.measures.get("thing_px", 0.0) for item in items)
