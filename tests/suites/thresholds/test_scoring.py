@@ -39,6 +39,7 @@ from snellen.suites.thresholds.scoring import (
     threshold,
     with_ends,
 )
+from snellen_sight.psychometric import weibull
 from tests.suites.thresholds.banks import asked_of, bank, observer
 
 CONTROLS = MOST_ITEMS - ANSWERS
@@ -86,6 +87,23 @@ def test_states_of_estimates(items: ItemSet) -> None:
     # An observer that guesses is right in one of eight, this one never.
     assert middle.note == f"{numbers}; the answers fit no psychometric function"
     assert with_ends(6.1, 5.2, 7.0, measure) == "6.10 px [5.20, 7.00]"
+
+
+def test_a_note_names_the_kind_of_image_on_which_the_threshold_depends(items: ItemSet) -> None:
+    """An observer that needs gaps of 3 px if they are dark, of 12 px if they are bright; then one that needs 6 px."""
+    rng, measure, kinds = np.random.default_rng(4), MEASURES["acuity"], ("dark on light", "light on dark")
+    of_task = [
+        replace(item, factors={**item.factors, "polarity": kinds[int(rng.integers(2))]}) for item in items_of(items)
+    ]
+
+    def errors(dark_px: float, bright_px: float) -> list[float]:
+        least = dict(zip(kinds, (dark_px, bright_px), strict=True))
+        levels = [math.log10(item.measures["gap_px"] / least[item.factors["polarity"]]) for item in of_task]
+        return [float(rng.random() > weibull(level, 0.0, 3.0, 0.0, 1 / 8)) for level in levels]
+
+    assert threshold(measure, of_task, errors(3, 12)).note.endswith("; the threshold depends on polarity")
+    notes = [threshold(measure, of_task, errors(6, 6)).note for _ in range(20)]
+    assert sum("depends on" in note for note in notes) <= 1  # one in a hundred is expected
 
 
 def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:

@@ -10,13 +10,14 @@ fewer than four controls, as in studies of people, one right is enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from snellen.analysis.grading import states
 from snellen.core.hashing import digest
@@ -51,6 +52,8 @@ MOST_ITEMS = ANSWERS + FIRST_CONTROLS + LATER_CONTROLS * (ANSWERS // BATCH - 1)
 """Items that are asked of a task."""
 NO_FIT = 0.01
 """The share of simulated data sets below which a note says that the answers fit no psychometric function."""
+MODELLED = frozenset(("control", "level", "variant", "canvas"))
+"""Factors that the functions account for."""
 
 
 def error(item: Item, prediction: object) -> float:
@@ -116,15 +119,22 @@ def answers_of(items: Sequence[Item], errors: Sequence[float]) -> Answers:
     """
     side = side_of(items)
     counts, right = np.zeros((2, len(grid_of(items[0].task, side).right)), np.int64)
+    for _, condition, is_right in _trials(items, errors):
+        counts[condition] += 1
+        right[condition] += is_right
+    return Answers(counts, right)
+
+
+def _trials(items: Sequence[Item], errors: Sequence[float]) -> Iterator[tuple[Item, int, bool]]:
+    """(item, condition, whether right) of each answer with a score on the smallest canvas.
+
+    Of judgements the answers with yes count, whether they are right or not.
+    """
+    side = side_of(items)
     for item, value in zip(items, errors, strict=True):
         if not math.isnan(value) and item.measures["canvas_px"] == side:
-            condition = condition_of(item)
-            counts[condition] += 1
-            is_control = item.factors["control"] == "yes"
-            # Of judgements the answers with yes count, whether they are right or not.
-            says_no = MEASURES[item.task].is_judgement and not is_control and item.answer == "no"
-            right[condition] += (value == 0.0) != says_no
-    return Answers(counts, right)
+            says_no = MEASURES[item.task].is_judgement and item.factors["control"] != "yes" and item.answer == "no"
+            yield item, condition_of(item), (value == 0.0) != says_no
 
 
 def fitted(items: Sequence[Item], errors: Sequence[float]) -> Fitted:
@@ -173,9 +183,38 @@ def threshold(measure: Measure, items: Sequence[Item], errors: Sequence[float], 
         levels = measure.levels_on(result.side)
         value, low, high = (float(10**end) for end in result.fit[:3])
         estimate = _within((value, low, high), (levels[0], levels[-1]), measure)
-    if estimate.reason == MEASURED and goodness_of_fit(measure.task, result) < NO_FIT:
-        return replace(estimate, note=f"{estimate.note}; the answers fit no psychometric function")
-    return estimate
+    if estimate.reason != MEASURED:
+        return estimate
+    faults = ["the answers fit no psychometric function"] * (goodness_of_fit(measure.task, result) < NO_FIT)
+    faults += [f"the threshold depends on {factor}" for factor in uneven_factors(result, items, errors)]
+    return replace(estimate, note="; ".join((estimate.note, *faults)))
+
+
+def uneven_factors(fitted_answers: Fitted, items: Sequence[Item], errors: Sequence[float]) -> list[str]:
+    """The factors of the images, such as polarity, by whose levels answers differ from the fit to all of them.
+
+    Answers right beyond those expected are summed for each level of a factor. The sum of their squares over variances
+    is compared with chi squared; `NO_FIT` is divided among factors. With 40 answers of a subject with eight
+    alternatives, thresholds at a ratio of 4 between two equally frequent kinds are noticed in 85 %, of 2 in 37 %.
+    """
+    from scipy.stats import chi2
+
+    right, wrong = fitted_answers.functions.logs
+    counts, hits = fitted_answers.answers
+    expected = fitted_answers.functions.right[:, np.argmax(hits @ right + (counts - hits) @ wrong)]
+    sums: dict[str, dict[str, NDArray[np.float64]]] = {}
+    for item, condition, is_right in _trials(items, errors):
+        p = expected[condition]
+        for factor, level in item.factors.items():
+            if factor not in MODELLED:
+                sums.setdefault(factor, {}).setdefault(level, np.zeros(2))[:] += is_right - p, p * (1 - p)
+    several = {factor: list(of_levels.values()) for factor, of_levels in sums.items() if len(of_levels) > 1}
+    return [
+        factor.replace("_", " ")
+        for factor, of_levels in several.items()
+        if chi2.sf(sum(beyond**2 / max(variance, 1e-9) for beyond, variance in of_levels), len(of_levels) - 1)
+        < NO_FIT / len(several)
+    ]
 
 
 def goodness_of_fit(task: str, fitted_answers: Fitted) -> float:
