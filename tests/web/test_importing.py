@@ -21,7 +21,8 @@ from typer.testing import CliRunner, Result
 
 from snellen.analysis.studies.people_tables import person_table
 from snellen.core.errors import SnellenError
-from snellen.core.item import AnswerKind, ReplySpec, View
+from snellen.core.item import AnswerKind, Item, Option, ReplySpec, View
+from snellen.core.response import Response
 from snellen.core.storage.files import kernel_lock
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
@@ -29,6 +30,7 @@ from snellen.exam.examination import Examination
 from snellen.reports import load_run
 from snellen.reports.loading import gather
 from snellen.stimuli.scenes import MATERIALS, SHAPES
+from snellen.suites import SUITES
 from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
@@ -45,7 +47,7 @@ from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import Store, connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
-from snellen.web.trials import COLUMNS, TRIALS
+from snellen.web.trials import COLUMNS, TRIALS, _checked_cells, key_check
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
 from tests.suites.questions.tables import build_set, image_text, write_csv
@@ -179,6 +181,21 @@ def test_trials_have_a_row_for_every_answer(sets_folder: Path, tmp_path: Path) -
         known |= {f"measure_{name}": str(amount) for name, amount in item.measures.items()}
         assert known
         assert all(str(trial[name.replace("-", "_")]) == text for name, text in known.items())
+
+
+def test_scores_of_trials_are_in_the_column_of_their_direction() -> None:
+    """A right answer to a ring has an error of 0, and no score; a wrong one an error of 1."""
+    ring = Item(
+        "ring", "thresholds", "acuity", "Where is the gap?", (), "top", "choice", "ring", "ring", "ring",
+        options=(Option("top", "top"), Option("left", "left")),
+    )  # fmt: skip
+    spec = ring.view().reply
+    for text, is_right, error in (("top", True, 0.0), ("left", False, 1.0)):
+        response = Response("r", "human:p01", "f", "ring", "acuity", "", 0, "ok", text, "", spec, ())
+        check = key_check(ring, response, SUITES.get("thresholds"))
+        assert (check.agrees, check.score, check.is_error) == (is_right, error, True)
+        cells = _checked_cells(check)
+        assert (cells["right"], cells["error"], "score" in cells) == (is_right, error, False)
 
 
 def test_an_item_asked_twice_has_a_trial_for_each_answer(tmp_path: Path) -> None:

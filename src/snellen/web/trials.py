@@ -27,7 +27,7 @@ from snellen.web.study import PageSource, StudyCard
 TRIALS = "trials.csv"
 COLUMNS = (
     "participant", "form", "suite", "block", "position", "item", "task", "condition", "practice", "attention",
-    "answer", "truth", "right", "score", "reason", "seconds", "hidden", "loading", "attempts", "time",
+    "answer", "truth", "right", "score", "error", "reason", "seconds", "hidden", "loading", "attempts", "time",
     "px_per_cm", "distance_cm",
 )  # fmt: skip
 """Columns of `trials.csv`, which docs/people.md explains; those of the items' factors and measures follow."""
@@ -39,7 +39,7 @@ NUMBERS = "practice", "attention", "right"
 class KeyCheck:
     """A person's answer to an item in the item's own terms (None without one), whether it is right, and its score.
 
-    `agrees` is None, and `score` NaN, if a judge has to tell.
+    `agrees` is None, and `score` NaN, if a judge has to tell. `is_error`: lower scores are better.
     """
 
     item: Item
@@ -47,6 +47,7 @@ class KeyCheck:
     answer: Any
     agrees: bool | None
     score: float
+    is_error: bool
 
 
 def key_check(item: Item, response: Response, suite: Suite) -> KeyCheck:
@@ -55,7 +56,9 @@ def key_check(item: Item, response: Response, suite: Suite) -> KeyCheck:
     outcome, answer, scores = score_one(item, response, strict)
     is_right = answer is not None and strict.confirms(item, answer, correct(item, answer) == 1.0)
     is_known = outcome in ("answered", "no_answer") and strict.judge is None
-    return KeyCheck(item, response.subject, answer, is_right if is_known else None, scores[strict.metrics[0].name])
+    metric = strict.metrics[0]
+    agrees = is_right if is_known else None
+    return KeyCheck(item, response.subject, answer, agrees, scores[metric.name], not metric.higher_is_better)
 
 
 def trial_table(
@@ -126,7 +129,7 @@ def _checked_cells(check: KeyCheck) -> dict[str, Any]:
     names = {option.key: option.text for option in check.item.options if option.text}
     return {
         "answer": _words(check.answer, names), "truth": _words(check.item.answer, names),
-        "right": check.agrees, "score": check.score,
+        "right": check.agrees, "error" if check.is_error else "score": check.score,
         **{f"factor_{_plain(name)}": level for name, level in check.item.factors.items()},
         **{f"measure_{_plain(name)}": amount for name, amount in check.item.measures.items()},
     }  # fmt: skip
