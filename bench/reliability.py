@@ -25,6 +25,7 @@ import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -53,9 +54,16 @@ FIGURE = PAGE.parent / "images" / "reliability.svg"
 START, END = "<!-- bench/reliability.py writes from here: do not edit -->", "<!-- to here -->"
 Row = dict[str, Any]
 SPECS = (
-    *("chat:openai/gpt-4o?temperature=0.5&seed=3", "chat:openai-api/stub/m?max_px=400&box_unit=pixels&accepts=image"),
+    *(
+        "chat:openai-api/stub/m?temperature=0.5&attempts=1",
+        "chat:openai-api/stub/m?max_px=9&box_unit=pixels&attempts=1",
+    ),
     *("encoder:hog?readout=prototype", "fake:oracle", "py:json:dumps?a=1", "recorded:answers.csv?name=m&id=item_id"),
-    *("recorded:answers.jsonl?condition=a:b>c", "logprob:openai-api/stub/m?seed=1", "tower:tiny/siglip2-base?seed=1"),
+    *(
+        "recorded:answers.jsonl?condition=a:b>c",
+        "logprob:openai-api/stub/m?attempts=1",
+        "tower:tiny/siglip2-base?seed=1",
+    ),
     *("detector:hf/none?device=cpu", "encoder:hf/none?dtype=float32&batch=4", "fake:blind-to=colour", "head:none"),
 )
 """Of subjects, to be changed."""
@@ -148,13 +156,14 @@ def sets(options: argparse.Namespace) -> Iterator[Row]:
 def hostile_texts(files: Path, count: int, seed: int) -> Tally:
     """Specs of subjects whose letters and settings are changed: each is a subject, or refused in one line."""
     tally, rng = Tally(), stream("hostile specs", seed)
-    os.environ |= {"STUB_BASE_URL": "http://127.0.0.1:9/v1", "STUB_API_KEY": "k" * 20, "OPENAI_API_KEY": "k" * 20}
+    os.environ |= {"STUB_BASE_URL": "http://127.0.0.1:9/v1", "STUB_API_KEY": "k" * 20}
     for _ in range(count):
         spec = SPECS[int(rng.integers(len(SPECS)))]
         for _ in range(int(rng.integers(1, 4))):
             spec = fuzzing.harmed_text(spec.encode(), rng)[0].decode("utf-8", "replace")
-        words = ("run", "--dry-run", "items", "-s", spec[:5000], "--out", "another")
+        words = ("run", "items", "-s", spec[:5000], "--limit", 1, "--out", "another")
         with fuzzing.inside(files):
+            shutil.rmtree("another", ignore_errors=True)
             tally.add(
                 Counter(["spec"]),
                 (trouble := fuzzing.trouble_of(words, is_cache=False)) and f"{spec!r:.100}: {trouble}",
