@@ -329,6 +329,7 @@ NOT_OF_THE_PAGES: dict[str, Change] = {
     "no answers": _with(2, answers={}),
     "a choice that was not offered": _with(2, answers={"?": "zzz"}),
     "another page": _with(2, page_id="none"),
+    "a reason for no question": _with(2, reasons={"none": "because"}),
     "a page twice": lambda rows: [*rows[:3], again(rows[2], 3), *rows[4:]],
     "form -1": _with(0, form=-1),
     "form 10^25": _with(0, form=10**25),
@@ -600,6 +601,11 @@ def test_pages_of_the_card_are_those_of_the_plan(filled: FilledStudy, tmp_path: 
         (root / "study.json").write_text(json.dumps({**card, "pages": pages}), "utf-8")
         with pytest.raises(SnellenError, match=r"its pages are not those of .*; build the study again"):
             read_plan(root)
+    for change in ({"suite": "other"}, {"condition": "vanilla "}):
+        pages = {name: source | change if source["suite"] else source for name, source in card["pages"].items()}
+        (root / "study.json").write_text(json.dumps({**card, "pages": pages}), "utf-8")
+        with pytest.raises(SnellenError, match=r"study\.json: page '\w+' names no suite of it, or no condition"):
+            import_study(root, [Submission("p01", filled.forms[0], "a.zip")], tmp_path / "people")
 
 
 def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: FilledStudy, tmp_path: Path) -> None:

@@ -237,9 +237,8 @@ def _arms(
             if page_id in sources:
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
-        size = sum(
-            len(sources[page_id].item_ids) for page_id in form_pages(plan, participant.start.form) if page_id in sources
-        )
+        shown = form_pages(plan, participant.start.form)
+        size = sum(len(sources[page_id].item_ids) for page_id in shown if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= participant.calibrated_attributes | ({"words": "shared"} if card.design.share_words else {})
         subject_card = SubjectCard(name, settings, attributes=attributes, role="person")
