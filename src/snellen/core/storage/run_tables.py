@@ -28,12 +28,8 @@ from snellen.core.storage.runfolder import RunFolder, has_tables, is_run, read_r
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
 EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
-RESPONSES = pa.schema(
-    {
-        f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string())
-        for f in fields(Response)
-    }
-)
+_RESPONSE = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Response)}
+RESPONSES = pa.schema(_RESPONSE | {"calls": pa.list_(pa.string())})
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
 """Columns of responses with many equal values."""
