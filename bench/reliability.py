@@ -8,6 +8,7 @@
     python bench/reliability.py lies                        of a server
     python bench/reliability.py replies --trials 10000
     python bench/reliability.py sets --trials 1000
+    python bench/reliability.py files --trials 1000         and as many specs of subjects, and requests to a study
     python bench/reliability.py same [SUITE]...             hashes under other locales, hash seeds, time zones
 
     python bench/reliability.py page FILE...                what was kept in the files, into docs/reliability.md
@@ -24,9 +25,11 @@ import importlib
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -36,17 +39,34 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MPLBACKEND="Agg", HF_HUB_OFFLINE="1")
 
 from snellen.core.seeds import stream
-from tests.helpers import trials
+from snellen.web.limits import VisitorLimits
+from snellen.web.server import open_service
+from tests.helpers import fuzzing, trials
 from tests.helpers.hostile_trials import good_sets, hostile_replies, hostile_sets
 from tests.helpers.jobs import JOBS, prepare_relative_run
-from tests.helpers.studies import write_study
-from tests.helpers.study_load import outlive
+from tests.helpers.studies import CONSENT, rows_of_form, write_study
+from tests.helpers.study_load import CROWD, outlive
+from tests.helpers.study_visitor import visitors_of
 from tests.helpers.trials import SIGNALS, Bench, Tally
 
 PAGE = Path(__file__).parents[1] / "docs" / "reliability.md"
 FIGURE = PAGE.parent / "images" / "reliability.svg"
 START, END = "<!-- bench/reliability.py writes from here: do not edit -->", "<!-- to here -->"
 Row = dict[str, Any]
+SPECS = (
+    *(
+        "chat:openai-api/stub/m?temperature=0.5&attempts=1",
+        "chat:openai-api/stub/m?max_px=9&box_unit=pixels&attempts=1",
+    ),
+    *("encoder:hog?readout=prototype", "fake:oracle", "py:json:dumps?a=1", "recorded:answers.csv?name=m&id=item_id"),
+    *(
+        "recorded:answers.jsonl?condition=a:b>c",
+        "logprob:openai-api/stub/m?attempts=1",
+        "tower:tiny/siglip2-base?seed=1",
+    ),
+    *("detector:hf/none?device=cpu", "encoder:hf/none?dtype=float32&batch=4", "fake:blind-to=colour", "head:none"),
+)
+"""Of subjects, to be changed."""
 COLUMNS = ("what", "of", "kinds", "tried", "survived", "lost", "CPU s")
 """Of the table that is printed."""
 
@@ -133,6 +153,66 @@ def sets(options: argparse.Namespace) -> Iterator[Row]:
     yield {**cells, "kinds": ", ".join(f"{count} {outcome}" for outcome, count in sorted(outcomes.items()))}
 
 
+def hostile_texts(files: Path, count: int, seed: int) -> Tally:
+    """Specs of subjects whose letters and settings are changed: each is a subject, or refused in one line."""
+    tally, rng = Tally(), stream("hostile specs", seed)
+    os.environ |= {"STUB_BASE_URL": "http://127.0.0.1:9/v1", "STUB_API_KEY": "k" * 20}
+    for _ in range(count):
+        spec = SPECS[int(rng.integers(len(SPECS)))]
+        for _ in range(int(rng.integers(1, 4))):
+            spec = fuzzing.harmed_text(spec.encode(), rng)[0].decode("utf-8", "replace")
+        words = ("run", "items", "-s", spec[:5000], "--limit", 1, "--out", "another")
+        with fuzzing.inside(files):
+            shutil.rmtree("another", ignore_errors=True)
+            tally.add(
+                Counter(["spec"]),
+                (trouble := fuzzing.trouble_of(words, is_cache=False)) and f"{spec!r:.100}: {trouble}",
+            )
+    return tally
+
+
+def hostile_requests(root: Path, count: int, seed: int) -> Tally:
+    """Requests to a study, whose values, bytes, path or headers are changed: none fails the server, or takes long."""
+    tally, rng = Tally(), stream("hostile requests", seed)
+    plan, limits = write_study(root, texts=CONSENT), VisitorLimits(**CROWD, requests=10**6)
+    with visitors_of(open_service(root, limits=limits), root) as (visitor, *_):
+        opened = visitor.open(consented=True).json()
+        rows = [row.plain() for row in rows_of_form(plan, opened["participant"], opened["form"])]
+        for _ in range(count):
+            headers = {"Content-Type": "application/json", "X-Snellen-Secret": opened["secret"], "Range": "bytes=0-9"}
+            body = json.dumps([{"parameters": {"lab": "a"}, "consented": True}, *rows][int(rng.integers(len(rows)))])
+            path = visitor.link + str(rng.choice(["api/open", "api/records", "plan.json", "", fuzzing.HOSTILE[19]]))
+            raw, what = fuzzing.harmed_text(body.encode(), rng)
+            if (name := [*headers, "Host", "Origin", "body", "body"][int(rng.integers(7))]) != "body":
+                headers[name] = fuzzing.HOSTILE[int(rng.integers(len(fuzzing.HOSTILE)))][:9000].encode(
+                    "ascii", "replace"
+                )
+            start = time.process_time()
+            method = str(rng.choice(["POST", "POST", "POST", "GET", "PUT"]))
+            try:
+                status = visitor.client.request(method, path, content=raw, headers=headers).status_code
+            except Exception as error:  # noqa: BLE001  # whatever it is, it is a trouble
+                status = f"{error!r:.200}"
+            is_well = isinstance(status, int) and status < 500 and time.process_time() - start < 2
+            tally.add(Counter(["request"]), "" if is_well else f"{method} {path} {what} {name}: {status}")
+    return tally
+
+
+def files(options: argparse.Namespace) -> Iterator[Row]:
+    """Damaged files of every kind, specs and requests."""
+    with tempfile.TemporaryDirectory(prefix="snellen-reliability-") as folder:
+        (world := Path(folder) / "world").mkdir()
+        fuzzing.write_world(world)
+        before, tally = cpu_seconds(), Tally()
+        for trial in fuzzing.fuzz(world, Path(folder), options.trials, options.seed):
+            tally.add(Counter(["file"]), trial.trouble and f"{trial.kind}, {trial.what}: {trial.trouble}")
+        yield row("hostile", "files", tally, cpu_seconds() - before)
+        for name, meet in {"specs": hostile_texts, "requests": hostile_requests}.items():
+            before = cpu_seconds()
+            tally = meet(world if name == "specs" else Path(folder) / "study", options.trials, options.seed)
+            yield row("hostile", name, tally, cpu_seconds() - before)
+
+
 def surroundings(options: argparse.Namespace) -> Iterator[Row]:
     """The same seed in processes of other hash seeds, locales, time zones and numbers of workers."""
     from tests.contracts.test_same_seed import SURROUNDINGS, hashes
@@ -156,6 +236,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
     "lies": lying_servers,
     "replies": replies,
     "sets": sets,
+    "files": files,
     "same": surroundings,
 }
 
@@ -174,7 +255,7 @@ def print_table(rows: Sequence[Row]) -> None:
 
 ORDER = ("kills", "disk", "clock", "corruption", "lies", "hostile", "same hashes")
 """Of the rows on the page."""
-USUAL = {"corruption": 60, "replies": 500, "sets": 60}
+USUAL = {"corruption": 60, "replies": 500, "sets": 60, "files": 72}
 """Trials of `make bench`, where 2 are not meant."""
 
 

@@ -132,9 +132,10 @@ class _Copy:
             from fsspec.core import url_to_fs
 
             s3 = {"config_kwargs": _S3_SETTINGS | conf.get("s3", {}).get("config_kwargs", {})}
-            disk = {"auto_mkdir": True}
-            options = {"file": disk, "local": disk, "s3": s3, "s3a": s3}
+            options = {"file": {"auto_mkdir": True}, "local": {"auto_mkdir": True}, "s3": s3, "s3a": s3}
             self._files, top = url_to_fs(self.url, **options.get(scheme.lower(), {}))
+            if loop := getattr(self._files, "loop", None):  # it prints tracebacks of calls that a transfer abandons
+                loop.set_exception_handler(lambda loop, context: None)
             self._top = f"{top.rstrip('/')}/"
 
     def read(self, name: str) -> bytes | None:
@@ -187,8 +188,7 @@ class _Copy:
             yield
         except Exception as error:  # kinds of errors differ between stores
             reason = short_reason(str(error) or type(error).__name__, 200).rstrip(". ")
-            is_missing = isinstance(error, ImportError)
-            remedy = f"for s3:// that is {install_command('remote')}" if is_missing else _REMEDY
+            remedy = f"for s3:// that is {install_command('remote')}" if isinstance(error, ImportError) else _REMEDY
             raise SnellenError(f"{self.url}: {reason}; {remedy}{note}") from error
 
 

@@ -26,7 +26,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, instalment_of, items_file, read_itemset
-from snellen.core.storage.itemset_cards import read_card
+from snellen.core.storage.itemset_cards import ItemSetCard, read_card
 from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Trial
@@ -214,6 +214,10 @@ def test_a_declaration_that_continues_nothing_is_refused(
     card = json.loads((root / "itemset.json").read_text())
     card["declaration"]["options"] = options and {**card["declaration"]["options"], **options}
     (root / "itemset.json").write_text(json.dumps(card))
+    with pytest.raises(SnellenError, match="hashes are not those of its declaration"):
+        draw_instalment(root, 1)
+    names = dict.fromkeys(("content_hash", "rows_hash", "test_hash"), ItemSetCard(**card).declared_hash)
+    (root / "itemset.json").write_text(json.dumps(card | names))
     with pytest.raises(SnellenError, match="no set to be continued"):
         draw_instalment(root, 1)
 

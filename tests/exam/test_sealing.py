@@ -27,7 +27,8 @@ from snellen.core.hashing import digest
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
-from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
+from snellen.core.storage.itemset import ItemSet, _write_rows, read_itemset, write_itemset
+from snellen.core.storage.itemset_cards import SetDeclaration, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
@@ -39,6 +40,7 @@ from snellen.exam.verification import check_rows, check_seal
 from snellen.runs.asking.replay import replay
 from snellen.suites import SUITES
 from tests.cli.conftest import Command, snellen  # noqa: F401  # a fixture
+from tests.helpers.refusals import assert_refused
 
 SUBJECTS = ["fake:oracle", "fake:chance"]
 SEALABLE = [name for name in SUITES if "generated" in SUITES.get(name).recipes]
@@ -149,7 +151,15 @@ def test_a_changed_seal_is_refused(field: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("size", [100000, 100000]), ("size", "abc"), ("n", "many"), ("tasks", 3), ("settings", {"a": [1]}), ("x", 1)],
+    [
+        ("size", [100000, 100000]),
+        ("size", "abc"),
+        ("n", "many"),
+        ("n", 10**8),
+        ("tasks", 3),
+        ("settings", {"a": [1]}),
+        ("x", 1),
+    ],
     ids=str,
 )
 def test_a_stranger_s_seal_with_impossible_parameters_is_refused_in_one_line(
@@ -485,6 +495,24 @@ def test_another_seal_cannot_be_revealed_for_a_set(exam: Exam, tmp_path: Path) -
     shutil.copytree(exam.root / "items", tmp_path / "items")
     with pytest.raises(SnellenError, match="published commitment"):
         verify(str(tmp_path / "items"), 0, None, None, other.commitment)
+
+
+@pytest.mark.parametrize("declaration", [None, SetDeclaration(instalments=1, options={})])
+def test_other_items_are_found_behind_a_card_in_instalments(
+    declaration: SetDeclaration | None, exam: Exam, tmp_path: Path
+) -> None:
+    """Whose hashes name its declaration, not its rows: with those of a whole set it was verified."""
+    items = read_itemset(exam.root / "items")
+    shutil.copytree(items.root, forged := tmp_path / "items")
+    others = [replace(item, question=f"{item.question} Hurry!") for item in items.items]
+    hashes = _write_rows(forged / "items.parquet", others, {}).model_copy(update={"rows_hash": ""})
+    card = items.card.model_copy(update={"instalments": (hashes,), "declaration": declaration})
+    write_card(forged, card)
+    reveal(exam.seal, forged)
+    assert_refused(lambda: verify(str(forged), 0, None, None, exam.seal.commitment), "not those of its declaration")
+    names = dict.fromkeys(("content_hash", "rows_hash", "test_hash"), card.declared_hash)
+    write_card(forged, card.model_copy(update=names))
+    assert_refused(lambda: verify(str(forged), 0, None, None, exam.seal.commitment), "items.parquet: ")
 
 
 def test_items_that_were_chosen_after_the_commitment_are_found(exam: Exam, tmp_path: Path) -> None:

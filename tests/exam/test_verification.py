@@ -138,6 +138,9 @@ def test_rows_of_responses_and_scores_are_neither_left_out_nor_added(items: Item
     pq.write_table(table.slice(1), path)
     with pytest.raises(SnellenError, match="is missing, although its replies are recorded"):
         check_replies(done.root, card, items, done.suite)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+    with pytest.raises(SnellenError, match=r"responses\.parquet: a response is in it twice"):
+        check_replies(done.root, card, items, done.suite)
 
 
 def test_counts_hashes_and_the_commitment_of_a_card_are_compared(items: ItemSet) -> None:

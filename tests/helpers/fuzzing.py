@@ -32,6 +32,8 @@ from snellen.core.storage.itemset_cards import read_card
 from snellen.runs.sets.gate import open_items
 from tests.helpers.damage import DAMAGES
 from tests.helpers.jobs import prepare_relative_run, prepare_results
+from tests.helpers.logs import FORMS, answers
+from tests.helpers.own_images import boxed_images, write_coco, write_table
 from tests.helpers.sets import SMALL_BUILD
 
 MAX_SECONDS, MAX_BYTES, MAX_LINE = 10.0, 10**9, 300
@@ -166,12 +168,18 @@ def run_of(file: str) -> Words:
     return "run", "items", "-s", f"recorded:{file}?name=m", "--out", "own-run"
 
 
+def diff_of(tool: str) -> Words:
+    return "diff", f"logs/{tool}", f"logs/{tool}", "--out", "d.html"
+
+
+LOG_PATHS = {"lmms-eval": "m/*", "VLMEvalKit": "m/*", "EvalScope": "reviews/m/*", "Inspect": "m.json"}
 CHECK = ("verify", "items")
 LOAD = (("verify", "run"), ("score", "run"), ("diff", "run:fake:oracle", "run:fake:chance", "--out", "d.html"))
 STUDY = (("study", "export", "study", "--to", "jatos", "--out", "s.jzip"), ("study", "import", "study", "p01.txt"))
 BUILD = ("build", "vlm2-bench/gc-mat", *SMALL_BUILD, "--n", 4, "--out", "again")
 FEATURES = ("run", "items", "-s", "encoder:hog", "--condition", "images=grey", "--out", "seen")
 OWN = ("build", "questions", "--from", "table", "--source", "table=table", "--out", "own")
+BOXED = ("build", "ava-bench/counting", "--from", "own", "--n", 2, "--source", "images=photos", "--out", "boxed")
 NEW_REPORT = ("report", "run", "--out", "new-report", "--json")
 REPORT = ("report", "run", "--out", "report", "--json")
 KINDS: Mapping[str, Kind] = {
@@ -198,11 +206,16 @@ KINDS: Mapping[str, Kind] = {
     "answers as XLSX": Kind("answers.xlsx", harm_archive, (run_of("answers.xlsx"),)),
     "answers, packed": Kind("answers.jsonl.gz", harm_packed, (run_of("answers.jsonl.gz"),)),
     "own table": Kind("table/questions.csv", harm_text, (OWN,)),
+    "boxes as COCO": Kind("boxes.json", harm_text, ((*BOXED, "--source", "boxes=boxes.json"),)),
+    "boxes as CSV": Kind("boxes.csv", harm_text, ((*BOXED, "--source", "boxes=boxes.csv"),)),
+    "digest.json": Kind("run/digest.json", harm_text, (("verify", "run", "--digest", "0" * 64),)),
+    "seal": Kind("exam.seal", harm_text, (("build", "vlm2-bench", "--sealed", "exam.seal", "--out", "exam"),)),
     "cached render": Kind("home/renders/*/*.png", harm_bytes, (BUILD,), is_cache=True),
     "memory of intact files": Kind("home/verified/*", harm_text, (("show", "items"),), is_cache=True),
     "cached features": Kind("home/features/*/*/*", harm_bytes, (FEATURES,), is_cache=True),
     "index of made images": Kind("seen/media/derived.jsonl", harm_text, (FEATURES,), is_cache=True),
     "stamp of a report": Kind("report/stamp.json", harm_text, (REPORT,), is_cache=True),
+    **{f"log of {name}": Kind(f"logs/{name}/{path}", harm_text, (diff_of(name),)) for name, path in LOG_PATHS.items()},
 }  # fmt: skip
 
 
@@ -227,13 +240,18 @@ def write_world(root: Path) -> None:
         archive.writestr("metadata.json", '{"apiVersion": "1.0.0", "data": []}')
     rows = [{"item_id": item.item_id, "model": "m", "reply": "T"} for item in open_items(root / "items").items]
     write_answers(root, rows)
+    write_coco(root / "boxes.json", boxes := boxed_images(root / "photos", 8))
+    write_table(root / "boxes.csv", boxes)
+    for name, write_log in FORMS.items():
+        write_log(root / "logs" / name, "m", answers(list("ABCDABCD"), [1.0] * 8))
     (root / "table").mkdir()
     for number in range(3):
         Image.new("RGB", (8, 6), (80 * number, 9, 9)).save(root / "table" / f"{number}.png")
     lines = [f"{n}.png,Which one?,red,blue,{'AB'[n % 2]}" for n in range(3)]
     (root / "table" / "questions.csv").write_text("\n".join(["image,question,A,B,answer", *lines]) + "\n")
     with inside(root):
-        for words in (BUILD, FEATURES, REPORT, ("show", "items")):
+        seal = ("seal", BUILD[1], "--renderer", "toy", "--n", 4, "--out", "exam.seal")
+        for words in (BUILD, FEATURES, REPORT, ("show", "items"), seal):
             code, out, messages = give(words)
             assert code in (0, 1), (words, out, messages)
     (root / "again").rename(root / "built")

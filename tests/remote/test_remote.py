@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import signal
@@ -267,6 +268,18 @@ def test_failures_of_a_store_are_one_line_without_keys(
     code, _, errors = snellen("verify", "s3://bucket/set")
     assert (code, errors.count("\n")) == (2, 1)
     assert "Install s3fs to access S3; for s3:// that is pip install" in errors
+
+
+def test_calls_that_a_failed_transfer_abandons_print_no_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """Asyncio logs the exception of a future that nobody awaits, with its traceback."""
+    pytest.importorskip("aiohttp", reason="the extra 'remote' is not installed")
+    loop = remote._Copy("http://127.0.0.1:9/runs")._files.loop
+
+    async def abandon() -> None:
+        loop.create_future().set_exception(ConnectionResetError("the network is lost"))
+
+    asyncio.run_coroutine_threadsafe(abandon(), loop).result(60)
+    assert not caplog.records
 
 
 def test_files_outside_the_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

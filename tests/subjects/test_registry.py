@@ -34,11 +34,11 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, str]]]
 
 
 def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> None:
-    make_subject("chat:openai/gpt-4o?temperature=0.5&seed=&stop=a%26b")
+    make_subject("chat:openai/gpt-4o?temperature=0.5&at_once=2&stop=a%26b")
     make_subject("openai/gpt-4o")
     make_subject("openai-api/my/model:7b?seed=3")
     assert chat == [
-        ("openai/gpt-4o", {"temperature": "0.5", "seed": "", "stop": "a&b"}),
+        ("openai/gpt-4o", {"temperature": "0.5", "max_concurrency": "2", "stop": "a&b"}),
         ("openai/gpt-4o", {}),
         ("openai-api/my/model:7b", {"seed": "3"}),
     ]
@@ -52,6 +52,19 @@ def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, st
         ("", "'' is not a subject"),
         (":x", "no kind of subject ''"),
         ("py:module", "write py:MODULE:FACTORY"),
+        ("py::name", "py::name: cannot be made (ValueError: Empty module name"),
+        (
+            "py:json:loads?s=no",
+            "cannot be made (JSONDecodeError: Expecting value: line 1 column 1 (char 0) (__init__.py, line ",
+        ),
+        ("recorded:answers.jsonl?name=", "the setting 'name' has no value; write ?setting=value"),
+        ("chat:openai/gpt-4o?box_unit=", "the setting 'box_unit' has no value"),
+        ("chat:openai/gpt-4o?seed=1&stop=%20", "the setting 'stop' has no value"),
+        ("encoder:hog?readout", "the setting 'readout' has no value"),
+        ("tower:tiny/siglip2-base?model=", "the setting 'model' has no value"),
+        ("py:json:loads?=1&s=", "the setting 's' has no value"),
+        ("chat:openai/gpt-4o?seed=1&seed=2", "the setting 'seed' is given twice"),
+        ("chat:openai/gpt-4o?at_once=1&max_concurrency=2", "the setting 'max_concurrency' is given twice"),
     ],
 )
 def test_errors_name_the_nearest_kind(spec: str, message: str) -> None:

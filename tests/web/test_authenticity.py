@@ -9,7 +9,7 @@ import pytest
 from snellen.analysis.tables.section import Run
 from snellen.core.storage.itemset import ItemSet
 from snellen.reports import load_run
-from snellen.web.authenticity import AuthenticityRule, authenticity
+from snellen.web.authenticity import AuthenticityRule, _reasons, authenticity
 from tests.helpers.people import ask_people, everything, person
 from tests.reports.exam import SUITE, able, suite_of, write_items
 
@@ -55,9 +55,14 @@ def test_times(run: Run) -> None:
     assert verdicts(run, median) == {"p1": "passed", "p2": "passed", "p3": "failed", "p4": "failed", "p5": "passed"}
     fast = AuthenticityRule(possible_seconds=0.6)
     assert verdicts(run, fast) == {"p1": "passed", "p2": "passed", "p3": "failed", "p4": "passed", "p5": "passed"}
+    assert verdicts(run, AuthenticityRule(possible_seconds=0.5))["p3"] == "passed", "0.5 s are not less than 0.5 s"
     row = {str(row["subject"]): row for row in authenticity(run, fast, EASY).to_dict("records")}["human:s/p3"]
     assert row["fast_share"] == 1
     assert row["reasons"] == "100 % of pages in less than 0.6 s"
+
+
+def test_an_unknown_accuracy_passes_no_threshold() -> None:
+    assert list(_reasons(math.nan, 3.0, math.nan, AuthenticityRule(min_accuracy=0.8))) == ["accuracy nan under 0.8"]
 
 
 def test_without_thresholds_everyone_passes_and_all_items_count(run: Run) -> None:

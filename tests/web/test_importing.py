@@ -48,6 +48,8 @@ from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import Store, connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS, _checked_cells, key_check
+from snellen.web.trials import COLUMNS, TRIALS
+from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
 from tests.suites.questions.tables import build_set, image_text, write_csv
@@ -346,6 +348,7 @@ NOT_OF_THE_PAGES: dict[str, Change] = {
     "no answers": _with(2, answers={}),
     "a choice that was not offered": _with(2, answers={"?": "zzz"}),
     "another page": _with(2, page_id="none"),
+    "a reason for no question": _with(2, reasons={"none": "because"}),
     "a page twice": lambda rows: [*rows[:3], again(rows[2], 3), *rows[4:]],
     "form -1": _with(0, form=-1),
     "form 10^25": _with(0, form=10**25),
@@ -385,6 +388,10 @@ def test_a_refused_person_stops_nobody_else(filled: FilledStudy, tmp_path: Path)
     assert {response.subject for response in examination.responses} == {"human:trial/p02"}
     assert [path.name for path in (out / "records").iterdir()] == ["p02.jsonl"]
     assert read_refused(out) == admit_all(people, filled.root)[1]
+    for damage in ("", "person,rows\np01,1\n", "person\n", 'person\n"'):
+        (out / "refused.csv").write_text(damage)
+        if damage != "person\n":  # which has no rows
+            assert_refused(lambda: read_refused(out), "refused.csv: not readable")
     import_study(filled.root, people, out, skip=("p01",))
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):
@@ -617,6 +624,11 @@ def test_pages_of_the_card_are_those_of_the_plan(filled: FilledStudy, tmp_path: 
         (root / "study.json").write_text(json.dumps({**card, "pages": pages}), "utf-8")
         with pytest.raises(SnellenError, match=r"its pages are not those of .*; build the study again"):
             read_plan(root)
+    for change in ({"suite": "other"}, {"condition": "vanilla "}):
+        pages = {name: source | change if source["suite"] else source for name, source in card["pages"].items()}
+        (root / "study.json").write_text(json.dumps({**card, "pages": pages}), "utf-8")
+        with pytest.raises(SnellenError, match=r"study\.json: page '\w+' names no suite of it, or no condition"):
+            import_study(root, [Submission("p01", filled.forms[0], "a.zip")], tmp_path / "people")
 
 
 def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: FilledStudy, tmp_path: Path) -> None:

@@ -629,11 +629,14 @@ def test_a_folder_that_is_not_a_study_is_refused(tmp_path: Path) -> None:
         next(read_results(tmp_path))
 
 
-def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_study(tmp_path)
     service = open_service(tmp_path)
     with visitors_of(service, tmp_path) as (visitor,):
         secret = visitor.open().json()["secret"]
+        with monkeypatch.context() as patch:  # as without another file to open
+            patch.setattr("snellen.web.store.connect", lambda path: sqlite3.connect(path / "none"))
+            refused(visitor.open(secret=secret), 503)
         service.database.submit(lambda connection: connection.execute("DROP TABLE rows").fetchall()).result()
         row = RecordRow.model_validate({"sequence": 1, "record": {"type": "consent", "time": TIME}})
         refused(visitor.send(row, secret), 503)

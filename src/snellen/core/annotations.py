@@ -38,12 +38,7 @@ def write_annotations(path: Path, annotations: Annotations) -> None:
     """Write a table as Parquet: `item_id`, and the row as JSON text."""
     rows = [{"item_id": key, "row": json.dumps(dict(row), sort_keys=True)} for key, row in annotations.rows.items()]
     table = pa.Table.from_pylist(rows, pa.schema({"item_id": pa.string(), "row": pa.string()}))
-    metadata = {
-        "name": annotations.name,
-        "author": annotations.author,
-        "about": annotations.about,
-        "hash": annotations.hash,
-    }
+    metadata = {key: getattr(annotations, key) for key in ("name", "author", "about", "hash")}
     files.write_table(path, table.replace_schema_metadata({"snellen": json.dumps(metadata)}))
 
 

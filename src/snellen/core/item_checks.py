@@ -159,8 +159,6 @@ def size_fault(width: int, height: int) -> str | None:
     if min(width, height) < 1:
         return f"an image of {width} x {height} pixels is empty"
     if max(width, height) > MAX_SIDE_PX or width * height > MAX_PIXELS:
-        return (
-            f"an image of {width} x {height} pixels is larger than {MAX_PIXELS} pixels or {MAX_SIDE_PX} per side; "
-            "shrink it first"
-        )
+        limits = f"{MAX_PIXELS} pixels or {MAX_SIDE_PX} per side"
+        return f"an image of {width} x {height} pixels is larger than {limits}; shrink it first"
     return None

@@ -42,7 +42,8 @@ _NAMED_SECRET = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters escaped (ESC as `\x1b`), so that no terminal acts on them."""
+    r"""The text with control characters escaped (ESC as `\x1b`), so that no terminal acts on them, and surrogates."""
+    text = text.encode("utf-8", "backslashreplace").decode()
     return text.translate(_CONTROLS) if _CONTROL.search(text) else text
 
 

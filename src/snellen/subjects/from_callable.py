@@ -69,15 +69,13 @@ class PythonSubject(Base):
 def location_of(error: Exception) -> str:
     """The last line of the user's file that an error passed through, if any.
 
-    The user's file is that of the first frame outside this package and asyncio; libraries may have raised the error
-    further down.
+    The user's file is that of the first frame outside this package, asyncio and importlib; libraries may have raised
+    the error further down.
     """
-    skipped = [
-        Path(__file__).parents[1],
-        *(Path(inspect.getfile(module)).parent for module in (asyncio, concurrent.futures)),
-    ]
+    modules = asyncio, concurrent.futures, importlib
+    folders = [Path(__file__).parents[1], *(Path(inspect.getfile(module)).parent for module in modules)]
     frames = traceback.extract_tb(error.__traceback__)
-    foreign = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(path) for path in skipped)]
+    foreign = [frame for frame in frames if not frame.filename.startswith(("<frozen ", *map(str, folders)))]
     if not foreign:
         return ""
     last = [frame for frame in foreign if frame.filename == foreign[0].filename][-1]
@@ -113,10 +111,8 @@ def wrap(function: AnswerFunction, name: str | None = None) -> Subject:
 
     Its settings hold a digest of the function's code: an edited function does not get the answers of an earlier run.
     """
-    full_name = (
-        name
-        or f"py:{getattr(function, '__module__', '?')}:{getattr(function, '__qualname__', type(function).__name__)}"
-    )
+    function_name = getattr(function, "__qualname__", type(function).__name__)
+    full_name = name or f"py:{getattr(function, '__module__', '?')}:{function_name}"
     settings = {"code": code} if (code := code_digest(function)) else {}
     card = SubjectCard(full_name, settings=settings, max_concurrency=4, accepts=frozenset({"image"}))
     return cast(Subject, PythonSubject(card, function))
@@ -135,8 +131,9 @@ def make_python_subject(name: str, settings: Mapping[str, str], items: Sequence[
         sys.path.insert(0, folder)
     try:
         product = getattr(importlib.import_module(module), factory)(**settings)
-    except (ImportError, AttributeError, TypeError) as error:
-        raise SnellenError(f"py:{name}: cannot be made ({type(error).__name__}: {error})") from error
+    except Exception as error:  # user code may raise anything
+        reason = f"{type(error).__name__}: {error}{location_of(error)}"
+        raise SnellenError(f"py:{name}: cannot be made ({reason})") from error
     if hasattr(product, "answer") and hasattr(product, "card"):
         return cast(Subject, product)
     if not callable(product):

@@ -82,8 +82,19 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
     name, _, query = rest.partition("?")
     if kind == "recorded":
         query = query.replace("+", "%2B")  # it joins columns, as in ?id=task+number, and is no space
-    settings = {FORMER_SETTINGS.get(key, key): value for key, value in parse_qsl(query, keep_blank_values=True)}
-    return kind, name, settings
+    return kind, name, settings_of(spec, query)
+
+
+def settings_of(spec: str, query: str) -> dict[str, str]:
+    """The settings after the `?` of a spec, by their present names. Raises SnellenError if one is empty or repeated."""
+    settings = dict[str, str]()
+    for key, text in parse_qsl(query, keep_blank_values=True):
+        name = FORMER_SETTINGS.get(key, key)
+        if not text.strip() or name in settings:
+            fault = "is given twice" if name in settings else "has no value"
+            raise SnellenError(f"{spec!r:.200}: the setting {key!r:.100} {fault}; write ?setting=value&other=value")
+        settings[name] = text
+    return settings
 
 
 def subjects_of(spec: str, items: Sequence[Item] = ()) -> list[Subject]:

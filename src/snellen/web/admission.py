@@ -129,9 +129,7 @@ def _page_problems(page_answers: PageAnswers, plan: StudyPlan, form: int, progre
     if page_answers.answers.keys() != questions.keys():
         yield f"Page {page_id!r} asks {len(questions)} questions; each must be answered, and no other."
         return
-    if any(not questions[item_id].reason for item_id in page_answers.reasons if item_id in questions) or not (
-        page_answers.reasons.keys() <= questions.keys()
-    ):
+    if any(item_id not in questions or not questions[item_id].reason for item_id in page_answers.reasons):
         yield f"Page {page_id!r} asks for no reason there."
     if any(len(reason) > MAX_TEXT for reason in page_answers.reasons.values()):
         yield f"A reason has at most {MAX_TEXT} characters."

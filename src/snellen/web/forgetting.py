@@ -115,10 +115,8 @@ def _products(root: Path, folders: Sequence[Path], aliases: Collection[str]) -> 
 
 
 def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> bool:
-    return participant in {
-        name,
-        *(row.record.code for row in record_rows if isinstance(row.record, Start) and row.record.code),
-    }
+    codes = (row.record.code for row in record_rows if isinstance(row.record, Start))
+    return participant in {name, *filter(None, codes)}
 
 
 def _delete(root: Path, number: int) -> int:

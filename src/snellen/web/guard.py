@@ -37,11 +37,8 @@ def headers_of(site: StudySite | None) -> Mapping[str, str]:
     if not site or not site.framed_by:
         return headers
     allowed = f"frame-ancestors {site.framed_by}"
-    return {
-        name: text.replace("frame-ancestors 'none'", allowed)
-        for name, text in headers.items()
-        if name != "X-Frame-Options"
-    }
+    changed = {name: text.replace("frame-ancestors 'none'", allowed) for name, text in headers.items()}
+    return {name: text for name, text in changed.items() if name != "X-Frame-Options"}
 
 
 def sentence(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -94,10 +91,8 @@ async def _send_with_headers(headers: Mapping[str, str], send: Send, message: Me
     if message["type"] == "http.response.start":
         names = {name.lower() for name, _ in message["headers"]}
         added = {**headers} | ({} if b"cache-control" in names else {"Cache-Control": "no-store"})
-        message["headers"] = [
-            *message["headers"],
-            *((name.lower().encode(), text.encode()) for name, text in added.items()),
-        ]
+        encoded = [(name.lower().encode(), text.encode()) for name, text in added.items()]
+        message["headers"] = [*message["headers"], *encoded]
     await send(message)
 
 

@@ -6,6 +6,7 @@ view's own `ReplySpec`. Keys, tables and scores are those of every run.
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import shutil
@@ -25,6 +26,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.user_files import read_text
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
 from snellen.core.suite import Schedule, Trial
@@ -207,9 +209,13 @@ def write_refused(out: Path, refused: Sequence[Refused]) -> None:
 
 
 def read_refused(out: Path) -> list[Refused]:
-    """The rows that the last import refused."""
-    table = pd.read_csv(out / REFUSED, dtype=str, keep_default_na=False)
-    return [Refused(**{str(name): str(cell) for name, cell in row.items()}) for row in table.to_dict("records")]
+    """The rows that the last import refused. Raises SnellenError if they cannot be read."""
+    try:
+        text = read_text(out / REFUSED, regular=True)
+        table = pd.read_csv(io.StringIO(text), dtype=str, keep_default_na=False)
+        return [Refused(**{str(name): str(cell) for name, cell in row.items()}) for row in table.to_dict("records")]
+    except (OSError, TypeError, ValueError) as error:
+        raise SnellenError(f"{out / REFUSED}: not readable ({error}); import the results again") from error
 
 
 def write_private(path: Path, text: str) -> None:
@@ -237,9 +243,8 @@ def _arms(
             if page_id in sources:
                 pages_by_condition.setdefault(sources[page_id].condition, []).append(page)
         settings = {"study": card.plan_hash, "participant": participant.alias}
-        size = sum(
-            len(sources[page_id].item_ids) for page_id in form_pages(plan, participant.start.form) if page_id in sources
-        )
+        shown = form_pages(plan, participant.start.form)
+        size = sum(len(sources[page_id].item_ids) for page_id in shown if page_id in sources)
         name, attributes = f"human:{card.name}/{participant.alias}", {QUESTIONS: str(size), "wording": plan.wording}
         attributes |= participant.calibrated_attributes | ({"words": "shared"} if card.design.share_words else {})
         subject_card = SubjectCard(name, settings, attributes=attributes, role="person")

@@ -75,10 +75,7 @@ def write_jzip(root: Path, path: Path) -> None:
     url = card.design.texts.completion_url
     properties = json.dumps(study_properties(plan, folder, url), indent=1, ensure_ascii=False)
     sources = bundle_files(root / BUNDLE)
-    with (
-        files.all_or_nothing(path) as half,
-        zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED, strict_timestamps=True) as archive,
-    ):
+    with files.all_or_nothing(path) as half, zipfile.ZipFile(half, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, f"{folder}.jas", properties.encode("utf-8"))
         page = index_page(plan.texts.title, "jatos", redirects=bool(url))
         _add(archive, f"{folder}/{INDEX}", page.encode("utf-8"))

@@ -55,10 +55,8 @@ class Participant:
         Both only if all agree to 10 %; without a card, or on another screen, the distance alone if the distances agree.
         """
         records = [row.record for row in self.rows if isinstance(row.record, Calibration)]
-        sizes, distances = (
-            [(one.px_per_cm or 0.0) * one.distance_cm for one in records],
-            [r.distance_cm for r in records],
-        )
+        distances = [record.distance_cm for record in records]
+        sizes = [(record.px_per_cm or 0.0) * record.distance_cm for record in records]
         if sizes and max(sizes) <= 1.1 * min(sizes) and min(sizes) > 0:
             return {"px_per_cm": f"{records[-1].px_per_cm:.2f}", "distance_cm": f"{distances[-1]:g}"}
         return {"distance_cm": f"{distances[-1]:g}"} if records and max(distances) <= 1.1 * min(distances) else {}

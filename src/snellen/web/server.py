@@ -28,6 +28,7 @@ from starlette.exceptions import HTTPException
 
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.plain_text import short_reason
+from snellen.core.storage.system_calls import allow_open_files
 from snellen.web import store
 from snellen.web.admission import FormProgress, row_problem
 from snellen.web.guard import Guard, headers_of, sentence
@@ -50,6 +51,8 @@ IDLE_SECONDS = 15
 MAX_HEAD_BYTES = 16 * 2**10
 MAX_CONNECTIONS = 400
 """Open connections beyond which requests are refused (503), before the process has no more files to open."""
+MAX_FILES = 4 * MAX_CONNECTIONS
+"""Files that the process may open, if the system allows it: connections are counted once they have sent a head."""
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": "One sentence."} for status in (400, 403, 404, 409, 413, 415, 421, 422, 429, 503)
@@ -151,8 +154,11 @@ class StudyService:
     async def open(self, link: Link, opening: Opening, address: str = "") -> str:
         """Begin or return, from a network address (empty if it is unknown); `Opened` as JSON text."""
         number, opened = await self.run(partial(self._open, link, opening, address))
-        async with self.openings:
-            records = await asyncio.to_thread(self.database.rows_text, number)
+        try:
+            async with self.openings:
+                records = await asyncio.to_thread(self.database.rows_text, number)
+        except sqlite3.Error as error:
+            raise Refusal(503, f"The answers could not be read ({error}); open the study again.") from error
         return f'{opened[:-1]},"records":{records}}}'
 
     def _open(self, link: Link, opening: Opening, address: str, connection: sqlite3.Connection) -> tuple[int, str]:
@@ -340,6 +346,7 @@ def serve(
     Requests are not logged, since their addresses contain the links. Raises SnellenError if the folder is not a study,
     must not be served at this site, or the port is taken.
     """
+    allow_open_files(MAX_FILES)
     service = open_service(root, site, limits)
     family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
     try:

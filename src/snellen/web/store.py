@@ -106,10 +106,8 @@ class Store:
         """The rows of participant `number` in order, as JSON text, read apart from the thread that writes."""
         query = "SELECT sequence, record FROM rows WHERE participant = ? ORDER BY sequence"
         with contextlib.closing(connect(self._path)) as connection:
-            rows = (
-                f'{{"sequence":{sequence},"record":{record}}}'
-                for sequence, record in connection.execute(query, (number,))
-            )
+            stored = connection.execute(query, (number,))
+            rows = (f'{{"sequence":{sequence},"record":{record}}}' for sequence, record in stored)
             return f"[{','.join(rows)}]"
 
     def submit(self, job: Job) -> Future[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Item, View
 from snellen.core.response import Response
 from snellen.core.suite import Suite
@@ -108,7 +109,9 @@ def _rows(
         for question in page.questions if page.kind != "example" else ():
             item_id = question.item_id
             if page.kind == "question":
-                examination, response = responses_by_key[subject, source.condition, item_id]
+                if (key := (subject, source.condition, item_id)) not in responses_by_key:
+                    raise SnellenError(f"study.json: page {record.page_id!r} names no suite of it, or no condition")
+                examination, response = responses_by_key[key]
                 if places[source.condition, item_id] > 1:
                     response = _answered_with(record.answers[item_id], response)
                 cells = _checked_cells(key_check(examination.items.by_id[item_id], response, examination.suite))

@@ -29,6 +29,14 @@ from snellen.suites import SUITES
 from tests.helpers.sets import undrawn_set
 
 
+@pytest.mark.parametrize(
+    ("ends", "p"), [((0.1, -0.1, 0.2), 0.327), ((-0.1, -0.2, 0.1), 0.327), ((0.2, 0.0, 0.3), 0.05)]
+)
+def test_p_by_hand_takes_the_side_of_the_interval_towards_zero(ends: tuple[float, float, float], p: float) -> None:
+    """0.1 of a side of 0.2, which is 1.96 standard errors: z = 0.98. A side that ends at 0 gives 1.96, and p 0.05."""
+    assert unpaired._p(*ends) == pytest.approx(p, abs=5e-4)
+
+
 def test_the_interval_is_that_of_newcombes_table() -> None:
     """Newcombe 1998, table II, method 10, contrasts (a) 56/70 - 48/80 and (d) 5/56 - 0/29."""
     cases = {(56, 70, 48, 80): (0.2, 0.0524, 0.3339), (5, 56, 0, 29): (0.0893, -0.0381, 0.1926)}

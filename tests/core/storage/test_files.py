@@ -13,7 +13,16 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
+from snellen.core.storage.files import (
+    all_or_nothing,
+    kernel_lock,
+    read_table,
+    remove_halves,
+    write_bytes,
+    write_csv,
+    write_table,
+)
+from tests.helpers.refusals import assert_refused
 
 
 def test_a_table_is_written_unchanged_except_formulas(tmp_path: Path) -> None:
@@ -55,6 +64,14 @@ def test_missing_file_locks_are_not_mistaken_for_another_process(
         kernel_lock(tmp_path / "lock", "a run"),
     ):
         pass
+
+
+@pytest.mark.parametrize("path", [".", "..", "folder"])
+def test_a_folder_in_place_of_a_file_is_refused(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here" / "folder").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    assert_refused(lambda: write_bytes(Path(path), b"x"), f"{path}: cannot be written")
+    assert [file.name for file in tmp_path.rglob("*")] == ["here", "folder"]
 
 
 def test_partial_files_of_ended_processes_are_removed(tmp_path: Path) -> None:

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Montage
-from snellen.core.storage.media import MediaFolder
+from snellen.core.hashing import sha256
+from snellen.core.item import Affine, Media, Montage
+from snellen.core.storage.media import MediaFolder, image_fault
 from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import patch
 
@@ -22,6 +24,16 @@ def test_files_are_kept_byte_for_byte(tmp_path: Path) -> None:
     (tmp_path / "b.png").write_text("<html>not found</html>")
     with pytest.raises(SnellenError, match=r"b\.png: not a readable image"):
         media.add_file(tmp_path / "b.png")
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "fault"),
+    [("PNG", "png", None), ("PNG", "jpg", "a PNG file named jpg"), ("JPEG", "jpeg", None), ("JPEG", "jpg", None)],
+)
+def test_an_image_has_the_format_of_its_name(format: str, name: str, fault: str | None) -> None:
+    Image.new("RGB", (4, 3)).save(buffer := io.BytesIO(), format)
+    raw = buffer.getvalue()
+    assert image_fault(raw, Media(sha256(raw), "image", name, 4, 3)) == fault
 
 
 def test_missing_files_are_found_in_the_parent_folder(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -85,3 +86,17 @@ def test_processes_are_never_signalled_and_folders_not_synced_elsewhere(
     assert half.exists(), "a process may live"
     files.write_text(tmp_path / "b", "text")
     assert (tmp_path / "b").read_text() == "text"
+
+
+@pytest.mark.parametrize(
+    ("allowed", "limits"), [((256, -1), (1600, -1)), ((256, 1024), (1024, 1024)), ((-1, -1), None)]
+)
+def test_more_files_are_allowed_where_few_are(
+    allowed: tuple[int, int], limits: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as are asked for, or as the system lets anybody have; no limit stays none."""
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: allowed)
+    new = list[tuple[int, int]]()
+    monkeypatch.setattr(resource, "setrlimit", lambda kind, values: new.append(values))
+    system_calls.allow_open_files(1600)
+    assert new == ([limits] if limits else [])

@@ -36,6 +36,13 @@ from tests.helpers.journey import arm, colour_set, says, suite_of
 REFUSED = CallFailed("401 AuthenticationError: no such key (attempt 1)", is_lasting=True)
 
 
+def test_the_first_cause_of_a_stop_is_the_one_that_is_told() -> None:
+    stop, spent = stopping.RunStop(), stopping.BudgetSpent("1 is spent")
+    stop.begin(spent)
+    stop.begin(Interrupted(signal.SIGTERM))
+    assert stop.cause is spent
+
+
 # Counting of failures, by hand
 
 

@@ -208,6 +208,25 @@ def test_a_subject_is_asked_until_its_drop_is_decided(tmp_path: Path, items: Ite
     assert BATCH <= counts["chat:worse"] < counts["chat:equal"] <= 100
 
 
+@pytest.mark.parametrize(("units", "growth"), [(3.0, 1.0), (24.0, 2.0)])
+def test_an_undecided_score_of_twelve_items_needs_no_fewer(
+    units: float, growth: float, items: ItemSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs_deciding, "units_to_decide", lambda row, metric: units)
+    decider, task = runs_deciding.Decider(items, SUITE, MAX_ITEMS), SUITE.tasks["naming"]
+    values = {item.item_id: float(n % 2) for n, item in enumerate(items.task("naming")[:12])}
+    assert decider.growth_needed(task, values, {}, False) == growth
+
+
+def test_a_score_that_leaves_out_half_of_its_items_is_of_a_part_and_no_item_decides_it(items: ItemSet) -> None:
+    decider, task = runs_deciding.Decider(items, SUITE, MAX_ITEMS), SUITE.tasks["naming"]
+    values = {item.item_id: (0.0, math.nan)[n % 2] for n, item in enumerate(items.task("naming")[:12])}
+    row = decider.row(task, values, {}, False)
+    assert row is not None
+    assert (row.n, row.items, row.left_out, row.grade.is_of_part) == (6, 12, 0.5, True)
+    assert decider.growth_needed(task, values, {}, False) == 0
+
+
 def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: ItemSet) -> None:
     remote = replace(late("chat:sighted", items, 1.0, 4), card=SubjectCard("chat:sighted", is_remote=True))
     arms = [Arm(remote, Condition(SUITE.axes), decide="none")]

@@ -25,8 +25,10 @@ from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.subjects.chat import ChatSubject, make_chat
+from snellen.subjects.chat.client import endpoint_of
 from snellen_sight.completions import split_thought
 from snellen_sight.retry import LONGEST_WAIT, retry_after, wait_seconds
+from tests.helpers.refusals import assert_refused
 from tests.helpers.stub_server import (
     BROKEN_JSON,
     NO_CHOICES,
@@ -311,6 +313,14 @@ def test_missing_and_wrong_settings_are_one_clear_line(name: str, settings: dict
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert "[bold]" not in str(caught.value)
+
+
+def test_a_key_has_no_spaces_around_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As copied with the end of the line, which no header may have; spaces alone are none."""
+    monkeypatch.setenv("OPENAI_API_KEY", " key-1\n")
+    assert endpoint_of("openai/gpt-4o", "chat").key == "key-1"
+    monkeypatch.setenv("OPENAI_API_KEY", " ")
+    assert_refused(lambda: endpoint_of("openai/gpt-4o", "chat"), "OPENAI_API_KEY is not set")
 
 
 def test_videos_and_montages_are_declined_or_refused(tmp_path: Path) -> None:

@@ -172,6 +172,16 @@ def test_a_transparent_palette_stays_transparent(tmp_path: Path) -> None:
         assert np.array_equal(np.asarray(png), np.asarray(original.convert("RGBA")))
 
 
+@pytest.mark.parametrize(("mode", "profile"), [("CMYK", None), ("RGB", b"of a screen")])
+def test_a_profile_of_inks_is_not_sent_with_colours_of_a_screen(
+    mode: str, profile: bytes | None, tmp_path: Path
+) -> None:
+    folder = MediaFolder(tmp_path)
+    media = stored(folder, Image.fromarray(PIXELS).convert(mode), "TIFF", icc_profile=profile or b"of inks")
+    with folder.open(sent_form(media, folder, OPENAI, None)) as png:
+        assert png.info.get("icc_profile") == profile
+
+
 @contextmanager
 def served(answer: Any = "A", **settings: str) -> Iterator[tuple[ChatSubject, StubServer]]:
     with StubServer(answer) as server, pytest.MonkeyPatch.context() as patch:

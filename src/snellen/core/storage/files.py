@@ -45,7 +45,7 @@ def all_or_nothing(
     files that can be made again) only survive a kill. On any exception the temporary file is removed; an OSError
     becomes the SnellenError that `refuse` makes. `rename` replaces the renaming.
     """
-    half = path.with_name(f"{path.name}.{machine_name()}-{os.getpid()}.half")
+    half = path.parent / f"{path.name}.{machine_name()}-{os.getpid()}.half"  # also of a folder, which has no name
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield half

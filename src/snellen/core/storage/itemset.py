@@ -179,17 +179,12 @@ def declared(items: ItemSet, declaration: SetDeclaration) -> ItemSet:
     """A new set as the first instalment of a set in instalments."""
     card = items.card
     recipe = {**card.recipe, "parts": declaration.instalments}
-    plan = declaration.model_dump(mode="json", exclude_defaults=True)
-    name = digest([card.suite, card.version, card.source, recipe, plan])
     first = Instalment(items=card.items, content_hash=card.content_hash, rows_hash=card.rows_hash)
-    update = {
-        "recipe": recipe,
-        "recipe_hash": recipe_hash(card.suite, card.version, card.source, recipe),
-        **dict.fromkeys(("content_hash", "rows_hash", "test_hash"), name),
-        "declaration": declaration,
-        "instalments": (first,),
-    }
+    new_hash = recipe_hash(card.suite, card.version, card.source, recipe)
+    update = {"recipe": recipe, "recipe_hash": new_hash, "declaration": declaration, "instalments": (first,)}
     changed = card.model_copy(update=update)
+    names = dict.fromkeys(("content_hash", "rows_hash", "test_hash"), changed.declared_hash)
+    changed = changed.model_copy(update=names)
     write_card(items.root, changed)
     return replace(items, card=changed)
 
@@ -241,6 +236,8 @@ def read_itemset(
     Raises SnellenError naming file and row for anything missing, altered, cut short or unknown; returns nothing then.
     """
     card = read_card(root)
+    if card.instalments and {card.content_hash, card.rows_hash, card.test_hash} != {card.declared_hash}:
+        raise SnellenError(f"{root / card.file}: the hashes are not those of its declaration; build the item set again")
     shared, known_media = dict[Any, Any](), dict[tuple[Any, ...], Media]()
     items: dict[str, Item] = {}
     locations = list[str]()
@@ -270,11 +267,8 @@ def read_itemset(
         raise SnellenError(f"{root / card.file}: states another number than its {len(items)} items; build it again")
     media = MediaFolder(root / "media")
     if verify:
-        used = (
-            (location, image)
-            for location, item in zip(locations, items.values(), strict=True)
-            for image in item.media()
-        )
+        located = zip(locations, items.values(), strict=True)
+        used = ((location, image) for location, item in located for image in item.media())
         media.verify(used, remember=remember, video_fault=video_fault)
     return ItemSet(root, card, tuple(items.values()), media, read_blind(root))
 

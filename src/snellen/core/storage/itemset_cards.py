@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.schemas import Card, read_card_file
 
@@ -71,6 +72,12 @@ class ItemSetCard(Card):
     def instalments_left(self) -> int:
         """The number of instalments that are not drawn yet; 0 unless the set is in instalments."""
         return self.declaration.instalments - len(self.instalments) if self.declaration else 0
+
+    @property
+    def declared_hash(self) -> str:
+        """The digest of the declaration: no set in instalments can have the hashes of a whole one."""
+        plan = self.declaration.model_dump(mode="json", exclude_defaults=True) if self.declaration else None
+        return digest([self.suite, self.version, self.source, self.recipe, plan])
 
 
 BLIND_KEY = ("task", "protocol", "metric", "factor", "level")

@@ -42,11 +42,8 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
                 if not all(isinstance(cells.get(name, ""), str) for name in ("key", "digest", "error")):
                     raise ValueError("key, digest and error must be texts")
                 reply_cells = cells["reply"]
-                reply = (
-                    None
-                    if reply_cells is None
-                    else Reply(**{**reply_cells, "numbers": tuple(reply_cells.get("numbers", ()))})
-                )
+                numbers = tuple((reply_cells or {}).get("numbers", ()))
+                reply = None if reply_cells is None else Reply(**{**reply_cells, "numbers": numbers})
                 exchange = bounded(Exchange(cells["key"], cells["digest"], reply, cells.get("error", "")))
             except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
                 raise SnellenError(

@@ -28,12 +28,8 @@ from snellen.core.storage.runfolder import RunFolder, has_tables, is_run, read_r
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
 EXCHANGES = pa.schema({"key": pa.string(), "digest": pa.string(), "error": pa.string()} | _REPLY)
-RESPONSES = pa.schema(
-    {
-        f.name: pa.list_(pa.string()) if f.name == "calls" else _ARROW.get(str(f.type), pa.string())
-        for f in fields(Response)
-    }
-)
+_RESPONSE = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Response)}
+RESPONSES = pa.schema(_RESPONSE | {"calls": pa.list_(pa.string())})
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
 """Columns of responses with many equal values."""
@@ -81,20 +77,22 @@ def tables_are_behind(root: Path) -> bool:
 
 
 def read_responses(root: Path) -> list[Response]:
-    """The responses of a run. Raises SnellenError if the run was cut off before its tables were written."""
+    """The responses of a run. Raises SnellenError if it was cut off before they were written, or has one twice."""
     path = root / "responses.parquet"
     if is_run(root) and not path.is_file():
         raise SnellenError(f"{root}: the run was interrupted; run the same `snellen run` command again to finish it")
     table = files.read_table(path, remedy=_REMEDY)
-    if odd := next(
-        (one.name for one in RESPONSES if one.name in table.schema.names and one != table.field(one.name)), ""
-    ):
+    retyped = (one.name for one in RESPONSES if one.name in table.schema.names and one != table.field(one.name))
+    if odd := next(retyped, ""):
         raise SnellenError(f"{path}: {odd} has cells of another type; {_REMEDY}")
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
-        return [_response(row, specs, shared) for row in files.rows_of(table)]
+        responses = [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
+    if len({response.response_id for response in responses}) < len(responses):
+        raise SnellenError(f"{path}: a response is in it twice; {_REMEDY}")
+    return responses
 
 
 def read_calls(root: Path, *names: str) -> pa.Table:

@@ -8,9 +8,11 @@ import platform
 from typing import Any
 
 fcntl: Any = None
+resource: Any = None
 msvcrt: Any = None
 try:
     import fcntl
+    import resource
 except ImportError:  # Windows
     with contextlib.suppress(ImportError):
         import msvcrt
@@ -24,6 +26,14 @@ IS_POSIX = os.name == "posix"
 def machine_name() -> str:
     """The name of this machine in a network."""
     return platform.node()
+
+
+def allow_open_files(number: int) -> None:
+    """Let this process open so many files at once, or as many as the system allows it; some begin with 256."""
+    if resource is not None:
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < number:  # -1: without limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (number if hard < 0 else min(number, hard), hard))
 
 
 def lock(descriptor: int, *, wait: bool) -> None:

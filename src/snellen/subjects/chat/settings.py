@@ -127,7 +127,7 @@ def read_values(label: str, written_settings: Mapping[str, str], readers: Reader
         try:
             values[name] = readers[name](written.strip())
         except ValueError as error:
-            raise SnellenError(f"{label}: {name}={written!r}: {error}") from None
+            raise SnellenError(f"{label}: {name}={written!r:.100}: {error}") from None
     return values
 
 

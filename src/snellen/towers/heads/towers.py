@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl
 
 from snellen.core.condition import near, refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.subjects.encoders.efficientnet import state_sizes
+from snellen.subjects.registry import settings_of
 from snellen.towers.heads.table_6 import TABLE_6
 from snellen.towers.heads.tower import Tower
 
@@ -246,7 +246,7 @@ def find_tower(written: str) -> Tower:
     """
     name, _, query = written.partition("?")
     tower = _by_name(name)
-    settings = dict(parse_qsl(query, keep_blank_values=True))
+    settings = settings_of(written, query)
     refuse_unknown(settings, SETTINGS, f"tower {name} has no setting")
     changes: dict[str, Any] = {
         setting: text if setting == "model" else _whole_number(name, setting, text)

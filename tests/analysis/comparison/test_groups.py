@@ -1,0 +1,31 @@
+"""Groups of subjects on the same units, by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from snellen.analysis.comparison import groups
+from snellen.analysis.comparison.groups import Grouping
+
+
+def test_groups_are_compared_on_the_units_of_both_with_their_own_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In whatever order the scores of a subject are; a mean of two subjects is that of each unit."""
+    scores = {
+        "x": pd.DataFrame({"value": [1.0, 0.0, 1.0], "cluster": ["C", "A", "B"]}, index=["c", "a", "b"]),
+        "y": pd.DataFrame({"value": [0.0, 1.0], "cluster": ["A", "C"]}, index=["a", "c"]),
+        "z": pd.DataFrame({"value": [0.0, 1.0], "cluster": ["C", "A"]}, index=["c", "a"]),
+    }
+    compared = list[tuple[list[float], list[float], list[str]]]()
+
+    def contrast(first: Any, second: Any, clusters: Any, *key: str, bounds: Any) -> dict[str, Any]:
+        compared.append((list(first), list(second), list(clusters)))
+        return {}
+
+    monkeypatch.setattr(groups, "contrast", contrast)
+    row = groups._row(Grouping("weights", "open", "closed", ("x",), ("y", "z", "absent")), scores, "naming", None)
+    assert compared == [([0.0, 1.0], [0.5, 0.5], ["A", "C"])]
+    assert row is not None
+    assert (row["subjects_first"], row["subjects_second"]) == (1, 2)
