@@ -342,4 +342,3 @@ def read_table(text: str) -> list[tuple[str, re.Pattern[str]]]:
 ENTRIES = read_table(TABLE)
 MARKERS = [(name, pattern) for name, pattern in ENTRIES if name in MANNERS]
 CUES = {name: pattern for name, pattern in ENTRIES if name not in MANNERS}
-WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "inaccurate", "untrue"))

@@ -10,20 +10,16 @@ from itertools import pairwise
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED, lower
-from snellen.scoring.answers.vocabulary import ONES, TENS
+from snellen.scoring.answers.vocabulary import COUNTERS, NUMBERS
 
-WORDS = {word: number for number, word in enumerate(ONES.split())}
-WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
-WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
-WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
-_WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
+_WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in NUMBERS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(
     rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])|\b(?P<minus>minus|negative)\s)?"
     rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
 UNIT = re.compile(r"\s?(?:[mck]?m|(?:centi|kilo)?met(?:er|re)s?|px|pixels|k?g|s|seconds|bar|deg|degrees|°)(?!\w)")
-COUNTER = re.compile(r"\s?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ羽명개마대권](?:です|입니다)?(?!\w)")
+COUNTER = re.compile(rf"\s?[{COUNTERS}羽명개마대권](?:です|입니다)?(?!\w)")
 ROUGHLY = re.compile(r"(?i)\A(?:approx(?:\b\.?|imately\b)|(?:about|around|roughly|circa)\b|ca\.|[~≈]) ?")
 ORDINAL = re.compile(
     rf"(?i)(?:st|nd|rd|th)\b|-?[^\W{UNSPACED}]*(?![{UNSPACED}])[^\W\d_]| ?(?:번째|번|番|号|[个張张枚本つ台]目)"
@@ -159,7 +155,7 @@ class Numbers(Grammar):
         return int(step[1]) if step else None
 
     def _value(self, match: re.Match[str]) -> int | float | None:
-        number = float(match["digits"].replace(",", "") if match["digits"] else WORDS[lower(match["word"])])
+        number = float(match["digits"].replace(",", "") if match["digits"] else NUMBERS[lower(match["word"])])
         if match["sign"] == "-" or match["minus"]:
             number = -number
         if not self.integers:

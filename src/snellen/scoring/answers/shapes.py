@@ -11,6 +11,7 @@ from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
+from snellen.scoring.answers.vocabulary import CENTRE_SIZE, CHANNELS, EDGES, CORNERS, FORMATS
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
@@ -32,7 +33,6 @@ NAMED_CORNERS = re.compile(
     rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
 )
 CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
-CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
 BOXES = tuple(
     (re.compile(pattern, re.I), names)
     for pattern, names in (
@@ -54,12 +54,6 @@ BOXES = tuple(
 """Forms of four numbers and their names; None: in the order stated."""
 COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
-SIDES = {
-    "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
-    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)_?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)_?y",
-    "w": "w|width", "h": "h|height",
-}  # fmt: skip
-CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
 
 
 def _named(names: Mapping[str, str]) -> re.Pattern[str]:
@@ -71,13 +65,11 @@ def _named(names: Mapping[str, str]) -> re.Pattern[str]:
     )
 
 
-NAMED_SIDE, NAMED_CHANNEL = _named(SIDES), _named(CHANNELS)
+NAMED_SIDE, NAMED_CHANNEL = _named(EDGES), _named(CHANNELS)
 BESIDE = re.compile(r"[^\d\[{]{1,40}")
 """Between the named numbers of a set."""
-_SIDE = "|".join(f"(?:{words})" for words in SIDES.values())
+_SIDE = "|".join(f"(?:{words})" for words in EDGES.values())
 ORDERED = re.compile(rf"(?i)(?<!\w)(?:{_SIDE})(?:[\s,;/|-]{{1,3}}(?:{_SIDE})){{3}}(?!\w)")
-FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
-FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), "tlbr": ("y1", "x1", "y2", "x2")}
 FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
 SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]{0,99}[\[(][\d\s.,-]{0,99}\Z")
 """Sign that a list is no pair of corners, or that another list was broken off."""
@@ -98,7 +90,7 @@ def stated_order(text: str) -> tuple[str, ...] | None:
     orders: set[tuple[str, ...]] = {FORMATS[match[0].lower()] for match in FORMAT.finditer(text)}
     for match in ORDERED.finditer(text):
         words = re.split(r"[\s,;/|-]+", match[0])
-        orders.add(tuple(next(side for side in SIDES if re.fullmatch(SIDES[side], word, re.I)) for word in words))
+        orders.add(tuple(next(edge for edge in EDGES if re.fullmatch(EDGES[edge], word, re.I)) for word in words))
     if len(orders) > 1 or (not orders and SIZED.search(text)):
         return None
     return orders.pop() if orders else ()
