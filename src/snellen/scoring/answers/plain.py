@@ -79,9 +79,8 @@ def _only_reply(text: str) -> str:
     text = CUES["opened"].sub("", text)
     turn = next((match for match in CUES["next_turn"].finditer(text) if text[: match.start()].strip()), None)
     text = text[: turn.start() + (turn[0][0] not in "<[")] if turn else text
-    for call in (
-        ("call", "code_block", "code_line") if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ()
-    ):
+    may_call = any(mark in text for mark in ("(", "[", "<", "```", "Action"))
+    for call in ("call", "code_block", "code_line") if may_call else ():
         text = CUES[call].sub(lambda match: match[0] if CUES["submits"].search(match[0]) else " ", text)
     return text
 

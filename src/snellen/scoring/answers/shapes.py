@@ -11,7 +11,7 @@ from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
-from snellen.scoring.answers.vocabulary import CENTRE_SIZE, CHANNELS, EDGES, CORNERS, FORMATS
+from snellen.scoring.answers.vocabulary import CENTRE_SIZE, CHANNELS, CORNERS, EDGES, FORMATS
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
@@ -29,28 +29,22 @@ def _row(count: int) -> str:
 PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
 _WORDS = r"[^\d(\[]{0,40}"
 AND = r"\s{0,9}(?:,|to|and|-)?\s{0,9}"
-NAMED_CORNERS = re.compile(
-    rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
-)
-CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
-BOXES = tuple(
-    (re.compile(pattern, re.I), names)
+_FIRST, _LAST = r"\b(?:top|upper)[- _]left\b", r"\b(?:bottom|lower)[- _]right\b"
+BOXES = [
+    (re.compile(f"(?i){pattern}"), names)
     for pattern, names in (
         (rf"[\[(]\s{{0,9}}{_row(4)}\s{{0,9}}[\])]", None),
         # Two corners; three or more points are a polygon.
-        (
-            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
-            None,
-        ),
-        (NAMED_CORNERS.pattern, None),
-        (CORNERS_NAMED_AFTER, None),
+        (rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])", None),
+        (rf"{_FIRST}{_WORDS}{PAIR}{_WORDS}{_LAST}{_WORDS}{PAIR}", None),
+        (rf"{PAIR}{_WORDS}{_FIRST}{_WORDS}{PAIR}{_WORDS}{_LAST}", None),
         (rf"\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}", ("x1", "x2", "y1", "y2")),
         (
-            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}",
+            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:[x×,]|by) ?{N}",
             CENTRE_SIZE,
         ),
     )
-)
+]
 """Forms of four numbers and their names; None: in the order stated."""
 COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
@@ -124,10 +118,8 @@ class Boxes(Grammar):
         """The same with the order that the text states."""
         return replace(self, order=stated_order(text))
 
-    def alone(self, passage: str) -> Box | None:
-        """The box of two named corners, one per line; `mentions` reads every other box."""
-        match = NAMED_CORNERS.fullmatch(passage)
-        return self._checked(self._listed(match.groups())) if match else None
+    def alone(self, passage: str) -> None:
+        """None: `mentions` reads every box."""
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
