@@ -95,15 +95,10 @@ class Numbers(Grammar):
                 continue
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
-            if (
-                CUES["bound"].search(lead)
-                or MORE.match(rest)
-                or ALGEBRA.match(rest)
-                or (PERCENT.match(rest) and not self.integers)
-            ):
-                value = None
-            elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
-                # "the left one", "one of these": not a count
+            # "the left one", "one of these": not a count
+            is_thing = (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of"))
+            is_share = not self.integers and PERCENT.match(rest)
+            if is_thing or is_share or CUES["bound"].search(lead) or MORE.match(rest) or ALGEBRA.match(rest):
                 value = None
             found.append(Mention(start, end, value))
         return found

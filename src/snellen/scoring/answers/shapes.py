@@ -118,9 +118,6 @@ class Boxes(Grammar):
         """The same with the order that the text states."""
         return replace(self, order=stated_order(text))
 
-    def alone(self, passage: str) -> None:
-        """None: `mentions` reads every box."""
-
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
         return [replace(mention, value=self._checked(mention.value)) for mention in self.sets(passage)]
@@ -212,10 +209,10 @@ def numbers_written_out(text: str, fractions: bool) -> str:
 
 
 def _colour(numbers: tuple[str, ...]) -> Colour | None:
-    numbers = tuple(number.removesuffix(".") for number in numbers)  # of the sentence
-    if not all(re.fullmatch(r"\d{1,3}", number) and int(number) <= 255 for number in numbers):
+    # A full stop may be that of the sentence.
+    if not all(re.fullmatch(r"\d{1,3}\.?", number) and float(number) <= 255 for number in numbers):
         return None
-    red, green, blue = map(int, numbers)
+    red, green, blue = (int(float(number)) for number in numbers)
     return red, green, blue
 
 
