@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
@@ -70,12 +69,11 @@ class Numbers(Grammar):
         matches = list(NUMBER.finditer(stripped))
         if not 1 <= len(matches) <= 2 or any(ALGEBRA.match(stripped, match.end()) for match in matches):
             return None
-        rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
-        rest += [stripped[matches[-1].end() :]]
-        last = (COUNTER if self.integers else UNIT).sub("", rest.pop(), count=1)
-        if rest[0].strip(" \t\n\"'([{#=") or last.strip(TRIMMINGS) or any(part.strip(" (=") for part in rest[1:]):
+        before, between = stripped[: matches[0].start()], stripped[matches[0].end() : matches[-1].start()]
+        behind = (COUNTER if self.integers else UNIT).sub("", stripped[matches[-1].end() :], count=1)
+        if before.strip(" \t\n\"'([{#=") or between.strip(" (=") or behind.strip(TRIMMINGS):
             return None
-        if len(matches) == 2 and not any(mark in rest[1] for mark in "(="):
+        if len(matches) == 2 and not {"(", "="} & set(between):
             return None
         values = {self._value(match) for match in matches}
         return values.pop() if len(values) == 1 else None
@@ -171,9 +169,8 @@ def _result(passage: str) -> int | None:
 
 def _asides(passage: str) -> list[tuple[int, int]]:
     """Spans of parentheses with more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
-    return [
-        match.span() for match in re.finditer(r"\([^()\n]*\)", passage) if not NUMBER.fullmatch(match[0][1:-1].strip())
-    ]
+    asides = re.finditer(r"\(([^()\n]*)\)", passage)
+    return [aside.span() for aside in asides if not NUMBER.fullmatch(aside[1].strip())]
 
 
 def _outside(mentions: list[Mention], sentence: str) -> list[Mention]:

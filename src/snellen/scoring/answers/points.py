@@ -29,11 +29,7 @@ class Points(Grammar):
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """The point of every sentence."""
         found = [(match, _given(match[0])) for match in SENTENCE.finditer(passage)]
-        return [
-            Mention(*match.span(), point)
-            for match, point in found
-            if point is not None or len(NUMBER.findall(match[0])) >= 4
-        ]
+        return [Mention(*match.span(), point) for match, point in found if point or len(NUMBER.findall(match[0])) >= 4]
 
 
 def _given(text: str) -> PointReply | None:

@@ -188,11 +188,8 @@ def _bare(passage: str, count: int, value: Callable[[tuple[str, ...]], tuple[flo
 
 LOCATION_TOKENS = re.compile(r"<loc_?(\d{1,4})>" * 4)
 DECIMAL_COMMAS = re.compile(r"[\[(](?:\d{1,9},\d{1,9}\s?;\s?){3}\d{1,9},\d{1,9}[\])]")
-POINTS = re.compile(
-    r"<points?\s+"
-    + r"\s+".join(rf"{name}\s?=\s?[\"']?(\d{{1,9}}(?:\.\d{{0,9}})?)[\"']?" for name in ("x1", "y1", "x2", "y2"))
-    + r"(?!\s+x3)[^<>]{0,300}>"
-)
+_AT = r"\s?=\s?[\"']?(\d{1,9}(?:\.\d{0,9})?)[\"']?"
+POINTS = re.compile(rf"<points?\s+x1{_AT}\s+y1{_AT}\s+x2{_AT}\s+y2{_AT}(?!\s+x3)[^<>]{{0,300}}>")
 
 
 def numbers_written_out(text: str, fractions: bool) -> str:
