@@ -140,10 +140,9 @@ undecided: \b(?:might|may|could|perhaps|possibly|either|whether|unless|cannot|ca
 OFFERED: (?:options?|choices?|answers?|alternatives?|these|them|above|given|points?|images?|pictures?|box(?:es)?
     |candidates?|the)
 # States that there is no answer, and so retracts an earlier conclusion.
-refused: \b@CANNOT@\b[^.!?\n]{0,40}?\b(?:@TELL@|choose|select|be solved|calculated?)\b
-    |\b(?:not|n't|no|without) (?:have |provide |contain |include
-     |give |offer |been given |given )?(?:enough|sufficient|any|more|additional|further
-    |specific) (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b
+refused: \b@CANNOT@\b[^.!?\n]{0,40}?\b(?:@TELL@|choose|select|be solved|calculated?)\b|\b(?:not|n't|no
+    |without) (?:have |provide |contain |include |give |offer |been given |given )?(?:enough|sufficient|any|more
+    |additional|further|specific) (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b
     |\bnone of (?:the )?(?:\w+ ){0,2}@OFFERED@\b|\bneither of\b|\bneither (?:\w+ ){0,6}nor\b|\b(?:answer|option|choice
     |value|result)s? (?:is|are|was|were) (?:not|n't) (?:provided|given|listed|offered|included|available|present|among
     |in (?:the|any)|one of)\b|\bnot (?:among|one of|in) (?:the )?(?:\w+ )?(?:options|choices|answers)\b|\b(?:no|not a

@@ -288,12 +288,9 @@ def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[De
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
     """Options that the reply approves: "B is correct", "(B) is the best answer"."""
-    before = None
-    for mention in named:
-        if CUES["approved"].match(text, mention.end):
+    for before, mention in zip([None, *named], named, strict=False):
+        if CUES["approved"].match(text, mention.end) and not _is_hypothetical(text, mention.start):
             joined = before and CUES["joined"].fullmatch(text, before.end, mention.start)
             denied = CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start])
             agreed = not denied and (not joined or not before or before.value == mention.value)
-            if not _is_hypothetical(text, mention.start):
-                yield Declaration(mention.start, partial(Statement, mention.value if agreed else None), "soft")
-        before = mention
+            yield Declaration(mention.start, partial(Statement, mention.value if agreed else None), "soft")

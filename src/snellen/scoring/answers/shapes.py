@@ -20,20 +20,15 @@ FARTHEST_FRACTION = 2.0
 """Larger numbers are not fractions of the image, but pixels, percent or thousandths."""
 LARGEST = 1e9
 """Larger coordinates are not in any image."""
-
-
-def _row(count: int) -> str:
-    return SEP.join([N] * count)
-
-
-PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
+TWO, THREE, FOUR = (SEP.join([N] * count) for count in (2, 3, 4))
+PAIR = rf"[\[(]\s{{0,9}}{TWO}\s{{0,9}}[\])]"
 _WORDS = r"[^\d(\[]{0,40}"
 AND = r"\s{0,9}(?:,|to|and|-)?\s{0,9}"
 _FIRST, _LAST = r"\b(?:top|upper)[- _]left\b", r"\b(?:bottom|lower)[- _]right\b"
 BOXES = [
     (re.compile(f"(?i){pattern}"), names)
     for pattern, names in (
-        (rf"[\[(]\s{{0,9}}{_row(4)}\s{{0,9}}[\])]", None),
+        (rf"[\[(]\s{{0,9}}{FOUR}\s{{0,9}}[\])]", None),
         # Two corners; three or more points are a polygon.
         (rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])", None),
         (rf"{_FIRST}{_WORDS}{PAIR}{_WORDS}{_LAST}{_WORDS}{PAIR}", None),
@@ -46,7 +41,7 @@ BOXES = [
     )
 ]
 """Forms of four numbers and their names; None: in the order stated."""
-COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
+COLOUR = re.compile(rf"[\[(]\s{{0,9}}{THREE}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
 
 
@@ -75,7 +70,7 @@ BARE_HEX = re.compile(r"(?=[0-9a-f]*\d|[0-9A-F]+$)(?=\d*[a-fA-F])[0-9a-fA-F]{6}"
 """Six hexadecimal digits without a mark: digits alone may be a number, small letters alone a word ("facade")."""
 PERCENT = r"(\d{1,3}(?:\.\d{0,40})?)\s?%"
 PERCENTAGES = re.compile(rf"rgba?\(\s{{0,9}}{PERCENT}{SEP}{PERCENT}{SEP}{PERCENT}\s{{0,9}}\)", re.I)
-RGBA = re.compile(rf"rgba?\(\s{{0,9}}{_row(3)}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
+RGBA = re.compile(rf"rgba?\(\s{{0,9}}{THREE}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
 UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](?:[.]0{0,40})?)'] * 3)}\s{{0,9}}[\])]")
 
 
@@ -200,8 +195,6 @@ def numbers_written_out(text: str, fractions: bool) -> str:
     text = DECIMAL_COMMAS.sub(lambda match: match[0].replace(",", ".").replace(";", ","), text)
     if fractions and "%" in text:
         text = re.sub(PERCENT, lambda match: f"{float(match[1]) / 100:.9g}", text)
-    if "<" not in text:
-        return text
     return POINTS.sub(r"[\1, \2, \3, \4] ", LOCATION_TOKENS.sub(r"[\1, \2, \3, \4] ", text))
 
 

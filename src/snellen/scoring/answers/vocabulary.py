@@ -115,9 +115,8 @@ def other_names(texts: Mapping[str, str | None]) -> dict[str, str | None]:
         if keys or any(name.split()[-1] in texts or name.split()[0] in texts for name in names):
             others |= dict.fromkeys(names, keys.pop() if len(keys) == 1 else None)
     for name, key in texts.items():
-        for pair in SPELLINGS:
-            for written, other in (pair, pair[::-1]):
-                others |= {name.replace(written, other): key} if written in name else {}
+        for written, other in (*SPELLINGS, *(pair[::-1] for pair in SPELLINGS)):
+            others |= {name.replace(written, other): key} if written in name else {}
     return others
 
 
