@@ -20,6 +20,8 @@ from snellen.cli.app import app
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
 from snellen.core.storage.parts import part_files
@@ -182,6 +184,13 @@ def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: 
     part.write_bytes(b"".join(part.read_bytes().splitlines(keepends=True)[:-1]))
     with pytest.raises(SnellenError, match="has no recorded reply to the prompt"):
         check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+@pytest.mark.parametrize(("status", "fault"), [("ok", True), ("failed", True), ("declined", False)])
+def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> None:
+    """A failure is recorded, too: one that is not may hide a bad answer."""
+    stored = Response("r", "fake:x", "", "1", "t", "", 0, status, None, "", ReplySpec("text"), ())
+    assert bool(verification._response_fault(stored, None)) is fault
 
 
 def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: Path) -> None:
