@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from snellen.core.plain_text import control_character, no_formula, printable, redacted, short_reason
+from snellen.core.plain_text import control_character, no_formula, printable, redacted, short_line, short_reason
 
 
 def test_only_control_characters_are_escaped() -> None:
@@ -72,6 +73,17 @@ def test_keys_are_recognised_by_their_form(text: str) -> None:
 def test_an_existing_folder_and_spaces_are_no_secrets(tmp_path: Path) -> None:
     text = f"{tmp_path}/card.json: no such file; 123456 of tokens: 2000000; basic transformations; monkey: bananas"
     assert redacted(text, {"KEY_DIR": str(tmp_path), "A_KEY": " " * 9}) == text
+
+
+def test_a_long_line_is_cut_before_it_is_split() -> None:
+    class Text(str):
+        def split(self, *args: Any, **settings: Any) -> list[str]:
+            raise AssertionError("the whole text was split")
+
+    assert short_line(Text("a b " * 1_000_000), 20) == "a b a b a b  … b a b"
+    assert short_line("a\n b" * 2, 20) == "a ba b"
+    assert short_line("0123456789" * 2, 16) == "012345678 … 6789"
+    assert short_line("a" + " " * 1000 + "b", 20) == "a … b", "of a longer text the middle is left out"
 
 
 def test_half_a_key_behind_spaces_is_not_shown() -> None:

@@ -212,6 +212,9 @@ def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam)
     card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})
     with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
         check_seal(replace(items, card=card), exam.seal)
+    card = items.card.model_copy(update={"recipe_hash": "0" * 64})
+    with pytest.raises(SnellenError, match="recipe_hash is not that of the revealed seal"):
+        check_seal(replace(items, card=card), exam.seal)
 
 
 def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_path: Path) -> None:

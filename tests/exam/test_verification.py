@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -18,10 +20,13 @@ from snellen.cli.app import app
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.item import ReplySpec
+from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset
-from snellen.core.storage.itemset_cards import write_blind, write_card
+from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import read_run_card
+from snellen.exam import verification
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
@@ -86,6 +91,83 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     assert "grades start at chance" in capsys.readouterr().out
 
 
+KEYS = [("localization", "giou"), ("counting", "mae_over_gt"), ("spatial", "accuracy")]
+MEASURED = {"localization": 0.2, "counting": 0.4, "spatial": 0.3}
+
+
+def _blind(values: dict[str, float], n: int = 100, chance: float = 0.27, **change: Any) -> tuple[BlindScore, ...]:
+    scores = [
+        BlindScore(task=task, protocol="strict", metric=metric, value=values[task], chance=chance, n=n, attack="x")
+        for task, metric in KEYS
+        if task in values
+    ]
+    return tuple(score.model_copy(update=change) for score in scores)
+
+
+def _checked(
+    monkeypatch: pytest.MonkeyPatch, scores: Sequence[BlindScore], method: str = "folds", n: int = 100, **card: Any
+) -> str:
+    """The words of the check, or of its error, on a card whose scores are measured again as `MEASURED` of n items."""
+    again = {score.key: score for score in _blind(MEASURED, n)}
+    monkeypatch.setattr(verification, "_measured", lambda items, suite: (again, {"ocr"}))
+    stored = BlindCard(method=method, scores=tuple(scores), **card)
+    items: Any = SimpleNamespace(
+        blind=stored, root=Path("set"), card=SimpleNamespace(source="released", instalments=(), recipe={})
+    )
+    try:
+        return verification.check_blind(items, SUITES.get("ava-bench"))
+    except SnellenError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize(
+    ("change", "n", "words"),
+    [
+        ({}, 100, "3 scores were measured again; not compared"),
+        # Of 100 items 0.05 of the metric's range may differ: 0.1 of a GIoU from -1 to 1, 0.05 of an accuracy.
+        ({"spatial": 0.252}, 100, "again, 1 of them differ by a few items"),
+        ({"spatial": 0.248}, 100, "spatial strict accuracy: this machine"),
+        ({"spatial": 0.352}, 100, "spatial strict accuracy: this machine"),
+        ({"localization": 0.102}, 100, "again, 1 of them differ"),
+        ({"localization": 0.098}, 100, "localization strict giou: this machine"),
+        ({"counting": 0.452}, 100, "counting strict mae_over_gt: this machine"),
+        ({"spatial": float("nan")}, 100, "spatial strict accuracy: this machine"),
+        ({"spatial": 0.30009}, 100, "3 scores were measured again; not compared"),
+        # Of 10 items 0.45 may differ, of 400 items 0.025.
+        ({"counting": 0.84}, 10, "again, 1 of them differ"),
+        ({"counting": 0.86}, 10, "counting strict mae_over_gt: this machine"),
+        ({"counting": 0.424}, 400, "again, 1 of them differ"),
+        ({"counting": 0.426}, 400, "counting strict mae_over_gt: this machine"),
+        # Most of the scores differ, each by little.
+        ({"spatial": 0.29, "counting": 0.41}, 100, "2 of 3 scores: this machine"),
+    ],
+)
+def test_a_blind_score_measured_again_may_differ_by_a_few_items(
+    change: dict[str, float], n: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert words in _checked(monkeypatch, _blind(MEASURED | change, n), n=n)
+
+
+def test_blind_scores_that_nobody_measures_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a missing score, unless the chance that grades start from instead is as good: 0.27 is near 0.3, not 0.4."""
+    whole, stranger = _blind(MEASURED), _blind({"spatial": 0.3}, protocol="other")
+    assert "spatial other accuracy: this machine" in _checked(monkeypatch, whole + stranger)
+    assert "3 scores" in _checked(monkeypatch, whole + _blind({"spatial": 0.3}, task="ocr")), "would take too long"
+    assert "3 scores" in _checked(monkeypatch, whole + _blind({"spatial": 0.3}, factor="size", level="small"))
+    assert "1 of them differ" in _checked(monkeypatch, whole[:2])
+    assert "counting strict mae_over_gt: this machine" in _checked(monkeypatch, (whole[0], whole[2]))
+    floor = FloorScore(task="spatial", protocol="strict", metric="accuracy", name="x", value=0.3, n=100)
+    assert "this machine measured another" in _checked(monkeypatch, whole, floors=(floor,))
+
+
+def test_a_better_score_of_a_subject_without_images_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    better = _blind({"localization": 0.9, "counting": 0.1, "spatial": 0.8})
+    assert "3 scores were measured again; not" in _checked(monkeypatch, better, "a subject without images")
+    assert "this machine measured another" in _checked(monkeypatch, better)
+    worse = _blind(MEASURED | {"counting": 0.6})
+    assert "counting strict mae_over_gt: this" in _checked(monkeypatch, worse, "a subject without images")
+
+
 def test_tables_of_calls_are_those_of_the_parts(items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     path = done.root / "exchanges.parquet"
@@ -102,6 +184,13 @@ def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: 
     part.write_bytes(b"".join(part.read_bytes().splitlines(keepends=True)[:-1]))
     with pytest.raises(SnellenError, match="has no recorded reply to the prompt"):
         check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+@pytest.mark.parametrize(("status", "fault"), [("ok", True), ("failed", True), ("declined", False)])
+def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> None:
+    """A failure is recorded, too: one that is not may hide a bad answer."""
+    stored = Response("r", "fake:x", "", "1", "t", "", 0, status, None, "", ReplySpec("text"), ())
+    assert bool(verification._response_fault(stored, None)) is fault
 
 
 def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: Path) -> None:

@@ -148,6 +148,9 @@ def test_paired_loss_is_not_certain_without_differences() -> None:
     worse = paired_loss([True] * 40, [True] * 28 + [False] * 12)
     assert worse.value == 0.3
     assert worse.low > 0.1
+    # By hand: cells of 1.5 and 0.5 of 6, so 1 / 6 -+ 1.96 sqrt((2 / 6 - 1 / 36) / 6) = 0.1667 -+ 0.4423.
+    by_hand = paired_loss([True, True, True, False], [True, True, False, False])
+    assert by_hand == pytest.approx((0.25, -0.2756, 0.6090), abs=1e-4)
     with pytest.raises(ValueError, match="no paired question"):
         paired_loss([], [])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import time
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from snellen.core.item import Box
+from snellen.scoring import metrics
 from snellen.scoring.metrics import (
     acc_num,
     anls,
@@ -239,6 +241,39 @@ def test_anls_is_the_formula(text: str, other_text: str) -> None:
     longest = max(len(first), len(second))
     assert anls(text, other_text) == pytest.approx(1 - textbook_distance(first, second) / longest if longest else 1)
     assert anls_05(text, other_text) in (0, anls(text, other_text))
+
+
+@given(st.text("abc ", max_size=40), st.text("abc ", max_size=40), st.integers(0, 400), st.integers(1, 9))
+def test_long_texts_are_compared_by_blocks_and_never_score_higher(
+    text: str, other_text: str, most: int, block: int
+) -> None:
+    exact, exact_05 = anls(text, other_text), anls_05(text, other_text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "MOST_CELLS", most)
+        patch.setattr(metrics, "BLOCK", block)
+        assert anls(text, other_text) <= exact
+        assert anls_05(text, other_text) <= exact_05
+        assert anls(text, text) == 1
+        if len(text) * len(other_text) <= most:
+            assert (anls(text, other_text), anls_05(text, other_text)) == (exact, exact_05)
+        plain = anls(text, other_text)
+        assert anls_05(text, other_text) == (plain if plain > 0.5 else 0), "also where the lengths alone decide"
+
+
+def test_blocks_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ "abcdef" and "bcdefg" by blocks of 3: "abc" and "bcd" are 2 apart, "def" and "efg" too, so 1 - 4 / 6."""
+    assert anls("abcdef", "bcdefg") == pytest.approx(1 - 2 / 6)
+    monkeypatch.setattr(metrics, "MOST_CELLS", 35)
+    monkeypatch.setattr(metrics, "BLOCK", 3)
+    assert anls("abcdef", "bcdefg") == pytest.approx(1 - 4 / 6)
+    assert anls("abcdef", "abc") == pytest.approx(1 - 3 / 6), "18 pairs of characters"
+
+
+def test_a_key_of_a_megabyte_is_scored_in_bounded_time() -> None:
+    """Without blocks 40 times as long. The limit is twenty times what it takes."""
+    begin = time.thread_time()
+    assert 0 < anls("stop here " * 10_000, "spot there " * 90_000) < 0.12
+    assert time.thread_time() - begin < 15
 
 
 @given(st.text("ab\u0301\U0001f441", max_size=90), st.text("ab\u0301\U0001f441", max_size=90))

@@ -17,6 +17,8 @@ from snellen.scoring.permutation import (
     clusters_needed,
     holm,
     least_p,
+    noise_flips,
+    one_sided_p,
     sign_flip,
     sign_test_power,
 )
@@ -53,6 +55,20 @@ def test_by_hand() -> None:
     assert sign_flip([0.0, 0.5, -0.5], ["a", "b", "b"], rng()) == 1
     assert math.isnan(sign_flip([NAN], ["a"], rng()))
     assert math.isnan(sign_flip([], [], rng()))
+
+
+def test_one_sided_by_hand() -> None:
+    # One answer per cluster: 5 of 5 in one direction has 1 of 32, 3 or more of 4 have (4 + 1) of 16; ties do not count.
+    assert one_sided_p(np.ones(5), np.arange(5), rng()) == pytest.approx(1 / 32)
+    assert one_sided_p(np.array([1.0, 1, 0, -1, 1, 0]), np.arange(6), rng()) == pytest.approx(5 / 16)
+    # Two answers in one cluster flip together: half of 2 of 4.
+    assert one_sided_p(np.ones(3), np.array([0, 0, 1]), rng()) == 1 / 4
+
+
+def test_noise_by_hand() -> None:
+    # Sums 3 and -2 of clusters of 3 and 2 units: Kish's 25 / 13 clusters, of which 2^2 / 13 flip to the rarer side.
+    count, flips = noise_flips(np.array([1.0, 1, 1, -1, -1]), np.array([0, 0, 0, 1, 1]))
+    assert (count, flips) == (1, pytest.approx(4 / 13))
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -31,6 +31,12 @@ def test_detectable_differences_by_hand() -> None:
     assert units_needed(0.5, 0.6, *around(0.5, 0.05), 100) == 197  # below chance as above
 
 
+def test_the_detectable_difference_needs_as_many_units_as_there_are() -> None:
+    """Not one more, which rounding of floats would add."""
+    for width in np.linspace(0.01, 0.5, 50).tolist():
+        assert units_needed(0.2 + detectable(0.1, 0.1 + width), 0.2, 0.1, 0.1 + width, 10) == 10
+
+
 def test_without_a_difference_or_values_nothing_is_estimated() -> None:
     low, high = around(0.6, 0.05)
     assert math.isnan(units_needed(0.6, 0.6, low, high, 100))

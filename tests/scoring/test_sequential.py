@@ -151,3 +151,9 @@ def test_one_wealth_tells_on_which_side_of_a_mean_a_paired_sequence_is() -> None
             assert is_paired_beyond(a, b, range(60), (0, 1), mean, 1) == (low > mean)
             assert is_paired_beyond(a, b, range(60), (0, 1), mean, -1) == (high < mean)
     assert not is_paired_beyond([], [], [], (0, 1), 0.0, 1)
+
+
+def test_a_mean_at_the_bound_is_refuted_by_a_value_beyond_it() -> None:
+    """A mean of 0 of differences from 0 to 1: two zeros agree with it, one 1 does not."""
+    assert [is_paired_beyond(a, [0, 0], [0, 1], (0, 1), 0.0, 1) for a in ([0, 0], [0, 1])] == [False, True]
+    assert [is_paired_beyond(a, [0, 0], [0, 1], (0, 1), 1.0, -1) for a in ([1, 1], [0, 1])] == [False, True]

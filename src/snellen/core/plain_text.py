@@ -155,7 +155,8 @@ def short_reason(text: str, max_characters: int = 400) -> str:
 
 def short_line(text: str, max_characters: int = 300) -> str:
     """One line of at most so many characters; of a longer one the middle is left out, as the end has the remedy."""
-    line = " ".join(text.split())
+    far = 4 * max_characters  # a text of megabytes is cut before it is split
+    line = " ".join((text if len(text) <= 2 * far else f"{text[:far]} … {text[-far:]}").split())
     if len(line) <= max_characters:
         return line
     end = max_characters // 4

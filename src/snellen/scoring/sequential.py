@@ -124,7 +124,7 @@ def is_paired_beyond(
     differences, (least, most) = _differences(a, b, turns, bounds)
     game = rounds(side * differences, turns)
     lowest, claim = (least, mean) if side == 1 else (-most, -mean)
-    return claim < lowest or (claim > lowest and greatest_wealth(game, claim, lowest) >= math.log(2 / (1 - level)))
+    return claim < lowest or greatest_wealth(game, claim, lowest) >= math.log(2 / (1 - level))
 
 
 def _differences(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,14 @@ from snellen.analysis.blind import measure_by_folds
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import parse_conditions
 from snellen.core.item import Item, Media, Option, ReplySpec, View
+from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.runs.asking.views import show_items
+from snellen.runs.scores.score import score_one
 from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.kinds import AXES, PROTOCOLS
@@ -190,6 +193,16 @@ def test_numbers_and_texts() -> None:
     anls, same = PROTOCOLS["text"].metrics
     assert [same.score(text, words) for words in ("Hound.", "A  dog", "cat")] == [1, 1, 0]
     assert anls.score(text, "hounds") == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("unit", ["stop ", "Text: a\n\n", "**a** "])
+def test_four_megabytes_are_scored_in_bounded_time(unit: str) -> None:
+    """As many as a reply may have. The limit is over twenty times what it takes."""
+    text, begin = unit * (4_000_000 // len(unit)), time.thread_time()
+    item = replace(_several("AB"), answer="stop here", answer_kind="text", options=())
+    reply = Response("r", "fake:x", "", "1", "t", "", 0, "ok", text, "", ReplySpec("text"), ())
+    assert score_one(item, reply, PROTOCOLS["text"])[2].keys() == {"anls", "accuracy"}
+    assert time.thread_time() - begin < 40
 
 
 def test_the_last_answer_of_a_reply_with_reasons() -> None:

@@ -18,7 +18,6 @@ from snellen.core.item import AnswerKind, Box, ReplySpec
 
 if TYPE_CHECKING:
     from snellen.scoring.answers.grammar import Grammar
-    from snellen.scoring.answers.plain import Prepared
 
 
 def read_answer(text: str, spec: ReplySpec) -> Any | None:
@@ -31,16 +30,12 @@ def read_answer(text: str, spec: ReplySpec) -> Any | None:
     """
     if spec.kind != "choices" and _is_listed(spec) and (exact := read_exactly(text, spec)) is not None:
         return exact
-    if spec.kind == "point":
-        from snellen.scoring.answers.points import read_stored
-
-        return read_stored(text, spec)
     if spec.kind in ("text", "description") and not _is_listed(spec):
         from snellen.scoring.answers.plain import without_thoughts
 
         # Text is stored as UTF-8, which cannot encode half a surrogate pair.
         return without_thoughts(text).encode("utf-8", "replace").decode("utf-8").strip() or None
-    return _read_prepared(_prepared(text, spec), spec)
+    return _read(text, spec)
 
 
 def read_label(text: str, options: Sequence[tuple[str, str]]) -> str:
@@ -65,18 +60,19 @@ def _grammar(kind: AnswerKind, y_first: bool) -> Grammar:
     return Boxes(y_first) if kind == "box" else Colours()
 
 
-def _prepared(text: str, spec: ReplySpec) -> Prepared:
-    from snellen.scoring.answers.plain import prepare
-    from snellen.scoring.answers.shapes import numbers_written_out
-
-    return prepare(numbers_written_out(text, asks_for_fractions(spec)) if spec.kind == "box" else text)
-
-
-def _read_prepared(reply: Prepared, spec: ReplySpec) -> Any | None:
+def _read(text: str, spec: ReplySpec, is_cut_off: bool = False) -> Any | None:
+    """The answer of a reply that is no free text; of one that was cut off, only a declared one."""
     from snellen.scoring.answers.options import Options
+    from snellen.scoring.answers.plain import prepare
+    from snellen.scoring.answers.points import read_stored
     from snellen.scoring.answers.reading import read
     from snellen.scoring.answers.several import read_several
+    from snellen.scoring.answers.shapes import numbers_written_out
 
+    if spec.kind == "point":
+        return read_stored(text, spec, is_cut_off)
+    reply = prepare(numbers_written_out(text, asks_for_fractions(spec)) if spec.kind == "box" else text)
+    reply = reply._replace(cut=reply.cut or is_cut_off)
     if spec.kind == "choices":
         return read_several(reply, spec)
     if _is_listed(spec):
@@ -109,11 +105,7 @@ def read_cut_off(text: str, spec: ReplySpec) -> Any | None:
         return read_answer(text, spec)
     if spec.kind == "text":
         return None
-    if spec.kind == "point":
-        from snellen.scoring.answers.points import read_stored
-
-        return read_stored(finished(without_thoughts(text)), spec, is_cut_off=True)
-    return _read_prepared(_prepared(finished(without_thoughts(text)), spec)._replace(cut=True), spec)
+    return _read(finished(without_thoughts(text)), spec, is_cut_off=True)
 
 
 END = re.compile(r"[.!?][\"'”’)\]*_`]{0,4}(?=\s)|[。！？\n}\]]|</\w{1,20}>")
@@ -142,14 +134,12 @@ def answer_form(text: str, spec: ReplySpec) -> str:
     floats", "other colour system". `read_answer` does not read all of these forms.
     """
     from snellen.scoring.answers.plain import prepare
+    from snellen.scoring.answers.points import point_form
     from snellen.scoring.answers.shapes import box_form, colour_form
 
     is_read = read_answer(text, spec) is not None
-    if spec.kind == "box":
-        return spec.unit or "as asked" if is_read else box_form(text, spec) or "none"
-    if spec.kind == "point":
-        from snellen.scoring.answers.points import point_form
-
-        return spec.unit or "as asked" if is_read else point_form(text, spec) or "none"
+    if spec.kind in ("box", "point"):
+        unread_form = box_form if spec.kind == "box" else point_form
+        return spec.unit or "as asked" if is_read else unread_form(text, spec) or "none"
     form = colour_form(prepare(text).text) if spec.kind == "colour" and not spec.keys else ""
     return form or ("as asked" if is_read else "none")

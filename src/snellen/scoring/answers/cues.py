@@ -64,9 +64,10 @@ following: [ .,:;…-]{1,5}(?:it(?:'s| is) )?([\w'-]+)
 joined: [)\].\"']*,? ?(?:or|and|nor|/|&|und|oder|et|ou|y|o|e|и|или|和|与|或|と|や|와|과) ?(?:option |choice |图片?
     |选项)?[(\[\"']*
 therefore: \b(?:so|therefore|thus|hence)\b,?[ ]
-unsure: \b(?:cannot|can not|can't|cant|couldn't|could not|unable to|not able to|not possible to|impossible to|hard to
-    |difficult to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provide|say|judge|decide
-    |view|see|know|comply|count|process|analy[sz]e|be sure|be certain)\b|\b(?:not (?:sure|certain|clear)|unsure|unclear
+CANNOT: (?:cannot|can not|can't|couldn't|could not|unable to|not able to|not possible to|impossible to)
+TELL: (?:determined?|tell|identify|answer(?:ed)?|assist|help|provided?|judge|decide|know|count)
+unsure: \b(?:@CANNOT@|cant|hard to|difficult to)\b[^.!?\n]{0,40}?\b(?:@TELL@|say|view|see|comply|process|analy[sz]e
+    |be sure|be certain)\b|\b(?:not (?:sure|certain|clear)|unsure|unclear
     |don't know|do not know|as an ai|i'm sorry|i am sorry|apologi[sz]e)\b
 # The end of a reply that breaks off within a sentence.
 cut_off: (?-i:(?:\b(?:the|an|and|or|of|(?<!es it )(?<!o it )(?<!es they )(?<!o they )(?:is|are)|was|were|be|to
@@ -139,11 +140,9 @@ undecided: \b(?:might|may|could|perhaps|possibly|either|whether|unless|cannot|ca
 OFFERED: (?:options?|choices?|answers?|alternatives?|these|them|above|given|points?|images?|pictures?|box(?:es)?
     |candidates?|the)
 # States that there is no answer, and so retracts an earlier conclusion.
-refused: \b(?:cannot|can not|can't|couldn't|could not|unable to|not able to|(?:not|n't) possible to
-    |impossible to)\b[^.!?\n]{0,40}?\b(?:determined?|tell|identify|answer(?:ed)?|assist|help|provided?|decide|judge
-    |choose|select|be solved|calculated?|know|count)\b|\b(?:not|n't|no|without) (?:have |provide |contain |include
-     |give |offer |been given |given )?(?:enough|sufficient|any|more|additional|further
-    |specific) (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b
+refused: \b@CANNOT@\b[^.!?\n]{0,40}?\b(?:@TELL@|choose|select|be solved|calculated?)\b|\b(?:not|n't|no
+    |without) (?:have |provide |contain |include |give |offer |been given |given )?(?:enough|sufficient|any|more
+    |additional|further|specific) (?:\w+ ){0,2}(?:information|context|data|details?|images?|pictures?|photos?|access)\b
     |\bnone of (?:the )?(?:\w+ ){0,2}@OFFERED@\b|\bneither of\b|\bneither (?:\w+ ){0,6}nor\b|\b(?:answer|option|choice
     |value|result)s? (?:is|are|was|were) (?:not|n't) (?:provided|given|listed|offered|included|available|present|among
     |in (?:the|any)|one of)\b|\bnot (?:among|one of|in) (?:the )?(?:\w+ )?(?:options|choices|answers)\b|\b(?:no|not a
@@ -342,4 +341,3 @@ def read_table(text: str) -> list[tuple[str, re.Pattern[str]]]:
 ENTRIES = read_table(TABLE)
 MARKERS = [(name, pattern) for name, pattern in ENTRIES if name in MANNERS]
 CUES = {name: pattern for name, pattern in ENTRIES if name not in MANNERS}
-WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "inaccurate", "untrue"))

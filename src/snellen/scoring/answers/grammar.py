@@ -40,8 +40,7 @@ class Grammar:
         return self
 
     def alone(self, passage: str) -> Any | None:
-        """The answer that this passage consists of, or None."""
-        raise NotImplementedError
+        """The answer that this passage consists of, or None, also if `mentions` reads all forms."""
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every answer named in the passage and not denied there, in order.

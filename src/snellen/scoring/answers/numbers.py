@@ -5,25 +5,20 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from itertools import pairwise
 
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import UNSPACED, lower
-from snellen.scoring.answers.vocabulary import ONES, TENS
+from snellen.scoring.answers.vocabulary import COUNTERS, NUMBERS
 
-WORDS = {word: number for number, word in enumerate(ONES.split())}
-WORDS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
-WORDS |= {f"{ten} {word}": WORDS[ten] + WORDS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
-WORDS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
-_WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in WORDS), key=len, reverse=True))
+_WORD = "|".join(sorted((word.replace(" ", "[ -]") for word in NUMBERS), key=len, reverse=True))
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d{1,3}(?!\w))?"
 NUMBER = re.compile(
     rf"(?i)(?:(?<![\w)\]])(?P<sign>[+-])|\b(?P<minus>minus|negative)\s)?"
     rf"(?:(?:(?<=[{UNSPACED}])|(?<![\w.]))(?P<digits>{DIGITS})|(?<![\w-])(?P<word>{_WORD})(?!\w))"
 )
 UNIT = re.compile(r"\s?(?:[mck]?m|(?:centi|kilo)?met(?:er|re)s?|px|pixels|k?g|s|seconds|bar|deg|degrees|°)(?!\w)")
-COUNTER = re.compile(r"\s?[个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ羽명개마대권](?:です|입니다)?(?!\w)")
+COUNTER = re.compile(rf"\s?[{COUNTERS}羽명개마대권](?:です|입니다)?(?!\w)")
 ROUGHLY = re.compile(r"(?i)\A(?:approx(?:\b\.?|imately\b)|(?:about|around|roughly|circa)\b|ca\.|[~≈]) ?")
 ORDINAL = re.compile(
     rf"(?i)(?:st|nd|rd|th)\b|-?[^\W{UNSPACED}]*(?![{UNSPACED}])[^\W\d_]| ?(?:번째|번|番|号|[个張张枚本つ台]目)"
@@ -74,12 +69,11 @@ class Numbers(Grammar):
         matches = list(NUMBER.finditer(stripped))
         if not 1 <= len(matches) <= 2 or any(ALGEBRA.match(stripped, match.end()) for match in matches):
             return None
-        rest = [stripped[: matches[0].start()], *(stripped[a.end() : b.start()] for a, b in pairwise(matches))]
-        rest += [stripped[matches[-1].end() :]]
-        last = (COUNTER if self.integers else UNIT).sub("", rest.pop(), count=1)
-        if rest[0].strip(" \t\n\"'([{#=") or last.strip(TRIMMINGS) or any(part.strip(" (=") for part in rest[1:]):
+        before, between = stripped[: matches[0].start()], stripped[matches[0].end() : matches[-1].start()]
+        behind = (COUNTER if self.integers else UNIT).sub("", stripped[matches[-1].end() :], count=1)
+        if before.strip(" \t\n\"'([{#=") or between.strip(" (=") or behind.strip(TRIMMINGS):
             return None
-        if len(matches) == 2 and not any(mark in rest[1] for mark in "(="):
+        if len(matches) == 2 and not {"(", "="} & set(between):
             return None
         values = {self._value(match) for match in matches}
         return values.pop() if len(values) == 1 else None
@@ -99,15 +93,10 @@ class Numbers(Grammar):
                 continue
             value = self._value(match)
             counts = SURE.search(lead) or (declared and not lead.strip())
-            if (
-                CUES["bound"].search(lead)
-                or MORE.match(rest)
-                or ALGEBRA.match(rest)
-                or (PERCENT.match(rest) and not self.integers)
-            ):
-                value = None
-            elif (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of")):
-                # "the left one", "one of these": not a count
+            # "the left one", "one of these": not a count
+            is_thing = (match["word"] or "").lower() == "one" and (not counts or rest.startswith(" of"))
+            is_share = not self.integers and PERCENT.match(rest)
+            if is_thing or is_share or CUES["bound"].search(lead) or MORE.match(rest) or ALGEBRA.match(rest):
                 value = None
             found.append(Mention(start, end, value))
         return found
@@ -159,7 +148,7 @@ class Numbers(Grammar):
         return int(step[1]) if step else None
 
     def _value(self, match: re.Match[str]) -> int | float | None:
-        number = float(match["digits"].replace(",", "") if match["digits"] else WORDS[lower(match["word"])])
+        number = float(match["digits"].replace(",", "") if match["digits"] else NUMBERS[lower(match["word"])])
         if match["sign"] == "-" or match["minus"]:
             number = -number
         if not self.integers:
@@ -180,9 +169,8 @@ def _result(passage: str) -> int | None:
 
 def _asides(passage: str) -> list[tuple[int, int]]:
     """Spans of parentheses with more than one number: "5 (3 red, 2 blue)", but not "2 (two)"."""
-    return [
-        match.span() for match in re.finditer(r"\([^()\n]*\)", passage) if not NUMBER.fullmatch(match[0][1:-1].strip())
-    ]
+    asides = re.finditer(r"\(([^()\n]*)\)", passage)
+    return [aside.span() for aside in asides if not NUMBER.fullmatch(aside[1].strip())]
 
 
 def _outside(mentions: list[Mention], sentence: str) -> list[Mention]:

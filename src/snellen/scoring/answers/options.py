@@ -9,11 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from snellen.core.item import ReplySpec
+from snellen.scoring.answers import vocabulary
 from snellen.scoring.answers.cues import CUES
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.option_names import GROUP, RANGE, SINGLE, is_label, is_whole_word, variants
 from snellen.scoring.answers.plain import flat, lower
-from snellen.scoring.answers.vocabulary import AXES, NUMBER_OF, VERDICTS, only_sides, other_names, short_names, sides
+from snellen.scoring.answers.vocabulary import AXES, METRES, NUMBER_OF, TRUTHS, VERDICTS
 
 STOPS = " \t\n.,:;!?\"'"
 TRIMMINGS = " \t\n*_\"'()[]{}<>.,:;!?#&+-=/|~^"
@@ -25,7 +26,6 @@ LABEL = re.compile(
 MANY_TEXTS = 50
 SUBJECT = 24
 """Characters within which a clause names its subject."""
-TRUTHS = ("true", "false")
 
 
 class _Name(NamedTuple):
@@ -103,13 +103,14 @@ class Options(Grammar):
         measures = [(match, key) for name, key in texts.items() if (match := MEASURE.fullmatch(name))]
         spans = [(match, key) for name, key in texts.items() if (match := RANGE.fullmatch(name))]
         ranges = tuple((float(match[1]), float(match[2]), key) for match, key in spans)
-        by_side = only_sides(texts)
+        by_side = vocabulary.only_sides(texts)
         meanings = asides | {truth: texts[truth] for truth in TRUTHS if spec.kind == "true_false"}
-        verdicts = {} if by_side else {name: key for name, key in short_names(texts) if name not in texts}
+        verdicts = {} if by_side else {name: key for name, key in vocabulary.short_names(texts) if name not in texts}
         verdicts |= {word: key for name, key in meanings.items() for word in VERDICTS.get(name, ())}
         if len(measures) == len(texts) and len({match[2] for match, _ in measures}) == 1:
             verdicts |= {match[1]: key for match, key in measures}
-        texts = {other: key for name, key in texts.items() for other in variants(name)} | other_names(texts) | texts
+        others = {other: key for name, key in texts.items() for other in variants(name)}
+        texts = others | vocabulary.other_names(texts) | texts
         judges = spec.kind == "true_false" and not {"yes", "no"} & shown
         return cls(texts, labels, asides, openings, verdicts, ranges, judges, by_side)
 
@@ -220,7 +221,7 @@ class Options(Grammar):
     def _sides(self, small: str) -> Iterator[Mention]:
         """Every side named, if the options are sides: "up and to the right" is upper right, and not right."""
         axes = {AXES[part] for side in self.by_side for part in side}
-        for start, end, parts in sides(small):
+        for start, end, parts in vocabulary.sides(small):
             side = frozenset(part for part in parts if AXES[part] in axes)
             key = self.by_side.get(side) or self.by_side.get(side - {"middle"})
             if key is not None or len(side) > 1:
@@ -314,8 +315,7 @@ DOUBTFUL = {
     "no": re.compile(r"(?i)(?:[.!]\s)?[^.!?\n]*(?:\b(?:not|no|never|neither|nor|none|nothing|but)\b|n't\b)"),
     "yes": re.compile(r"(?i)[^.!?\n]*\b(?:but|although|though|however|and no|aber|mais|pero|maar|но|ama)\b"),
 }
-DOUBTFUL["correct"] = DOUBTFUL["yes"]
-DOUBTFUL |= dict.fromkeys(VERDICTS["yes"], DOUBTFUL["yes"])
+DOUBTFUL |= dict.fromkeys(("correct", *VERDICTS["yes"]), DOUBTFUL["yes"])
 LEAD = re.compile(r"\A(?:(?:it is|it's|this is|that is|i see) )?(?:an? |the )(?=\w{3})")
 LINK = re.compile(r"(?i)\b(?:option|choice|answer|image|picture)\b ")
 PAIR_MARKS = " ).:,]([\"'-"
@@ -324,8 +324,6 @@ ASIDE = re.compile(r" ?[(\[]([^()\[\]\n]{1,80})[)\]]")
 WORD = re.compile(r"[^\W\d_]{2}")
 MEASURE = re.compile(r"(\u2212?\d{1,9}(?:\.\d{1,9})?) ?(degrees|°|%|[cmk]?m|meters|metres|pixels|px|seconds|years)")
 """A number with a unit; if all texts are such, the number alone counts too."""
-METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
-"""Lengths of units; a foot if not named here."""
 _THING = "(?:image|picture|photo|patch|tile|panel|option|choice|one|region|object)"
 NUMBERED = re.compile(
     rf"(?:it is |it's )?(?:the )?(?:{_THING} ?)?(?:number |no\.? ?|# ?|nr\.? ?)?({'|'.join(NUMBER_OF)})(?: {_THING})?"

@@ -8,14 +8,12 @@ import unicodedata
 from typing import Any, NamedTuple
 
 from snellen.scoring.answers.cues import CUES
+from snellen.scoring.answers.vocabulary import ANSWER_KEY
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Private characters around an answer that a reply marks by a tag, a box or a JSON key."""
 LONGEST = 16_000
 """In a longer reply only the end is read, and only for an explicit declaration."""
-
-ANSWER_KEYS = {"answer", "finalanswer", "correctanswer", "choice", "option", "prediction"}
-ANSWER_KEYS |= {"finalchoice", "selectedoption", "selectedanswer"}
 UNSPACED = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts without spaces between words, or with endings attached to them."""
 MANY_MARKS = re.compile(r"([\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u3099\u309a]{8})[\u0300-\u309a]{8,}")
@@ -81,9 +79,8 @@ def _only_reply(text: str) -> str:
     text = CUES["opened"].sub("", text)
     turn = next((match for match in CUES["next_turn"].finditer(text) if text[: match.start()].strip()), None)
     text = text[: turn.start() + (turn[0][0] not in "<[")] if turn else text
-    for call in (
-        ("call", "code_block", "code_line") if any(mark in text for mark in ("(", "[", "<", "```", "Action")) else ()
-    ):
+    may_call = any(mark in text for mark in ("(", "[", "<", "```", "Action"))
+    for call in ("call", "code_block", "code_line") if may_call else ():
         text = CUES[call].sub(lambda match: match[0] if CUES["submits"].search(match[0]) else " ", text)
     return text
 
@@ -112,10 +109,8 @@ def _json_answer(value: dict[str, Any]) -> str | None:
     """The values of an object under keys that mean an answer; None without such keys. A call of a tool is empty."""
     if {"arguments", "parameters", "args", "input", "tool_input", "action_input"} & value.keys():
         return None if CUES["submits"].search(json.dumps(value)) else ""
-    values = [answer for key, answer in value.items() if re.sub(r"[\s_-]", "", key).lower() in ANSWER_KEYS]
-    if not values:
-        return None
-    return ", ".join(answer if isinstance(answer, str) else str(answer) for answer in values if answer is not None)
+    values = [answer for key, answer in value.items() if ANSWER_KEY.fullmatch(key)]
+    return ", ".join(str(answer) for answer in values if answer is not None) if values else None
 
 
 TAGS = (

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from snellen.scoring.answers import finished, statements
-from snellen.scoring.answers.cues import CUES, MARKERS, WRONG_WORDS
+from snellen.scoring.answers.cues import CUES, MARKERS
 from snellen.scoring.answers.grammar import Grammar, Mention, is_compared
 from snellen.scoring.answers.plain import CLOSE, OPEN, Prepared
 from snellen.scoring.answers.statements import Sentence, Statement, conclusion, is_corrected, split_sentences
+from snellen.scoring.answers.vocabulary import WRONG_WORDS
 
 FARTHEST = 2000
 """Greatest distance from a marker to the end of its answer."""
@@ -194,11 +195,11 @@ def _follow(text: str, start: int, manner: str, grammar: Grammar) -> Statement |
     soft = Statement(None) if manner.endswith("firm") or manner == "is" else None
     if manner == "is" and grammar.truth(True) is not None and CUES["about_it"].fullmatch(passage.strip(" .!")):
         return None
-    if (answer := grammar.alone(passage.strip())) is not None:
-        return Statement(answer)
-    passage = CUES["turn" if manner.startswith("next") else "lead"].sub("", passage, count=1)
-    if (answer := grammar.alone(passage.strip())) is not None:
-        return Statement(answer)
+    rest = CUES["turn" if manner.startswith("next") else "lead"].sub("", passage, count=1)
+    for form in dict.fromkeys((passage, rest)):
+        if (answer := grammar.alone(form.strip())) is not None:
+            return Statement(answer)
+    passage = rest
     named = grammar.mentions(passage, True)
     first = named[0].start if named else len(passage)
     if manner == "is" and (about := CUES["about_it"].match(passage)) and first >= about.end():
@@ -249,12 +250,12 @@ def _sentence(passage: str, named: list[Mention]) -> Iterator[Mention]:
 
 def _bare_line(text: str, grammar: Grammar) -> Iterator[Declaration]:
     """A last or first line that is only an answer, unless it belongs to a list of several."""
-    lines = [line for line in text.split("\n") if line.strip()]
-    alone = cache(grammar.alone)
-    bare = [value for line in lines if (value := alone(line.strip(f"{OPEN}{CLOSE} "))) is not None]
+    lines = [line.strip(f"{OPEN}{CLOSE} ") for line in text.split("\n") if line.strip()]
+    values = [grammar.alone(line) for line in lines]
+    bare = [value for value in values if value is not None]
     if len(lines) < 2 or not bare:
         return
-    last, first = (alone(lines[index].strip(f"{OPEN}{CLOSE} ")) for index in (-1, 0))
+    last, first = values[-1], values[0]
     before = grammar.listed(lines[-2])
     if before not in (None, last) and all(grammar.listed(line) != last for line in lines[:-1]):
         # "(A) ...", "(B) ...", and "(C)" cut off: the last item of a list
@@ -287,12 +288,9 @@ def _corrected(text: str, named: list[Mention], grammar: Grammar) -> Iterator[De
 
 def _approved(text: str, named: list[Mention]) -> Iterator[Declaration]:
     """Options that the reply approves: "B is correct", "(B) is the best answer"."""
-    before = None
-    for mention in named:
-        if CUES["approved"].match(text, mention.end):
+    for before, mention in zip([None, *named], named, strict=False):
+        if CUES["approved"].match(text, mention.end) and not _is_hypothetical(text, mention.start):
             joined = before and CUES["joined"].fullmatch(text, before.end, mention.start)
             denied = CUES["none_before"].search(text[max(0, mention.start - 80) : mention.start])
             agreed = not denied and (not joined or not before or before.value == mention.value)
-            if not _is_hypothetical(text, mention.start):
-                yield Declaration(mention.start, partial(Statement, mention.value if agreed else None), "soft")
-        before = mention
+            yield Declaration(mention.start, partial(Statement, mention.value if agreed else None), "soft")

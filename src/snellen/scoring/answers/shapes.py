@@ -11,6 +11,7 @@ from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.item import Box, ReplySpec
 from snellen.scoring.answers.grammar import Grammar, Mention
 from snellen.scoring.answers.plain import prepare
+from snellen.scoring.answers.vocabulary import CENTRE_SIZE, CHANNELS, CORNERS, EDGES, FORMATS
 
 N = r"([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?)"
 SEP = r"\s{0,9}[,;\s]\s{0,9}"
@@ -19,47 +20,29 @@ FARTHEST_FRACTION = 2.0
 """Larger numbers are not fractions of the image, but pixels, percent or thousandths."""
 LARGEST = 1e9
 """Larger coordinates are not in any image."""
-
-
-def _row(count: int) -> str:
-    return SEP.join([N] * count)
-
-
-PAIR = rf"[\[(]\s{{0,9}}{_row(2)}\s{{0,9}}[\])]"
+TWO, THREE, FOUR = (SEP.join([N] * count) for count in (2, 3, 4))
+PAIR = rf"[\[(]\s{{0,9}}{TWO}\s{{0,9}}[\])]"
 _WORDS = r"[^\d(\[]{0,40}"
 AND = r"\s{0,9}(?:,|to|and|-)?\s{0,9}"
-NAMED_CORNERS = re.compile(
-    rf"\b(?:top|upper)[- _]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- _]right\b{_WORDS}{PAIR}", re.I
-)
-CORNERS_NAMED_AFTER = rf"{PAIR}{_WORDS}\b(?:top|upper)[- ]left\b{_WORDS}{PAIR}{_WORDS}\b(?:bottom|lower)[- ]right\b"
-CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
-BOXES = tuple(
-    (re.compile(pattern, re.I), names)
+_FIRST, _LAST = r"\b(?:top|upper)[- _]left\b", r"\b(?:bottom|lower)[- _]right\b"
+BOXES = [
+    (re.compile(f"(?i){pattern}"), names)
     for pattern, names in (
-        (rf"[\[(]\s{{0,9}}{_row(4)}\s{{0,9}}[\])]", None),
+        (rf"[\[(]\s{{0,9}}{FOUR}\s{{0,9}}[\])]", None),
         # Two corners; three or more points are a polygon.
-        (
-            rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])",
-            None,
-        ),
-        (NAMED_CORNERS.pattern, None),
-        (CORNERS_NAMED_AFTER, None),
+        (rf"(?<![\])])(?<![\])],)(?<![\])], ){PAIR}{AND}{PAIR}(?!\s{{0,9}},?\s{{0,9}}[\[(])", None),
+        (rf"{_FIRST}{_WORDS}{PAIR}{_WORDS}{_LAST}{_WORDS}{PAIR}", None),
+        (rf"{PAIR}{_WORDS}{_FIRST}{_WORDS}{PAIR}{_WORDS}{_LAST}", None),
         (rf"\bx\b\D{{0,20}}{N} (?:to|and) {N}\D{{0,20}}?\by\b\D{{0,20}}{N} (?:to|and) {N}", ("x1", "x2", "y1", "y2")),
         (
-            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:x|×|by|,) ?{N}",
+            rf"\bcent(?:er|re)\W{{0,5}}(?:is |at ){{0,2}}{PAIR}\D{{0,20}}\bsize\D{{0,6}}{N} ?(?:[x×,]|by) ?{N}",
             CENTRE_SIZE,
         ),
     )
-)
+]
 """Forms of four numbers and their names; None: in the order stated."""
-COLOUR = re.compile(rf"[\[(]\s{{0,9}}{_row(3)}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
+COLOUR = re.compile(rf"[\[(]\s{{0,9}}{THREE}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
-SIDES = {
-    "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
-    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)_?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)_?y",
-    "w": "w|width", "h": "h|height",
-}  # fmt: skip
-CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
 
 
 def _named(names: Mapping[str, str]) -> re.Pattern[str]:
@@ -71,13 +54,11 @@ def _named(names: Mapping[str, str]) -> re.Pattern[str]:
     )
 
 
-NAMED_SIDE, NAMED_CHANNEL = _named(SIDES), _named(CHANNELS)
+NAMED_SIDE, NAMED_CHANNEL = _named(EDGES), _named(CHANNELS)
 BESIDE = re.compile(r"[^\d\[{]{1,40}")
 """Between the named numbers of a set."""
-_SIDE = "|".join(f"(?:{words})" for words in SIDES.values())
+_SIDE = "|".join(f"(?:{words})" for words in EDGES.values())
 ORDERED = re.compile(rf"(?i)(?<!\w)(?:{_SIDE})(?:[\s,;/|-]{{1,3}}(?:{_SIDE})){{3}}(?!\w)")
-FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
-FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), "tlbr": ("y1", "x1", "y2", "x2")}
 FORMAT = re.compile(rf"(?i)\b(?:{'|'.join(FORMATS)})\b")
 SIZED = re.compile(r"(?i)\bwidth\W{1,3}(?:and )?height\b|[\])][^\[(]{0,99}[\[(][\d\s.,-]{0,99}\Z")
 """Sign that a list is no pair of corners, or that another list was broken off."""
@@ -89,7 +70,7 @@ BARE_HEX = re.compile(r"(?=[0-9a-f]*\d|[0-9A-F]+$)(?=\d*[a-fA-F])[0-9a-fA-F]{6}"
 """Six hexadecimal digits without a mark: digits alone may be a number, small letters alone a word ("facade")."""
 PERCENT = r"(\d{1,3}(?:\.\d{0,40})?)\s?%"
 PERCENTAGES = re.compile(rf"rgba?\(\s{{0,9}}{PERCENT}{SEP}{PERCENT}{SEP}{PERCENT}\s{{0,9}}\)", re.I)
-RGBA = re.compile(rf"rgba?\(\s{{0,9}}{_row(3)}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
+RGBA = re.compile(rf"rgba?\(\s{{0,9}}{THREE}\s{{0,9}}[,/\s]\s{{0,9}}(\d{{0,9}}\.?\d{{1,9}}%?)\s{{0,9}}\)", re.I)
 UNIT_FLOATS = re.compile(rf"[\[(]\s{{0,9}}{SEP.join([r'(?:0?[.][0-9]{1,40}|[01](?:[.]0{0,40})?)'] * 3)}\s{{0,9}}[\])]")
 
 
@@ -98,7 +79,7 @@ def stated_order(text: str) -> tuple[str, ...] | None:
     orders: set[tuple[str, ...]] = {FORMATS[match[0].lower()] for match in FORMAT.finditer(text)}
     for match in ORDERED.finditer(text):
         words = re.split(r"[\s,;/|-]+", match[0])
-        orders.add(tuple(next(side for side in SIDES if re.fullmatch(SIDES[side], word, re.I)) for word in words))
+        orders.add(tuple(next(edge for edge in EDGES if re.fullmatch(EDGES[edge], word, re.I)) for word in words))
     if len(orders) > 1 or (not orders and SIZED.search(text)):
         return None
     return orders.pop() if orders else ()
@@ -131,11 +112,6 @@ class Boxes(Grammar):
     def within(self, text: str) -> Boxes:
         """The same with the order that the text states."""
         return replace(self, order=stated_order(text))
-
-    def alone(self, passage: str) -> Box | None:
-        """The box of two named corners, one per line; `mentions` reads every other box."""
-        match = NAMED_CORNERS.fullmatch(passage)
-        return self._checked(self._listed(match.groups())) if match else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
@@ -207,11 +183,8 @@ def _bare(passage: str, count: int, value: Callable[[tuple[str, ...]], tuple[flo
 
 LOCATION_TOKENS = re.compile(r"<loc_?(\d{1,4})>" * 4)
 DECIMAL_COMMAS = re.compile(r"[\[(](?:\d{1,9},\d{1,9}\s?;\s?){3}\d{1,9},\d{1,9}[\])]")
-POINTS = re.compile(
-    r"<points?\s+"
-    + r"\s+".join(rf"{name}\s?=\s?[\"']?(\d{{1,9}}(?:\.\d{{0,9}})?)[\"']?" for name in ("x1", "y1", "x2", "y2"))
-    + r"(?!\s+x3)[^<>]{0,300}>"
-)
+_AT = r"\s?=\s?[\"']?(\d{1,9}(?:\.\d{0,9})?)[\"']?"
+POINTS = re.compile(rf"<points?\s+x1{_AT}\s+y1{_AT}\s+x2{_AT}\s+y2{_AT}(?!\s+x3)[^<>]{{0,300}}>")
 
 
 def numbers_written_out(text: str, fractions: bool) -> str:
@@ -222,16 +195,14 @@ def numbers_written_out(text: str, fractions: bool) -> str:
     text = DECIMAL_COMMAS.sub(lambda match: match[0].replace(",", ".").replace(";", ","), text)
     if fractions and "%" in text:
         text = re.sub(PERCENT, lambda match: f"{float(match[1]) / 100:.9g}", text)
-    if "<" not in text:
-        return text
     return POINTS.sub(r"[\1, \2, \3, \4] ", LOCATION_TOKENS.sub(r"[\1, \2, \3, \4] ", text))
 
 
 def _colour(numbers: tuple[str, ...]) -> Colour | None:
-    numbers = tuple(number.removesuffix(".") for number in numbers)  # of the sentence
-    if not all(re.fullmatch(r"\d{1,3}", number) and int(number) <= 255 for number in numbers):
+    # A full stop may be that of the sentence.
+    if not all(re.fullmatch(r"\d{1,3}\.?", number) and float(number) <= 255 for number in numbers):
         return None
-    red, green, blue = map(int, numbers)
+    red, green, blue = (int(float(number)) for number in numbers)
     return red, green, blue
 
 

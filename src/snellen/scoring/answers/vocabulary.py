@@ -13,6 +13,14 @@ _SUFFIXES = ("st", "nd", "rd", *["th"] * 6)
 NUMERALS = (ORDINALS, [f"{n}{end}" for n, end in enumerate(_SUFFIXES, 1)], [f"image {n}" for n in range(1, 10)])
 NUMBER_OF = {name: n for names in (*NUMERALS, ONES.split()[1:10], "123456789") for n, name in enumerate(names, 1)}
 """The numbers 1 to 9 by their names: "third", "3rd", "three", "3"."""
+NUMBERS = {word: number for number, word in enumerate(ONES.split())}
+NUMBERS |= {word: 10 * number for number, word in enumerate(TENS.split(), 2)}
+NUMBERS |= {f"{ten} {word}": NUMBERS[ten] + NUMBERS[word] for ten in TENS.split() for word in ONES.split()[1:10]}
+NUMBERS |= {"hundred": 100, "a hundred": 100, "one hundred": 100}
+COUNTERS = "个個只隻张張本匹人枚条條把辆块颗件座杯名位台つ"
+"""Words after a number in Chinese and Japanese."""
+METRES = {None: 1.0, "cm": 0.01, "mm": 0.001, "inches": 0.0254}
+"""Lengths of units; a foot if not named here."""
 SAME = """
 true | correct | right | richtig | wahr | vrai | verdadero | vero | corretto | verdadeiro
 true | 正确 | 对 | 正しい | 맞습니다 | верно | صحيح
@@ -43,6 +51,21 @@ sea lion
 DEGREES = frozenset(("no", "not", "non", "half", "nearly", "almost", "partly", "partially", "less", "too", "very"))
 ROWS = [[row.split(" | ") for row in part.strip().split("\n")] for part in SAME.split("\n\n")]
 VERDICTS = {name: [word for first, *words in ROWS[0] if first == name for word in words] for name, *_ in ROWS[0]}
+TRUTHS = ("true", "false")
+WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "inaccurate", "untrue"))
+ANSWER_KEY = re.compile(r"(?i)[\s_-]*(?:(?:final|correct|selected)?[\s_-]*(?:answer|choice|option)|prediction)[\s_-]*")
+"""A key of JSON whose value is the answer."""
+CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
+FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
+FORMATS |= {"xyxy": CORNERS, "ltrb": CORNERS, "yxyx": ("y1", "x1", "y2", "x2"), "tlbr": ("y1", "x1", "y2", "x2")}
+"""Names of the order of the four numbers of a box."""
+EDGES = {
+    "x1": "x1|x_?min|left|x", "y1": "y1|y_?min|top|y", "x2": "x2|x_?max|right", "y2": "y2|y_?max|bottom",
+    "cx": "cx|xc|x_?cent(?:er|re)|cent(?:er|re)_?x", "cy": "cy|yc|y_?cent(?:er|re)|cent(?:er|re)_?y",
+    "w": "w|width", "h": "h|height",
+}  # fmt: skip
+CHANNELS = {"red": "r(?:ed)?", "green": "g(?:reen)?|v", "blue": "b(?:lue)?"}
+"""Patterns of the names of a box's edges, centre and size, and of colour channels."""
 SPELLINGS = (("colour", "color"), ("grey", "gray"), ("centre", "center"), ("metre", "meter"))
 _VIEWER = r"(?:the )?(?:camera|viewer|observer|us|me)"
 SIDE = re.compile(
@@ -92,9 +115,8 @@ def other_names(texts: Mapping[str, str | None]) -> dict[str, str | None]:
         if keys or any(name.split()[-1] in texts or name.split()[0] in texts for name in names):
             others |= dict.fromkeys(names, keys.pop() if len(keys) == 1 else None)
     for name, key in texts.items():
-        for pair in SPELLINGS:
-            for written, other in (pair, pair[::-1]):
-                others |= {name.replace(written, other): key} if written in name else {}
+        for written, other in (*SPELLINGS, *(pair[::-1] for pair in SPELLINGS)):
+            others |= {name.replace(written, other): key} if written in name else {}
     return others
 
 
