@@ -64,6 +64,20 @@ def test_four_tools_give_one_verdict(tmp_path: Path) -> None:
         assert compared(paths[form][0], paths[other][0]).flips.empty
 
 
+def test_rows_of_several_filters_are_refused_by_the_name_of_their_column(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": n, "filter": name, "resps": [["B."]], "target": "B", "exact_match": int(name == "none" or n == 0)}
+        for name in ("none", "strict-match") for n in range(4)
+    ]  # fmt: skip
+    file = json_lines(tmp_path / "a.jsonl", rows)
+    argument = "?condition=filter:none>vanilla"
+    assert_refused(lambda: compared(file, file), f"they differ in 'filter' ('none', 'strict-match'): {argument} takes")
+    chosen = compared(f"{file}{argument}", f"{file}?condition=filter:strict-match>vanilla")
+    assert (chosen.pairs, len(chosen.flips)) == (4, 3)
+    unnamed = json_lines(tmp_path / "b.jsonl", [{**row, "filter": None} for row in rows])
+    assert_refused(lambda: compared(unnamed, unnamed), "name the column in which they differ: ?repeat=COLUMN")
+
+
 def test_our_parser_reads_what_the_log_has_options_for(tmp_path: Path) -> None:
     side = model(0.7, 1)
     wrongly_scored = [row._replace(score=1 - row.score) for row in side]
@@ -177,7 +191,7 @@ def test_joins_are_checked() -> None:
     stated = rows(from_0, whole, numbered=False)
     with pytest.raises(snellen.SnellenError, match="6 of 6 joined rows contradict each other"):
         join(stated, rows(from_0, [5, 4, 3, 2, 1, 0][::1], numbered=False))
-    with pytest.raises(snellen.SnellenError, match="another row of '1'"):
+    with pytest.raises(snellen.SnellenError, match="another row of '1'; name the column in which they differ"):
         join(stated, rows(["1", "1"], [0, 1]))
 
 

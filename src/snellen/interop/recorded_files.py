@@ -13,7 +13,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
@@ -29,6 +29,8 @@ MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
 MAX_JSON_BYTES = MAX_XLSX_BYTES = 256 * 2**20
 MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
+MAX_VALUES, MAX_VALUE = 20, 60
+"""Different values of a column that tells rows apart, and characters of each."""
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
@@ -74,6 +76,27 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         advice = "; save it as UTF-8" * isinstance(error, UnicodeError)
         raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)}){advice}") from error
+
+
+def telling_column(path: Path, keys: Mapping[int, Hashable], known_names: Iterable[str]) -> tuple[str, list[str]]:
+    """The column of a file whose values tell rows with equal keys apart, and its values; empty if there is none.
+
+    `keys` are by the number of a row. It is none of the `known_names`, and has at most `MAX_VALUES` different values.
+    """
+    pairs, unfit = dict[str, dict[tuple[Hashable, str], bool]](), set(known_names)
+    for number, row in read_rows(path):
+        for name, cell in row.items() if number in keys else ():
+            pair, others = (keys[number], str(cell)), pairs.setdefault(name, {})
+            if pair in others or not isinstance(cell, str | int) or not 0 < len(pair[1]) <= MAX_VALUE:
+                unfit.add(name)
+            elif name not in unfit:
+                others[pair] = isinstance(cell, int)
+    columns = [
+        (any(of_column.values()), len(values), name, values)
+        for name, of_column in pairs.items()
+        if name not in unfit and 1 < len(values := list(dict.fromkeys(value for _, value in of_column))) <= MAX_VALUES
+    ]
+    return min(columns)[2:] if columns else ("", [])
 
 
 def _rows(path: Path) -> Iterator[Row]:

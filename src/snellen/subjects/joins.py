@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
+from types import MappingProxyType
 from typing import TypeAlias
 
 from snellen.core.errors import SnellenError
@@ -93,14 +94,18 @@ def image_name(path: str) -> str:
     return name if name.lower().endswith(IMAGE_ENDINGS) else ""
 
 
+NO_NAMES: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
 class ItemIndex:
     """The test items of a set by id, by the id or number that their source gives them, and by question.
 
-    `images_of` has the file names and the SHA-256 of an item's images, `images` those of all items. `first` is the
-    number of the first row of the source if items are numbered, else None.
+    `image_names` are those that images had in the user's folder, by SHA-256. `images_of` has the file names and the
+    SHA-256 of an item's images, `images` those of all items. `first` is the number of the first row of the source if
+    items are numbered, else None.
     """
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Iterable[Item], image_names: Mapping[str, frozenset[str]] = NO_NAMES) -> None:
         self.words: dict[str, str] = {}
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
@@ -112,6 +117,7 @@ class ItemIndex:
             texts = (text for text in item.provenance.values() if isinstance(text, str))
             names = frozenset(filter(None, map(image_name, texts)))
             digests = frozenset(image.stored_sha256 for image in item.media())
+            digests = digests.union(*(image_names.get(digest, ()) for digest in digests))
             self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
             self.images_of[item.item_id] = names | digests
         self.images = frozenset().union(*self.images_of.values())
