@@ -20,6 +20,7 @@ from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log
 from snellen.analysis.comparison.logs import Log, LogRow, join
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
+from snellen.reports.changes_page import change_lines
 from tests.helpers.logs import FORMS, LETTERS, LoggedAnswer, answers, json_lines, table
 from tests.helpers.refusals import assert_refused
 from tests.suites.questions import tables
@@ -316,12 +317,17 @@ def test_more_logs_have_pairs_and_ranks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_100_000_rows_take_seconds(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_100_000_rows_take_seconds(ending: str, is_binary: bool, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     paths = []
     for name in ("a", "b"):
-        rows = [{"id": f"q{n}", "score": score} for n, score in enumerate(rng.integers(0, 2, 100_000).tolist())]
+        scores = rng.integers(0, 2, 100_000) if is_binary else rng.random(100_000)
+        rows = [{"id": f"q{n}", "score": score} for n, score in enumerate(scores.tolist())]
         paths.append((table if ending == "csv" else json_lines)(tmp_path / f"{name}.{ending}", rows))
     start = time.process_time()
-    assert compared(*paths).pairs == 100_000
+    changes = compared(*paths)
     assert time.process_time() - start < 20
+    assert changes.pairs == 100_000
+    assert changes.table["p_normal"].tolist() == [not is_binary]
+    assert change_lines(changes)[0].p.endswith("(normal approximation)") is not is_binary
