@@ -245,7 +245,7 @@ def test_own_tables_keep_the_names_of_their_images(tmp_path: Path) -> None:
     built = tables.build_set(tables.write_csv(tmp_path / "t.csv", rows), tmp_path / "items", n=3)
     own = [names[entry.provenance["row"] - 1] for entry in built.items]
     assert read_image_names(built.root) == {
-        entry.query[0].sha256: {name} for entry, name in zip(built.items, own, strict=True)
+        entry.query[0].sha256: [name] for entry, name in zip(built.items, own, strict=True)
     }
     turns = [{"role": "user", "content": "<image>Is it?"}, {"role": "assistant", "content": "?"}]
     for wrap in (lambda name: name, lambda name: {"bytes": None, "path": f"D:\\x\\{name}"}):

@@ -29,15 +29,7 @@ from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
 from snellen.interop.inspect_import import is_log, logged_rows
 from snellen.interop.inspect_logs import read_log
-from snellen.interop.recorded_answers import (
-    COLUMNS,
-    AnswerReader,
-    cell_of,
-    distinction,
-    has_cell,
-    model_folder,
-    stem_of,
-)
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, remedy, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.remote import RUN
 from snellen.reports.examples import run_replies
@@ -96,12 +88,12 @@ def read_log_files(address: str) -> Log:
     if len(names) != 1:
         what = f"several models ({short_reason(', '.join(names), 200)}); write ?name=MODEL" if names else "no rows"
         raise SnellenError(f"{address}: {'. '.join([what, *notes[:3]])}")
-    how = {} if path.is_dir() or is_log(path) else {"distinction": partial(_distinction, path)}
+    how = {} if path.is_dir() or is_log(path) else {"remedy": partial(_remedy, path)}
     return Log(names[0], rows[names[0]], tuple(notes), **how)
 
 
-def _distinction(path: Path, log_rows: Sequence[LogRow]) -> str:
-    return distinction(str(path), {row.number: (row.task, row.item, row.epoch) for row in log_rows})
+def _remedy(path: Path, log_rows: Sequence[LogRow]) -> str:
+    return remedy(str(path), {row.number: (row.task, row.item, row.epoch) for row in log_rows})
 
 
 def read_logs(addresses: Sequence[str]) -> list[Log]:

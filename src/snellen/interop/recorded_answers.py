@@ -133,7 +133,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
     recordings = log_recordings(logs)
     for model, rows in reader.rows.items():
         card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views", source="recorded")
-        recordings.append(Recording(card, rows=rows, read_label=read_label, distinction=distinction))
+        recordings.append(Recording(card, rows=rows, read_label=read_label, remedy=remedy))
     if not recordings:
         raise SnellenError(f"{states[0][0]}: no answers in it")
     return tuple(recordings)
@@ -282,7 +282,7 @@ class AnswerReader:
         return self._shared.setdefault(value, value)
 
 
-def distinction(path: str, keys: Mapping[int, Hashable]) -> str:
+def remedy(path: str, keys: Mapping[int, Hashable]) -> str:
     """What tells rows of a file with equal keys apart, and how to choose among them; empty if nothing does."""
     name, values = recorded_files.telling_column(Path(path), keys, chain.from_iterable(COLUMNS.values()))
     if not name:

@@ -24,8 +24,6 @@ DRAWS = 99_999
 """Greatest number of drawn flips: the least p is 1e-5, so that a family of 5,000 pairs can still have a clear one."""
 MAX_DRAWN, MAX_WEIGHT = 10_000, 0.05
 """Clusters beyond which continuous scores have a normal approximation, if none has more of its standard deviation."""
-TOLERANCE = 1e-9
-"""The share of the sum of all differences below which two sums are equal."""
 ENOUGH = 1000
 """After this many drawn flips as far from 0 as the observed mean, p is known to 3 % of itself."""
 
@@ -42,12 +40,19 @@ def sign_flip(
     p-values", Biometrika 78, whose p is valid although drawing may end early). If `has_normal_p`, it is that of the
     normal approximation, but not under the least p of draws. 1 if no cluster differs, NaN if nothing was compared.
     """
-    sums = _cluster_sums(gaps, clusters)
-    if sums is None:
+    numbers, names = np.asarray(gaps, dtype=np.float64), np.asarray(clusters)
+    if numbers.ndim != 1 or numbers.shape != names.shape:
+        raise ValueError(f"differences {numbers.shape} and clusters {names.shape} must have the same length")
+    is_number = ~np.isnan(numbers)
+    if not is_number.any():
         return math.nan
+    codes = np.unique(names[is_number], return_inverse=True)[1]
+    sums = np.asarray(np.bincount(codes, numbers[is_number]), dtype=np.float64)
+    alike = 1e-9 * max(1.0, float(np.abs(sums).sum()))
+    sums = sums[np.abs(sums) > alike]
     if not len(sums):
         return 1.0
-    threshold = abs(float(sums.sum())) - TOLERANCE * max(1.0, float(np.abs(sums).sum()))
+    threshold = abs(float(sums.sum())) - alike
     if len(sums) <= MAX_ENUMERATED:
         return float((np.abs(_all_flips(sums)) >= threshold).mean())
     if _is_normal(sums):
@@ -55,28 +60,15 @@ def sign_flip(
     return _drawn_share(sums, threshold, rng, draws)
 
 
-def has_normal_p(gaps: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) -> bool:
+def has_normal_p(gaps: Floats, clusters: npt.NDArray[Any]) -> bool:
     """True if `sign_flip` of these is a normal approximation: more than `MAX_DRAWN` clusters of continuous scores."""
-    sums = _cluster_sums(gaps, clusters)
-    return sums is not None and _is_normal(sums)
+    return len(gaps) > MAX_DRAWN and _is_normal(np.bincount(np.unique(clusters, return_inverse=True)[1], gaps))
 
 
-def _is_normal(sums: Floats) -> bool:
-    is_even = len(sums) > MAX_DRAWN and np.abs(sums).max() < MAX_WEIGHT * math.sqrt(float((sums**2).sum()))
-    return bool(is_even) and not _has_few_sizes(sums, len(np.unique(np.abs(sums).round(12))))
-
-
-def _cluster_sums(gaps: npt.ArrayLike, clusters: Sequence[Any] | npt.NDArray[Any]) -> Floats | None:
-    """The sum of each cluster that differs; None if nothing was compared."""
-    numbers, names = np.asarray(gaps, dtype=np.float64), np.asarray(clusters)
-    if numbers.ndim != 1 or numbers.shape != names.shape:
-        raise ValueError(f"differences {numbers.shape} and clusters {names.shape} must have the same length")
-    is_number = ~np.isnan(numbers)
-    if not is_number.any():
-        return None
-    codes = np.unique(names[is_number], return_inverse=True)[1]
-    sums = np.asarray(np.bincount(codes, numbers[is_number]), dtype=np.float64)
-    return sums[np.abs(sums) > TOLERANCE * max(1.0, float(np.abs(sums).sum()))]
+def _is_normal(sums: npt.NDArray[Any]) -> bool:
+    sizes = np.abs(sums[np.abs(sums) > 1e-9])
+    is_even = len(sizes) > MAX_DRAWN and sizes.max() < MAX_WEIGHT * math.sqrt(float((sizes**2).sum()))
+    return bool(is_even) and 10 * len(np.unique(sizes.round(12))) >= len(sizes)
 
 
 def _all_flips(sums: Floats) -> Floats:
@@ -87,13 +79,9 @@ def _all_flips(sums: Floats) -> Floats:
     return totals
 
 
-def _has_few_sizes(sums: Floats, count: int) -> bool:
-    return 10 * count < len(sums)
-
-
 def _drawn_share(sums: Floats, threshold: float, rng: np.random.Generator, draws: int) -> float:
     sizes, counts = np.unique(np.abs(sums).round(12), return_counts=True)
-    few_sizes = _has_few_sizes(sums, len(sizes))  # as for right or wrong: count the flipped clusters of each size
+    few_sizes = 10 * len(sizes) < len(sums)  # as for right or wrong: count the flipped clusters of each size
     extreme, block = 0, max(1, min(10_000, MAX_CELLS // (len(sizes) if few_sizes else len(sums))))
     for start in range(0, draws, block):
         count = min(block, draws - start)

@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
-from types import MappingProxyType
 from typing import TypeAlias
 
 from snellen.core.errors import SnellenError
@@ -94,9 +93,6 @@ def image_name(path: str) -> str:
     return name if name.lower().endswith(IMAGE_ENDINGS) else ""
 
 
-NO_NAMES: Mapping[str, frozenset[str]] = MappingProxyType({})
-
-
 class ItemIndex:
     """The test items of a set by id, by the id or number that their source gives them, and by question.
 
@@ -105,7 +101,7 @@ class ItemIndex:
     items are numbered, else None.
     """
 
-    def __init__(self, items: Iterable[Item], image_names: Mapping[str, frozenset[str]] = NO_NAMES) -> None:
+    def __init__(self, items: Iterable[Item], image_names: Mapping[str, Sequence[str]] | None = None) -> None:
         self.words: dict[str, str] = {}
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
@@ -117,7 +113,7 @@ class ItemIndex:
             texts = (text for text in item.provenance.values() if isinstance(text, str))
             names = frozenset(filter(None, map(image_name, texts)))
             digests = frozenset(image.stored_sha256 for image in item.media())
-            digests = digests.union(*(image_names.get(digest, ()) for digest in digests))
+            digests = digests.union(*((image_names or {}).get(digest, ()) for digest in digests))
             self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
             self.images_of[item.item_id] = names | digests
         self.images = frozenset().union(*self.images_of.values())
@@ -184,10 +180,15 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
     return comparable, described
 
 
+def is_refused(comparable: int, described: Sequence[str]) -> bool:
+    """True if too many of the rows that can be compared are described as contradictions."""
+    return len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable
+
+
 def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -> int:
     """The number of rows of a file that contradict their items. Raises SnellenError if they are too many."""
     comparable, described = contradictions(joined, index)
-    if len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable:
+    if is_refused(comparable, described):
         raise SnellenError(
             f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
             f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?options=none, ?target=none …"

@@ -79,13 +79,13 @@ RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
 class Recording(Recorded):
     """All answers of one model in its files, to be matched to the items of a set.
 
-    `check` raises SnellenError if the answers are not to the items of a set. `distinction` says in which column of a
+    `check` raises SnellenError if the answers are not to the items of a set. `remedy` says in which column of a
     file rows differ, by their numbers, whose keys are equal.
     """
 
     rows: Sequence[AnswerRow] = ()
     check: Callable[[ItemSet, Suite], None] | None = None
-    distinction: Callable[[str, Mapping[int, Hashable]], str] = field(default=lambda path, keys: "", compare=False)
+    remedy: Callable[[str, Mapping[int, Hashable]], str] = field(default=lambda path, keys: "", compare=False)
 
     def join(self, items: ItemSet, suite: Suite, index: ItemIndex) -> tuple[list[RecordedArm], Counter[str], str]:
         """An arm per condition and repeat, counts of rows by what is odd, and the id or question of a row without item.
@@ -127,7 +127,7 @@ class Recording(Recorded):
             if former:
                 raise SnellenError(
                     f"{former.location} and {row.location} both answer item {item.item_id!r:.100}; "
-                    + (self._distinction(row.path) or REMEDY)
+                    + (self._remedy(row.path) or REMEDY)
                 )
             rows[item.item_id] = row
             pairs.setdefault(row.path, []).append((row, item))
@@ -147,9 +147,9 @@ class Recording(Recorded):
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks, self.read_label)))
         return subjects, +faults, example
 
-    def _distinction(self, path: str) -> str:
+    def _remedy(self, path: str) -> str:
         rows = [row for row in self.rows if row.path == path]
-        return self.distinction(path, {row.number: (row.item, row.question, row.images) for row in rows})
+        return self.remedy(path, {row.number: (row.item, row.question, row.images) for row in rows})
 
     def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:
         """What `ItemIndex.placed` says of each file, or of all if no two hold the same number."""

@@ -18,15 +18,7 @@ import pandas as pd
 from snellen.analysis.comparison.contrasts import with_holm
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.score import Metric
-from snellen.scoring.permutation import (
-    ALPHA,
-    MAX_DRAWN,
-    clusters_needed,
-    has_normal_p,
-    holm,
-    noise_flips,
-    sign_test_power,
-)
+from snellen.scoring.permutation import ALPHA, clusters_needed, has_normal_p, holm, noise_flips, sign_test_power
 from snellen.scoring.power import POWER
 
 Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too few clusters"]
@@ -54,7 +46,7 @@ def with_verdicts(table: pd.DataFrame, metrics: Mapping[str, Metric], margin: fl
     corrected = with_holm(table)
     if sides == 1:
         corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
-    corrected["p_normal"] = [row.n > MAX_DRAWN and has_normal_p(row.gaps, row.units) for row in lines_of(corrected)]
+    corrected["p_normal"] = [has_normal_p(row.gaps, row.units) for row in lines_of(corrected)]
     corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
     rows = [(row, metrics[row.tasks[0]]) for row in lines_of(corrected)]
     corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]

@@ -61,7 +61,7 @@ class TableImages:
         if len(text) <= MAX_PATH and (path := path_within(self.root, text)) and not file_fault(self.root / path):
             self._by_path[part] = self._file(path)
             if name := image_name(path):
-                self.media.names.add((self._by_path[part].sha256, name))
+                self.media.names.setdefault(self._by_path[part].sha256, set()).add(name)
             return self._by_path[part]
         match = DATA_URL.match(text)
         if match or len(text) > REFERENCE:
