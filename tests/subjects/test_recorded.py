@@ -247,8 +247,12 @@ def test_own_tables_keep_the_names_of_their_images(tmp_path: Path) -> None:
     assert read_image_names(built.root) == {
         entry.query[0].sha256: [name] for entry, name in zip(built.items, own, strict=True)
     }
-    turns = [{"role": "user", "content": "<image>Is it?"}, {"role": "assistant", "content": "?"}]
-    for wrap in (lambda name: name, lambda name: {"bytes": None, "path": f"D:\\x\\{name}"}):
+    prompt = "<image>Look at the image. Is it?\nA. yes\nB. no\nAnswer with a letter."
+    for content, wrap in (
+        ("<image>Is it?", lambda name: name),
+        (prompt, lambda name: {"bytes": None, "path": f"D:\\x\\{name}"}),
+    ):
+        turns = [{"role": "user", "content": content}, {"role": "assistant", "content": "?"}]
         predicted = [{"response": f"it is {name}", "messages": turns, "images": [wrap(name)]} for name in names[::-1]]
         assert matched(built, predicted, tmp_path) == {entry.item_id: str(entry.answer) for entry in built.items}
     shifted = [

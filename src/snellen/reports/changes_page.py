@@ -115,7 +115,7 @@ def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
         foreign(title, 120) + direction, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
-        probability(row.p_holm) + " (normal approximation)" * row.p_normal, int(row.n),
+        probability(row.p_holm) + " (normal)" * row.p_normal, int(row.n),
         NO_DROP if math.isinf(drop) else amount(drop, metric, row.n, False), classes,
         label_text(row.grade_before), label_text(row.grade_after),
     )  # fmt: skip

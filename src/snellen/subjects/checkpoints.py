@@ -68,7 +68,7 @@ def _other_form(folder: Path) -> str:
     if adapter.is_file() and not [path for name in WEIGHTS for path in folder.glob(name)]:
         base = short_reason(str(_fields(adapter).get("base_model_name_or_path") or "which it does not name"), 100)
         how = "load that with transformers, merge the two with peft (merge_and_unload) and save them in one folder"
-        return f"a LoRA adapter without its model, {base}; {how}"
+        return f"a LoRA or other adapter without its model, {base}; {how}"
     if not config.is_file():
         return next((form for pattern, form in OTHER_FORMS.items() if any(folder.glob(pattern))), "")
     fields = _fields(config)

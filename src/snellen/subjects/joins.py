@@ -106,7 +106,7 @@ class ItemIndex:
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
         self.by_question: dict[str, list[tuple[Item, frozenset[str], frozenset[str]]]] = {}
-        self.images_of = dict[str, frozenset[str]]()
+        self.images_of, self.by_image = dict[str, frozenset[str]](), dict[str, list[Item]]()
         for item in self.by_id.values():
             if own_id := str(item.provenance.get("id", "")):
                 self.by_provenance.setdefault(own_id, []).append(item)
@@ -116,6 +116,8 @@ class ItemIndex:
             digests = digests.union(*((image_names or {}).get(digest, ()) for digest in digests))
             self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
             self.images_of[item.item_id] = names | digests
+            for image in names | digests:
+                self.by_image.setdefault(image, []).append(item)
         self.images = frozenset().union(*self.images_of.values())
         self.tasks = dict[str, list[Item]]()
         for item in self.by_id.values():
@@ -140,10 +142,13 @@ class ItemIndex:
         return []
 
     def match(self, row: AnswerRow) -> Sequence[Item]:
-        """The items that a row may belong to, by its id or else by its question and images."""
+        """The items that a row may belong to, by its id or else by its question, also within a prompt, and images."""
         if items := self.named(row.item):
             return items
         alike = self.by_question.get(self.plain(row.question), []) if row.question else []
+        if not alike:  # a prompt, which has more words than the question
+            shown = {item.item_id: item for image in row.images for item in self.by_image.get(image, ())}
+            return [item for item in shown.values() if words_of(item.question) in words_of(row.question)]
         if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
             return same_image
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names

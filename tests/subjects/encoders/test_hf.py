@@ -202,7 +202,7 @@ def test_the_processor_of_dinov3_resizes_and_normalises_with_pillow(tmp_path: Pa
     ("name", "content", "message"),
     [
         ("config.json", b'{"architecture": "vit_tiny_patch16_224", "num_features": 192}', "a checkpoint of timm"),
-        ("adapter_config.json", b"{}", "a LoRA adapter without its model, which it does not name"),
+        ("adapter_config.json", b"{}", "a LoRA or other adapter without its model, which it does not name"),
         ("adapter_config.json", b'{"base_model_name_or_path": "org/base"}', "without its model, org/base; load that"),
         ("open_clip_config.json", b"{}", "a checkpoint of open_clip"),
         ("model.gguf", b"GGUF", "weights as GGUF"),
@@ -224,7 +224,7 @@ def test_an_adapter_beside_a_configuration_is_named_unless_it_has_weights(tmp_pa
     load_encoder(f"hf/{folder}", {})
     alone = folder.rename(tmp_path / "alone")
     (alone / "model.safetensors").rename(alone / "adapter_model.safetensors")
-    with pytest.raises(SnellenError, match="a LoRA adapter without its model, /gone/base; load that"):
+    with pytest.raises(SnellenError, match="adapter without its model, /gone/base; load that"):
         load_encoder(f"hf/{alone}", {})
 
 
