@@ -330,4 +330,4 @@ def test_100_000_rows_take_seconds(ending: str, is_binary: bool, tmp_path: Path)
     assert time.process_time() - start < 20
     assert changes.pairs == 100_000
     assert changes.table["p_normal"].tolist() == [not is_binary]
-    assert change_lines(changes)[0].p.endswith("(normal)") is not is_binary
+    assert change_lines(changes)[0].name.endswith("(normal p)") is not is_binary
