@@ -27,7 +27,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage.item_rows import read_image_names
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
-from snellen.interop.inspect_import import is_log, logged_rows
+from snellen.interop.inspect_import import SCORES, is_log, logged_rows
 from snellen.interop.inspect_logs import read_log
 from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, remedy, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
@@ -38,11 +38,6 @@ from snellen.subjects.joins import AnswerRow, ItemIndex, RecordedAnswer
 Side: TypeAlias = str | Path | Examination
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
-_WORDS = {
-    **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
-    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0), **dict.fromkeys(("", "none"), math.nan),
-}  # fmt: skip
-"""What tools write for a score, Inspect's letters among them."""
 _SCORES = (*COLUMNS["score"], "judge")
 
 
@@ -117,8 +112,8 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
     """A score as a share of its range, NaN for none. Raises ValueError for anything else."""
     text = str(cell).strip().casefold()
     worst, _, best = settings.get("range", "0..1").partition("..")
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in SCORES:
+        return SCORES[text]
     try:
         share = (float(text) - float(worst)) / (float(best) - float(worst))
     except (ValueError, ZeroDivisionError):
