@@ -284,7 +284,7 @@ class AnswerReader:
 
 def remedy(path: str, keys: Mapping[int, Hashable]) -> str:
     """What tells rows of a file with equal keys apart, and how to choose among them; empty if nothing does."""
-    name, values = recorded_files.telling_column(Path(path), keys, chain.from_iterable(COLUMNS.values()))
+    name, values = recorded_files.telling_column(Path(path), keys, set(chain(*COLUMNS.values())))
     if not name:
         return ""
     choice = f"?condition={name}:{values[0]}>vanilla takes those of one, ?repeat={name} all as repeats"

@@ -13,7 +13,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
@@ -78,24 +78,18 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
         raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)}){advice}") from error
 
 
-def telling_column(path: Path, keys: Mapping[int, Hashable], known_names: Iterable[str]) -> tuple[str, list[str]]:
+def telling_column(path: Path, keys: Mapping[int, Hashable], known_names: Collection[str]) -> tuple[str, list[str]]:
     """The column of a file whose values tell rows with equal keys apart, and its values; empty if there is none.
 
     `keys` are by the number of a row. It is none of the `known_names`, and has at most `MAX_VALUES` different values.
     """
-    pairs, unfit = dict[str, dict[tuple[Hashable, str], bool]](), set(known_names)
-    for number, row in read_rows(path):
-        for name, cell in row.items() if number in keys else ():
-            pair, others = (keys[number], str(cell)), pairs.setdefault(name, {})
-            if pair in others or not isinstance(cell, str | int) or not 0 < len(pair[1]) <= MAX_VALUE:
-                unfit.add(name)
-            elif name not in unfit:
-                others[pair] = isinstance(cell, int)
-    columns = [
-        (any(of_column.values()), len(values), name, values)
-        for name, of_column in pairs.items()
-        if name not in unfit and 1 < len(values := list(dict.fromkeys(value for _, value in of_column))) <= MAX_VALUES
-    ]
+    rows, columns = [(keys[number], row) for number, row in read_rows(path) if number in keys], []
+    for name in [name for name in rows[0][1] if name not in known_names]:
+        cells = [row.get(name) for _, row in rows]
+        are_words = all(isinstance(cell, str | int) and 0 < len(str(cell)) <= MAX_VALUE for cell in cells)
+        values = list(dict.fromkeys(map(str, cells))) if are_words else []
+        if 1 < len(values) <= MAX_VALUES and len({(key, row[name]) for key, row in rows}) == len(rows):
+            columns.append((isinstance(cells[0], int), len(values), name, values))
     return min(columns)[2:] if columns else ("", [])
 
 
