@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 
@@ -240,7 +242,7 @@ def test_items_are_matched_by_provenance_question_and_image(tmp_path: Path) -> N
 def test_own_tables_keep_the_names_of_their_images(tmp_path: Path) -> None:
     """ms-swift writes neither an id nor a number: messages, and the paths of images, also as objects."""
     (tmp_path / "img").mkdir()
-    names = [tables.image_file(tmp_path / "img", letter) for letter in "abcd"]
+    names = [tables.image_file(tmp_path / "img", letter) for letter in ("a", "b c", "é", "d")]
     rows = [{"question": "Is it?", "image": f"img/{name}", "answer": f"it is {name}"} for name in names]
     built = tables.build_set(tables.write_csv(tmp_path / "t.csv", rows), tmp_path / "items", n=3)
     own = [names[entry.provenance["row"] - 1] for entry in built.items]
@@ -251,6 +253,7 @@ def test_own_tables_keep_the_names_of_their_images(tmp_path: Path) -> None:
     for content, wrap in (
         ("<image>Is it?", lambda name: name),
         (prompt, lambda name: {"bytes": None, "path": f"D:\\x\\{name}"}),
+        (prompt, lambda name: f"https://host/{quote(normalize('NFD', name))}"),
     ):
         turns = [{"role": "user", "content": content}, {"role": "assistant", "content": "?"}]
         predicted = [{"response": f"it is {name}", "messages": turns, "images": [wrap(name)]} for name in names[::-1]]

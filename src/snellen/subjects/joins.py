@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TypeAlias
+from unicodedata import normalize
+from urllib.parse import unquote
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest
@@ -88,8 +90,8 @@ def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
 
 
 def image_name(path: str) -> str:
-    """The last part of a path or address if it is an image file by its ending; else empty."""
-    name = path[-500:].replace("\\", "/").rpartition("/")[2]
+    """The last part of a path or address if it is an image file by its ending; else empty. URL codes are resolved."""
+    name = normalize("NFC", unquote(path[-500:])).replace("\\", "/").rpartition("/")[2]
     return name if name.lower().endswith(IMAGE_ENDINGS) else ""
 
 
