@@ -20,6 +20,7 @@ from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log
 from snellen.analysis.comparison.logs import Log, LogRow, join
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
+from snellen.reports.changes_page import change_lines
 from tests.helpers.logs import FORMS, LETTERS, LoggedAnswer, answers, json_lines, table
 from tests.helpers.refusals import assert_refused
 from tests.suites.questions import tables
@@ -62,6 +63,20 @@ def test_four_tools_give_one_verdict(tmp_path: Path) -> None:
         assert not mixed.joined.contradictions
         assert len(mixed.notes) == 2  # the join and the causes
         assert compared(paths[form][0], paths[other][0]).flips.empty
+
+
+def test_rows_of_several_filters_are_refused_by_the_name_of_their_column(tmp_path: Path) -> None:
+    rows = [
+        {"doc_id": n, "filter": name, "resps": [["B."]], "target": "B", "exact_match": int(name == "none" or n == 0)}
+        for name in ("none", "strict-match") for n in range(4)
+    ]  # fmt: skip
+    file = json_lines(tmp_path / "a.jsonl", rows)
+    argument = "?condition=filter:none>vanilla"
+    assert_refused(lambda: compared(file, file), f"they differ in 'filter' ('none', 'strict-match'): {argument} takes")
+    chosen = compared(f"{file}{argument}", f"{file}?condition=filter:strict-match>vanilla")
+    assert (chosen.pairs, len(chosen.flips)) == (4, 3)
+    unnamed = json_lines(tmp_path / "b.jsonl", [{**row, "filter": None} for row in rows])
+    assert_refused(lambda: compared(unnamed, unnamed), "name the column in which they differ: ?repeat=COLUMN")
 
 
 def test_our_parser_reads_what_the_log_has_options_for(tmp_path: Path) -> None:
@@ -177,7 +192,7 @@ def test_joins_are_checked() -> None:
     stated = rows(from_0, whole, numbered=False)
     with pytest.raises(snellen.SnellenError, match="6 of 6 joined rows contradict each other"):
         join(stated, rows(from_0, [5, 4, 3, 2, 1, 0][::1], numbered=False))
-    with pytest.raises(snellen.SnellenError, match="another row of '1'"):
+    with pytest.raises(snellen.SnellenError, match="another row of '1'; name the column in which they differ"):
         join(stated, rows(["1", "1"], [0, 1]))
 
 
@@ -302,12 +317,17 @@ def test_more_logs_have_pairs_and_ranks() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "jsonl"])
-def test_100_000_rows_take_seconds(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_binary", [True, False])
+def test_100_000_rows_take_seconds(ending: str, is_binary: bool, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     paths = []
     for name in ("a", "b"):
-        rows = [{"id": f"q{n}", "score": score} for n, score in enumerate(rng.integers(0, 2, 100_000).tolist())]
+        scores = rng.integers(0, 2, 100_000) if is_binary else rng.random(100_000)
+        rows = [{"id": f"q{n}", "score": score} for n, score in enumerate(scores.tolist())]
         paths.append((table if ending == "csv" else json_lines)(tmp_path / f"{name}.{ending}", rows))
     start = time.process_time()
-    assert compared(*paths).pairs == 100_000
+    changes = compared(*paths)
     assert time.process_time() - start < 20
+    assert changes.pairs == 100_000
+    assert changes.table["p_normal"].tolist() == [not is_binary]
+    assert change_lines(changes)[0].name.endswith("(normal p)") is not is_binary

@@ -13,8 +13,10 @@ from statsmodels.stats.multitest import multipletests
 
 from snellen.scoring.permutation import (
     DRAWS,
+    MAX_DRAWN,
     MAX_ENUMERATED,
     clusters_needed,
+    has_normal_p,
     holm,
     least_p,
     noise_flips,
@@ -94,6 +96,22 @@ def test_drawn_flips_agree_with_all_flips() -> None:
     # One cluster more than is enumerated; scipy tries all 2^17 flips.
     sums = rng(3).normal(0.5, 1, MAX_ENUMERATED + 1)
     assert sign_flip(sums, np.arange(len(sums)), rng()) == pytest.approx(exact(sums), rel=0.12)
+
+
+@pytest.mark.parametrize("shift", [0.002, 0.006, 0.012])
+def test_many_continuous_clusters_have_the_p_of_a_normal_approximation(shift: float) -> None:
+    gaps = rng(4).uniform(-1, 1, MAX_DRAWN + 1) ** 3
+    gaps += shift - gaps.mean()
+    assert has_normal_p(gaps, np.arange(len(gaps)))
+    p = sign_flip(gaps, np.arange(len(gaps)), rng())
+    assert p == pytest.approx(2 * stats.norm.sf(abs(gaps.sum()) / np.sqrt((gaps**2).sum())), rel=1e-6)
+    sizes, signs = np.abs(gaps), rng(5).choice([-1.0, 1.0], (1000, len(gaps)))
+    share = (np.abs(signs @ sizes) >= abs(gaps.sum()) - 1e-9).mean()
+    assert abs(p - share) < 3.3 * np.sqrt(p * (1 - p) / 1000) + 1e-3
+    assert sign_flip(gaps + 1, np.arange(len(gaps)), rng()) == 1 / (DRAWS + 1)
+    heavy, whole = np.append(gaps, 30.0), np.sign(gaps)
+    for others in (gaps[:-1], heavy, whole):  # few clusters, one that outweighs the others, right or wrong
+        assert not has_normal_p(others, np.arange(len(others)))
 
 
 def test_the_observed_flip_is_among_the_drawn_ones() -> None:

@@ -9,12 +9,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
+from urllib.parse import quote
 
 import pytest
 
 from snellen.core.condition import Axis
 from snellen.core.item import ReplySpec
 from snellen.core.prompt import Reply
+from snellen.core.storage.item_rows import read_image_names
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
@@ -29,6 +32,7 @@ from snellen.suites import SUITES
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.journey import NAMED, colour_set, item, suite_of, task, value
 from tests.helpers.refusals import assert_refused
+from tests.suites.questions import tables
 
 METHOD = Axis("method", ("plain", "reasoning"))
 BY_PROMPT = "condition=prompt:direct>vanilla+cot>method=reasoning"
@@ -176,6 +180,26 @@ def test_two_rows_for_an_item_are_refused_unless_they_are_repeats(items: ItemSet
     assert {response.repeat: response.text for response in results.responses} == {0: "red", 1: "blue"}
 
 
+FILTERED = [{"id": f"{n:03}", "filter": name} for name in ("flexible-extract", "none") for n in range(2)]
+"""Rows of two items by each of two filters."""
+
+
+def test_rows_of_several_filters_are_named_unless_they_repeat_a_reply(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Harnesses write the rows of each filter after those of another, with other scores and often the same replies."""
+    rows = [{**row, "hit": n % 2, "seconds": n / 7, "reply": "red"} for n, row in enumerate(FILTERED)]
+    examination = score(items, str(write_lines(tmp_path / "a.jsonl", rows)), tmp_path / "run")
+    assert {response.item_id: response.text for response in examination.responses} == {"000": "red", "001": "red"}
+    assert "2 repeat the reply of another row" in capsys.readouterr().err
+    file = write_lines(tmp_path / "b.jsonl", [{**row, "reply": f"red {n}"} for n, row in enumerate(rows)])
+    message = "they differ in 'filter' ('flexible-extract', 'none'): ?condition=filter:flexible-extract>vanilla takes"
+    assert_refused(lambda: score(items, str(file), tmp_path / "other"), message)
+    chosen = score(items, f"{file}?condition=filter:none>vanilla", tmp_path / "other")
+    assert {response.item_id: response.text for response in chosen.responses} == {"000": "red 2", "001": "red 3"}
+    assert len(score(items, f"{file}?repeat=filter", tmp_path / "both").responses) == 4
+
+
 def questions(tmp_path: Path) -> ItemSet:
     """Three items with two questions; the first two have the same question and different images, with file names."""
     built = colour_set(tmp_path / "first")
@@ -213,6 +237,36 @@ def test_items_are_matched_by_provenance_question_and_image(tmp_path: Path) -> N
     assert matched(items, alone, tmp_path) == {"002": "2"}
     of_others: list[dict[str, Any]] = [*alone, {"question": wordings[2], "image": "elsewhere.png", "reply": "9"}]
     assert matched(items, of_others, tmp_path) == {"002": "2"}
+
+
+def test_own_tables_keep_the_names_of_their_images(tmp_path: Path) -> None:
+    """ms-swift writes neither an id nor a number: messages, and the paths of images, also as objects."""
+    (tmp_path / "img").mkdir()
+    names = [tables.image_file(tmp_path / "img", letter) for letter in ("a", "b c", "é", "d")]
+    rows = [{"question": "Is it?", "image": f"img/{name}", "answer": f"it is {name}"} for name in names]
+    built = tables.build_set(tables.write_csv(tmp_path / "t.csv", rows), tmp_path / "items", n=3)
+    own = [names[entry.provenance["row"] - 1] for entry in built.items]
+    assert read_image_names(built.root) == {
+        entry.query[0].sha256: [name] for entry, name in zip(built.items, own, strict=True)
+    }
+    prompt = "<image>Look at the image. Is it?\nA. yes\nB. no\nAnswer with a letter."
+    for content, wrap in (
+        ("<image>Is it?", lambda name: name),
+        (prompt, lambda name: {"bytes": None, "path": f"D:\\x\\{name}"}),
+        (prompt, lambda name: f"https://host/{quote(normalize('NFD', name))}"),
+    ):
+        turns = [{"role": "user", "content": content}, {"role": "assistant", "content": "?"}]
+        predicted = [{"response": f"it is {name}", "messages": turns, "images": [wrap(name)]} for name in names[::-1]]
+        assert matched(built, predicted, tmp_path) == {entry.item_id: str(entry.answer) for entry in built.items}
+    shifted = [
+        {"item_id": entry.item_id, "reply": "x", "image": name}
+        for entry, name in zip(built.items, own[1:] + own[:1], strict=True)
+    ]
+    assert_refused(
+        lambda: matched(built, shifted, tmp_path), "3 of 3 rows contradict their item (row 1: image 'another"
+    )
+    unknown = [{**row, "image": f"tmp{n}.png"} for n, row in enumerate(shifted)]
+    assert len(matched(built, unknown, tmp_path)) == 3
 
 
 def numbered(first: int, column: str = "doc_id", **cells: Sequence[Any]) -> list[dict[str, Any]]:

@@ -42,8 +42,11 @@ OPERATION = frozenset(
     ("max_retries", "timeout", "attempt_timeout", "max_connections", "adaptive_connections", "cache", "batch")
 )
 """Settings that change no answer."""
-_LETTERS = {"C": 1, "P": 0.5, "I": 0, "N": 0}
-"""The values of Inspect's letters: correct, partial, incorrect, no answer."""
+SCORES = {
+    **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
+    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0), **dict.fromkeys(("", "none"), math.nan),
+}  # fmt: skip
+"""What tools write for a score, Inspect's letters among them: correct, partial, incorrect, no answer."""
 MAX_SCORE = 1e300
 """Beyond it a number in a log is no score: JSON may write more digits than a float holds."""
 MAX_MODEL = 200
@@ -236,9 +239,10 @@ def _own_score(sample: LogSample) -> float:
 
 
 def score_of(cell: Any) -> float:
-    """A score as tools write it, Inspect's letters among them; NaN for anything else."""
-    with suppress(ValueError, TypeError, OverflowError):
-        number = float(_LETTERS.get(str(cell), cell))
+    """A score as tools write it, also in words; NaN for anything else."""
+    text = str(cell).strip().casefold()
+    with suppress(ValueError, OverflowError):
+        number = float(SCORES.get(text, text))
         return number if abs(number) < MAX_SCORE else math.nan
     return math.nan
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, TypeAlias, overload
@@ -23,11 +24,12 @@ from snellen.analysis.tables.section import protocol_of
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
+from snellen.core.storage.item_rows import read_image_names
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
-from snellen.interop.inspect_import import is_log, logged_rows
+from snellen.interop.inspect_import import SCORES, is_log, logged_rows
 from snellen.interop.inspect_logs import read_log
-from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, stem_of
+from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, remedy, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
 from snellen.remote import RUN
 from snellen.reports.examples import run_replies
@@ -36,11 +38,6 @@ from snellen.subjects.joins import AnswerRow, ItemIndex, RecordedAnswer
 Side: TypeAlias = str | Path | Examination
 SETTINGS = ("name", *COLUMNS, "group", "task", "range")
 _GROUPS, _TASKS = ("group", "cluster", "cluster_id", "group_id"), ("task", "task_name")
-_WORDS = {
-    **dict.fromkeys(("true", "correct", "right", "c"), 1.0), **dict.fromkeys(("p", "partial"), 0.5),
-    **dict.fromkeys(("false", "incorrect", "wrong", "i", "n"), 0.0), **dict.fromkeys(("", "none"), math.nan),
-}  # fmt: skip
-"""What tools write for a score, Inspect's letters among them."""
 _SCORES = (*COLUMNS["score"], "judge")
 
 
@@ -86,7 +83,12 @@ def read_log_files(address: str) -> Log:
     if len(names) != 1:
         what = f"several models ({short_reason(', '.join(names), 200)}); write ?name=MODEL" if names else "no rows"
         raise SnellenError(f"{address}: {'. '.join([what, *notes[:3]])}")
-    return Log(names[0], rows[names[0]], tuple(notes))
+    how = {} if path.is_dir() or is_log(path) else {"remedy": partial(_remedy, path)}
+    return Log(names[0], rows[names[0]], tuple(notes), **how)
+
+
+def _remedy(path: Path, log_rows: Sequence[LogRow]) -> str:
+    return remedy(str(path), {row.number: (row.task, row.item, row.epoch) for row in log_rows})
 
 
 def read_logs(addresses: Sequence[str]) -> list[Log]:
@@ -110,8 +112,8 @@ def _scaled(cell: Any, settings: Mapping[str, str]) -> float:
     """A score as a share of its range, NaN for none. Raises ValueError for anything else."""
     text = str(cell).strip().casefold()
     worst, _, best = settings.get("range", "0..1").partition("..")
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in SCORES:
+        return SCORES[text]
     try:
         share = (float(text) - float(worst)) / (float(best) - float(worst))
     except (ValueError, ZeroDivisionError):
@@ -215,7 +217,8 @@ def run_log(address: str) -> Log:
     """
     run = run_of_subject(address)
     conditions = list(dict.fromkeys(arm.condition for arm in run.card.arms))
-    index, replies, scores = ItemIndex(run.items.items), run_replies(run), dict[tuple[str, int], float]()
+    index = ItemIndex(run.items.items, read_image_names(run.items.root))
+    replies, scores = run_replies(run), dict[tuple[str, int], float]()
     for task in set(run.scores[protocol_of(run)]["task"]):
         metric = main_metric(run, task)
         if metric.bounds and metric.estimate is None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
@@ -133,7 +133,7 @@ def _read(states: Sequence[tuple[Path, int, int]], settings: Sequence[tuple[str,
     recordings = log_recordings(logs)
     for model, rows in reader.rows.items():
         card = SubjectCard(PREFIX + model, {"answers": answers_digest(rows)}, reads="views", source="recorded")
-        recordings.append(Recording(card, rows=rows, read_label=read_label))
+        recordings.append(Recording(card, rows=rows, read_label=read_label, remedy=remedy))
     if not recordings:
         raise SnellenError(f"{states[0][0]}: no answers in it")
     return tuple(recordings)
@@ -280,6 +280,15 @@ class AnswerReader:
 
     def _share(self, value: Any) -> Any:
         return self._shared.setdefault(value, value)
+
+
+def remedy(path: str, keys: Mapping[int, Hashable]) -> str:
+    """What tells rows of a file with equal keys apart, and how to choose among them; empty if nothing does."""
+    name, values = recorded_files.telling_column(Path(path), keys, set(chain(*COLUMNS.values())))
+    if not name:
+        return ""
+    choice = f"?condition={name}:{values[0]}>vanilla takes those of one, ?repeat={name} all as repeats"
+    return f"they differ in {name!r} ({short_reason(', '.join(map(repr, values)), 200)}): {choice}"
 
 
 def has_cell(rows: Sequence[Row], column: str) -> bool:

@@ -13,7 +13,7 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import chain
 from pathlib import Path
@@ -29,6 +29,8 @@ MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
 MAX_JSON_BYTES = MAX_XLSX_BYTES = 256 * 2**20
 MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
+MAX_VALUES, MAX_VALUE = 20, 60
+"""Different values of a column that tells rows apart, and characters of each."""
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
@@ -74,6 +76,21 @@ def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
         reason = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
         advice = "; save it as UTF-8" * isinstance(error, UnicodeError)
         raise SnellenError(f"{path} row {number + 1}: not readable ({short_reason(reason, 200)}){advice}") from error
+
+
+def telling_column(path: Path, keys: Mapping[int, Hashable], known_names: Collection[str]) -> tuple[str, list[str]]:
+    """The column of a file whose values tell rows with equal keys apart, and its values; empty if there is none.
+
+    `keys` are by the number of a row. It is none of the `known_names`, and has at most `MAX_VALUES` different values.
+    """
+    rows, columns = [(keys[number], row) for number, row in read_rows(path) if number in keys], []
+    for name in [name for name in rows[0][1] if name not in known_names]:
+        cells = [row.get(name) for _, row in rows]
+        are_words = all(isinstance(cell, str | int) and 0 < len(str(cell)) <= MAX_VALUE for cell in cells)
+        values = list(dict.fromkeys(map(str, cells))) if are_words else []
+        if 1 < len(values) <= MAX_VALUES and len({(key, row[name]) for key, row in rows}) == len(rows):
+            columns.append((isinstance(cells[0], int), len(values), name, values))
+    return min(columns)[2:] if columns else ("", [])
 
 
 def _rows(path: Path) -> Iterator[Row]:

@@ -112,7 +112,7 @@ def _change_line(row: Any, title: str, metric: Metric) -> ChangeLine:
         classes = f"95 % interval {interval}, p {probability(row.class_p)} ({row.classes:.0f} classes)"
     direction = "" if metric.higher_is_better or row.kind == "estimate" else " (lower is better)"
     return ChangeLine(
-        foreign(title, 120) + direction, row.verdict,
+        foreign(title, 120) + direction + " (normal p)" * row.p_normal, row.verdict,
         amount(row.before, metric, row.n), amount(row.after, metric, row.n),
         sign + amount(abs(row.difference), metric, row.n, False), span(row.low, row.high, metric, row.n),
         probability(row.p_holm), int(row.n),

@@ -22,6 +22,8 @@ MAX_ENUMERATED = 16
 """Up to this many clusters that differ, all flips are tried: 2^15, since a flip and its mirror image are equivalent."""
 DRAWS = 99_999
 """Greatest number of drawn flips: the least p is 1e-5, so that a family of 5,000 pairs can still have a clear one."""
+MAX_DRAWN, MAX_WEIGHT = 10_000, 0.05
+"""Clusters beyond which continuous scores have a normal approximation, if none has more of its standard deviation."""
 ENOUGH = 1000
 """After this many drawn flips as far from 0 as the observed mean, p is known to 3 % of itself."""
 
@@ -35,8 +37,8 @@ def sign_flip(
     flip together (Fisher's randomisation test for pairs, with clusters for pairs). p is the share of flips whose mean
     is at least as far from 0: of all flips if at most `MAX_ENUMERATED` clusters differ, else of drawn ones including
     the observed one, until `ENOUGH` are as far or `draws` are done (Besag and Clifford 1991, "Sequential Monte Carlo
-    p-values", Biometrika 78, whose p is valid although drawing may end early). 1 if no cluster differs, NaN if nothing
-    was compared.
+    p-values", Biometrika 78, whose p is valid although drawing may end early). If `has_normal_p`, it is that of the
+    normal approximation, but not under the least p of draws. 1 if no cluster differs, NaN if nothing was compared.
     """
     numbers, names = np.asarray(gaps, dtype=np.float64), np.asarray(clusters)
     if numbers.ndim != 1 or numbers.shape != names.shape:
@@ -53,7 +55,20 @@ def sign_flip(
     threshold = abs(float(sums.sum())) - alike
     if len(sums) <= MAX_ENUMERATED:
         return float((np.abs(_all_flips(sums)) >= threshold).mean())
+    if _is_normal(sums):
+        return max(math.erfc(threshold / math.sqrt(2 * float((sums**2).sum()))), 1 / (draws + 1))
     return _drawn_share(sums, threshold, rng, draws)
+
+
+def has_normal_p(gaps: Floats, clusters: npt.NDArray[Any]) -> bool:
+    """True if `sign_flip` of these is a normal approximation: more than `MAX_DRAWN` clusters of continuous scores."""
+    return len(gaps) > MAX_DRAWN and _is_normal(np.bincount(np.unique(clusters, return_inverse=True)[1], gaps))
+
+
+def _is_normal(sums: npt.NDArray[Any]) -> bool:
+    sizes = np.abs(sums[np.abs(sums) > 1e-9])
+    is_even = len(sizes) > MAX_DRAWN and sizes.max() < MAX_WEIGHT * math.sqrt(float((sizes**2).sum()))
+    return bool(is_even) and 10 * len(np.unique(sizes.round(12))) >= len(sizes)
 
 
 def _all_flips(sums: Floats) -> Floats:

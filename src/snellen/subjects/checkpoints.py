@@ -21,8 +21,8 @@ from snellen.subjects.loading import file_sha256, import_extra, once, quiet_tran
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 """Files of a folder that affect answers: weights, configurations, vocabularies."""
+WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 OTHER_FORMS = {
-    "adapter_config.json": "a LoRA adapter without its model; merge the two and save them with transformers",
     "open_clip*": "a checkpoint of open_clip, which is not supported; give the model as transformers stores it",
     "*.gguf": "weights as GGUF, which are not supported; serve them, e.g. with llama.cpp, and ask chat:openai-api/…",
 }
@@ -56,15 +56,25 @@ def _other_form(folder: Path) -> str:
         is_short = path.suffix in FILE_KINDS and path.is_file() and path.stat().st_size < 1000
         if is_short and path.read_bytes().startswith(b"version https://git-lfs"):
             return f"{path.name} is a Git LFS pointer, not the file; run `git lfs pull` in its repository"
-    config = folder / "config.json"
+    config, adapter = folder / "config.json", folder / "adapter_config.json"
+    if adapter.is_file() and not [path for name in WEIGHTS for path in folder.glob(name)]:
+        base = short_reason(str(_fields(adapter).get("base_model_name_or_path") or "which it does not name"), 100)
+        how = "load that with transformers, merge the two with peft (merge_and_unload) and save them in one folder"
+        return f"a LoRA or other adapter without its model, {base}; {how}"
     if not config.is_file():
         return next((form for pattern, form in OTHER_FORMS.items() if any(folder.glob(pattern))), "")
-    with suppress(OSError, ValueError, RecursionError):
-        keys = json.loads(config.read_text("utf-8"))
-        kind = keys.get("model_type", "timm_wrapper") if isinstance(keys, dict) and "architecture" in keys else ""
-        if kind == "timm_wrapper":
-            return "a checkpoint of timm, which is not supported; give the model as transformers stores it"
+    fields = _fields(config)
+    if "architecture" in fields and fields.get("model_type", "timm_wrapper") == "timm_wrapper":
+        return "a checkpoint of timm, which is not supported; give the model as transformers stores it"
     return ""
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    """The fields of a JSON file; none of a damaged one."""
+    with suppress(OSError, ValueError, RecursionError):
+        fields = json.loads(path.read_text("utf-8"))
+        return fields if isinstance(fields, dict) else {}
+    return {}
 
 
 @once

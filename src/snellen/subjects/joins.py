@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TypeAlias
+from unicodedata import normalize
+from urllib.parse import unquote
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest
@@ -88,32 +90,36 @@ def answers_digest(answer_rows: Iterable[AnswerRow]) -> str:
 
 
 def image_name(path: str) -> str:
-    """The last part of a path or address if it is an image file by its ending; else empty."""
-    name = path[-500:].replace("\\", "/").rpartition("/")[2]
+    """The last part of a path or address if it is an image file by its ending; else empty. URL codes are resolved."""
+    name = normalize("NFC", unquote(path[-500:])).replace("\\", "/").rpartition("/")[2]
     return name if name.lower().endswith(IMAGE_ENDINGS) else ""
 
 
 class ItemIndex:
     """The test items of a set by id, by the id or number that their source gives them, and by question.
 
-    `images_of` has the file names and the SHA-256 of an item's images, `images` those of all items. `first` is the
-    number of the first row of the source if items are numbered, else None.
+    `image_names` are those that images had in the user's folder, by SHA-256. `images_of` has the file names and the
+    SHA-256 of an item's images, `images` those of all items. `first` is the number of the first row of the source if
+    items are numbered, else None.
     """
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Iterable[Item], image_names: Mapping[str, Sequence[str]] | None = None) -> None:
         self.words: dict[str, str] = {}
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
         self.by_question: dict[str, list[tuple[Item, frozenset[str], frozenset[str]]]] = {}
-        self.images_of = dict[str, frozenset[str]]()
+        self.images_of, self.by_image = dict[str, frozenset[str]](), dict[str, list[Item]]()
         for item in self.by_id.values():
             if own_id := str(item.provenance.get("id", "")):
                 self.by_provenance.setdefault(own_id, []).append(item)
             texts = (text for text in item.provenance.values() if isinstance(text, str))
             names = frozenset(filter(None, map(image_name, texts)))
             digests = frozenset(image.stored_sha256 for image in item.media())
+            digests = digests.union(*((image_names or {}).get(digest, ()) for digest in digests))
             self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
             self.images_of[item.item_id] = names | digests
+            for image in names | digests:
+                self.by_image.setdefault(image, []).append(item)
         self.images = frozenset().union(*self.images_of.values())
         self.tasks = dict[str, list[Item]]()
         for item in self.by_id.values():
@@ -138,10 +144,13 @@ class ItemIndex:
         return []
 
     def match(self, row: AnswerRow) -> Sequence[Item]:
-        """The items that a row may belong to, by its id or else by its question and images."""
+        """The items that a row may belong to, by its id or else by its question, also within a prompt, and images."""
         if items := self.named(row.item):
             return items
         alike = self.by_question.get(self.plain(row.question), []) if row.question else []
+        if not alike:  # a prompt, which has more words than the question
+            shown = {item.item_id: item for image in row.images for item in self.by_image.get(image, ())}
+            return [item for item in shown.values() if words_of(item.question) in words_of(row.question)]
         if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
             return same_image
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names
@@ -178,10 +187,15 @@ def contradictions(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -
     return comparable, described
 
 
+def is_refused(comparable: int, described: Sequence[str]) -> bool:
+    """True if too many of the rows that can be compared are described as contradictions."""
+    return len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable
+
+
 def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemIndex) -> int:
     """The number of rows of a file that contradict their items. Raises SnellenError if they are too many."""
     comparable, described = contradictions(joined, index)
-    if len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable:
+    if is_refused(comparable, described):
         raise SnellenError(
             f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
             f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?options=none, ?target=none …"

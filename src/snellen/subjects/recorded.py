@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -31,6 +31,8 @@ from snellen.subjects.joins import (
 )
 
 NO_ITEM, SEVERAL_ITEMS = "match no item", "match several items"
+REPEATED = "repeat the reply of another row, as rows of another filter do"
+REMEDY = "remove one, or name the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
 NO_PLACE = "have only a row number, which counts if the file has as many rows as the set or just one task"
 BY_POSITION = "were joined by position, since their ids number the rows"
 BATCH = 256
@@ -77,11 +79,13 @@ RecordedArm: TypeAlias = tuple[Condition, int, Recorded]
 class Recording(Recorded):
     """All answers of one model in its files, to be matched to the items of a set.
 
-    `check` raises SnellenError if the answers are not to the items of a set.
+    `check` raises SnellenError if the answers are not to the items of a set. `remedy` says in which column of a
+    file rows differ, by their numbers, whose keys are equal.
     """
 
     rows: Sequence[AnswerRow] = ()
     check: Callable[[ItemSet, Suite], None] | None = None
+    remedy: Callable[[str, Mapping[int, Hashable]], str] = field(default=lambda path, keys: "", compare=False)
 
     def join(self, items: ItemSet, suite: Suite, index: ItemIndex) -> tuple[list[RecordedArm], Counter[str], str]:
         """An arm per condition and repeat, counts of rows by what is odd, and the id or question of a row without item.
@@ -117,10 +121,13 @@ class Recording(Recorded):
                 faults[NO_ITEM] += 1
                 example = example or row.item
                 continue
+            if former and _is_repeated(row, former):
+                faults[REPEATED] += 1
+                continue
             if former:
                 raise SnellenError(
-                    f"{former.location} and {row.location} both answer item {item.item_id!r:.100}; remove one, or name "
-                    f"the column in which they differ: ?repeat=COLUMN or ?condition=COLUMN"
+                    f"{former.location} and {row.location} both answer item {item.item_id!r:.100}; "
+                    + (self._remedy(row.path) or REMEDY)
                 )
             rows[item.item_id] = row
             pairs.setdefault(row.path, []).append((row, item))
@@ -140,6 +147,10 @@ class Recording(Recorded):
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks, self.read_label)))
         return subjects, +faults, example
 
+    def _remedy(self, path: str) -> str:
+        rows = [row for row in self.rows if row.path == path]
+        return self.remedy(path, {row.number: (row.item, row.question, row.images) for row in rows})
+
     def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:
         """What `ItemIndex.placed` says of each file, or of all if no two hold the same number."""
         by_path = dict[str, list[AnswerRow]]()
@@ -158,3 +169,10 @@ class Recording(Recorded):
                 f"({short_reason(str(error), 200)}); write ?condition=COLUMN:VALUE>CONDITION+VALUE>CONDITION"
             ) from error
         return condition
+
+
+def _is_repeated(row: AnswerRow, former: AnswerRow) -> bool:
+    """True if two rows of a file have the same question and reply; tools may have scored it in two ways."""
+    return (
+        replace(row, number=former.number, answer=former.answer) == former and row.answer.reply == former.answer.reply
+    )

@@ -202,7 +202,8 @@ def test_the_processor_of_dinov3_resizes_and_normalises_with_pillow(tmp_path: Pa
     ("name", "content", "message"),
     [
         ("config.json", b'{"architecture": "vit_tiny_patch16_224", "num_features": 192}', "a checkpoint of timm"),
-        ("adapter_config.json", b"{}", "a LoRA adapter without its model"),
+        ("adapter_config.json", b"{}", "a LoRA or other adapter without its model, which it does not name"),
+        ("adapter_config.json", b'{"base_model_name_or_path": "org/base"}', "without its model, org/base; load that"),
         ("open_clip_config.json", b"{}", "a checkpoint of open_clip"),
         ("model.gguf", b"GGUF", "weights as GGUF"),
         ("model.safetensors", b"version https://git-lfs.github.com/spec/v1", "model.safetensors is a Git LFS pointer"),
@@ -214,6 +215,17 @@ def test_folders_of_other_tools_are_named_as_what_they_are(
     (tmp_path / name).write_bytes(content)
     with pytest.raises(SnellenError, match=message):
         load_encoder(f"hf/{tmp_path}", {})
+
+
+def test_an_adapter_beside_a_configuration_is_named_unless_it_has_weights(tmp_path: Path) -> None:
+    """Trainers save the model's config.json with an adapter; transformers reads one beside whole weights."""
+    folder = vit(tmp_path / "vit")
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "/gone/base"}')
+    load_encoder(f"hf/{folder}", {})
+    alone = folder.rename(tmp_path / "alone")
+    (alone / "model.safetensors").rename(alone / "adapter_model.safetensors")
+    with pytest.raises(SnellenError, match="adapter without its model, /gone/base; load that"):
+        load_encoder(f"hf/{alone}", {})
 
 
 def test_what_an_encoder_lacks_is_named(tmp_path: Path) -> None:

@@ -19,12 +19,11 @@ from snellen.suites.vlm2_bench.published import (
     QUERIES,
     SCORED_PAIRS,
     TABLE_1,
-    mean_of,
     published,
 )
 from snellen.suites.vlm2_bench.sequences import PATTERNS_OC
 from snellen.suites.vlm2_bench.tasks import TASKS, protocols
-from tests.published.vlm2_bench import TABLE_5_COUNTS
+from tests.published.vlm2_bench import TABLE_5_COUNTS, mean_of
 
 
 def load_yaml(name: str) -> dict[str, object]:

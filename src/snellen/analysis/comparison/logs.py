@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
-from snellen.subjects.joins import MAX_SHARE, MIN_ROWS, TRUTH, image_name, question_agrees, words_of
+from snellen.subjects.joins import TRUTH, image_name, is_refused, question_agrees, words_of
 
 BY_ID, BY_QUESTION, BY_PLACE = "id", "question and images", "place"
+REMEDY = "name the column in which they differ: ?repeat=COLUMN, ?task=COLUMN or ?id=COLUMN+COLUMN"
 _LABEL = re.compile(r"\(?([^\W\d])(?:[.):]\s*(.*))?", re.DOTALL)
 """`C`, `C.`, `(C)`, or a letter before the text of an option."""
 
@@ -52,11 +53,15 @@ class LogRow:
 
 @dataclass(frozen=True)
 class Log:
-    """The rows of one model in a file or a folder. `notes` are sentences about what was read."""
+    """The rows of one model in a file or a folder. `notes` are sentences about what was read.
+
+    `remedy` says in which column of the file rows of one item differ; empty if it cannot.
+    """
 
     name: str
     rows: Sequence[LogRow]
     notes: tuple[str, ...] = ()
+    remedy: Callable[[Sequence[LogRow]], str] = field(default=lambda log_rows: "", compare=False)
 
 
 Epochs: TypeAlias = list[LogRow]
@@ -107,7 +112,7 @@ def join(first_log: Log, second_log: Log) -> Join:
     names = tasks if len(tasks) > 1 or tasks == others else others if len(others) > 1 else set()
     keys, counts = _joined_keys(*sides)
     comparable, described = contradictions(keys, *sides)
-    if not keys or _is_refused(comparable, described):
+    if not keys or is_refused(comparable, described):
         reason = f"no ids or questions in common ({len(first_log.rows)} and {len(second_log.rows)} rows)"
         if keys:
             reason = f"{len(described)} of {comparable} joined rows contradict each other ({'; '.join(described[:3])})"
@@ -132,8 +137,8 @@ def _by_item(log: Log) -> LogItems:
         key = (row.item if is_unique else f"{row.task}/{row.item}") if row.item else f"row {row.number} {row.task}"
         if (key, row.epoch) in epochs:
             raise SnellenError(
-                f"{log.name} row {row.number}: another row of {short_reason(key, 60)!r}; name the column in which they "
-                "differ: ?repeat=COLUMN, ?task=COLUMN or ?id=COLUMN+COLUMN"
+                f"{log.name} row {row.number}: another row of {short_reason(key, 60)!r}; "
+                + (log.remedy(log.rows) or REMEDY)
             )
         epochs.add((key, row.epoch))
         items.setdefault(key, []).append(row)
@@ -148,14 +153,14 @@ def _joined_keys(former_items: LogItems, current_items: LogItems) -> tuple[dict[
     if all(numbers) and by_id:
         plain = [sorted(number for _, number, _ in of_side) for of_side in numbers]
         are_shifted = len(plain[0]) == len(plain[1]) and plain[0] != plain[1]
-        if are_shifted or _is_refused(*contradictions(by_id, *sides)):
+        if are_shifted or is_refused(*contradictions(by_id, *sides)):
             by_id = {}
     keys = by_id | _by_question(*sides, by_id)
     are_ids = not any(numbers) and all(rows[0].item for side in sides for rows in side.values())
     if not by_id and not are_ids and len(former_items) == len(current_items) > len(keys):
         orders = ([key for _, _, key in of_side] or side for side, of_side in zip(sides, numbers, strict=True))
         places = dict(zip(*orders, strict=True))  # rows are written as calls end
-        if keys.items() <= places.items() and not _is_refused(*contradictions(places, *sides)):
+        if keys.items() <= places.items() and not is_refused(*contradictions(places, *sides)):
             return places, Counter({BY_PLACE: len(places)})
     return keys, +Counter({BY_ID: len(by_id), BY_QUESTION: len(keys) - len(by_id)})
 
@@ -213,10 +218,6 @@ def contradictions(keys: Mapping[str, str], former_items: LogItems, current_item
             contents = " and ".join(repr(short_reason(text, 30)) for text in texts)
             described.append(f"rows {row.number} and {other_row.number}: {what} {contents}")
     return comparable, described
-
-
-def _is_refused(comparable: int, described: Sequence[str]) -> bool:
-    return len(described) >= MIN_ROWS and len(described) > MAX_SHARE * comparable
 
 
 def targets_agree(row: LogRow, other_row: LogRow) -> bool | None:

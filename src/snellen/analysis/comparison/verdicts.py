@@ -18,7 +18,7 @@ import pandas as pd
 from snellen.analysis.comparison.contrasts import with_holm
 from snellen.analysis.tables.run_view import lines_of
 from snellen.core.score import Metric
-from snellen.scoring.permutation import ALPHA, clusters_needed, holm, noise_flips, sign_test_power
+from snellen.scoring.permutation import ALPHA, clusters_needed, has_normal_p, holm, noise_flips, sign_test_power
 from snellen.scoring.power import POWER
 
 Verdict: TypeAlias = Literal["dropped", "rose", "moved", "no clear change", "too few clusters"]
@@ -29,9 +29,10 @@ MOVED: Verdict = "moved"
 TOO_FEW: Verdict = "too few clusters"
 COLUMNS = (
     "condition", "kind", "name", "tasks", "metric", "before", "after", "difference", "low", "high", "n", "clusters",
-    "p", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
+    "p", "p_normal", "p_holm", "clear", "too_few_clusters", "verdict", "detectable_drop", "items_needed",
     "classes", "class_low", "class_high", "class_p", "grade_before", "grade_after",
 )  # fmt: skip
+"""`p_normal`: p is that of a normal approximation (`has_normal_p`)."""
 FLIP_COLUMNS = ("condition", "task", "item_id", "before", "after", "is_better")
 FLIP = 0.5
 """A score flips if it moves by this share of its metric's range; for right or wrong answers, if it changes."""
@@ -45,6 +46,7 @@ def with_verdicts(table: pd.DataFrame, metrics: Mapping[str, Metric], margin: fl
     corrected = with_holm(table)
     if sides == 1:
         corrected["clear"], corrected["class_p"] = corrected["p_holm"] < ALPHA, holm(corrected["class_p"])
+    corrected["p_normal"] = [has_normal_p(row.gaps, row.units) for row in lines_of(corrected)]
     corrected["tests"] = np.maximum(1, corrected.groupby("family")["p"].transform("count"))
     rows = [(row, metrics[row.tasks[0]]) for row in lines_of(corrected)]
     corrected["verdict"] = [_verdict(row, metric, clusters_needed(row.tests, sides)) for row, metric in rows]

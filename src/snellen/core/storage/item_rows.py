@@ -8,7 +8,7 @@ out fields that were measured in pixels (`FROM_PIXELS`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ FROM_PIXELS = "from_pixels"
 """Key of an item's provenance: the fields measured in the pixels of a rendered image."""
 DIGITS, DECIMALS = 12, 9
 """Significant digits of a float in a row; decimals of a length, an angle or a colour in the recipe of an image."""
-_FILE = "image_recipes.parquet"
+_FILE, _NAMES = "image_recipes.parquet", "image_names.parquet"
 _SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
+_NAME_SCHEMA = pa.schema({"sha256": pa.string(), "names": pa.list_(pa.string())})
 
 
 def rounded(item: Item) -> Item:
@@ -96,3 +97,16 @@ def read_image_recipes(root: Path) -> dict[str, str]:
     """The recipes of a set's rendered images, as JSON text by SHA-256; empty if there is no file of them."""
     table = files.read_table(root / _FILE) if (root / _FILE).is_file() else _SCHEMA.empty_table()
     return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}
+
+
+def write_image_names(root: Path, items: Iterable[Item], image_names: Mapping[str, Collection[str]]) -> None:
+    """Write the names that the items' images had in the user's folder, by their SHA-256; no file without any."""
+    images = sorted({media.sha256 for item in items for media in item.media()} & image_names.keys())
+    if rows := [{"sha256": sha256, "names": sorted(image_names[sha256])} for sha256 in images]:
+        files.write_table(root / _NAMES, files.table_of(rows, _NAME_SCHEMA))
+
+
+def read_image_names(root: Path) -> dict[str, list[str]]:
+    """The names that a set's images had in the user's folder, by SHA-256; empty if there is no file of them."""
+    table = files.read_table(root / _NAMES) if (root / _NAMES).is_file() else _NAME_SCHEMA.empty_table()
+    return {str(row["sha256"]): list(map(str, row["names"])) for row in files.rows_of(table)}

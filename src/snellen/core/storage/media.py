@@ -51,6 +51,8 @@ class MediaFolder:
         self._index: dict[str, Media] | None = None
         self.recipes: dict[str, str] = {}
         """Recipes of rendered media, as JSON text by SHA-256, as far as they were added."""
+        self.names: dict[str, set[str]] = {}
+        """Names of the user's files by SHA-256, as far as they were added."""
 
     def _has(self, media: Media) -> bool:
         """True if the file is in this folder, with the bytes that its name says."""

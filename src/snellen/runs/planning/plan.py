@@ -16,6 +16,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.response import Exchange, Response
+from snellen.core.storage.item_rows import read_image_names
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
 from snellen.core.subject import Subject, SubjectCard
@@ -227,7 +228,8 @@ def recorded_arms(
 
     Only those under `conditions`, unless there are none. Raises SnellenError if no row answers a test item.
     """
-    index, arms, answers, faults, examples = ItemIndex(items.items), list[Arm](), 0, Counter[str](), list[str]()
+    index, arms, answers = ItemIndex(items.items, read_image_names(items.root)), list[Arm](), 0
+    faults, examples = Counter[str](), list[str]()
     for recording in recordings:
         recorded, new_faults, example = recording.join(items, suite, index)
         arms += [Arm(subject, condition, repeat, subject.schedule) for condition, repeat, subject in recorded]
@@ -238,7 +240,7 @@ def recorded_arms(
     counts = "; ".join(f"{count} {fault}" for fault, count in faults.items()) + "".join(examples[:1])
     line = f"recorded answers: {answers} of {rows} rows answer a test item of {items.root}; {counts}"
     if not answers:
-        raise SnellenError(f"{line}; name the column of ids with ?id=COLUMN")
+        raise SnellenError(f"{line}; name the column of ids with ?id=COLUMN, or of images with ?image=COLUMN")
     selected = [arm for arm in arms if not conditions or arm.condition in conditions]
     if not selected:
         names = sorted({str(arm.condition) for arm in arms})

@@ -48,8 +48,6 @@ BATCH, ANSWERS = 8, 40
 """Answers between two choices of levels, and answers to a task besides its controls."""
 FIRST_CONTROLS, LATER_CONTROLS = 4, 1
 """Controls in the first batch and in each later one."""
-MOST_ITEMS = ANSWERS + FIRST_CONTROLS + LATER_CONTROLS * (ANSWERS // BATCH - 1)
-"""Items that are asked of a task."""
 NO_FIT = 0.01
 """The share of simulated data sets below which a note says that the answers fit no psychometric function."""
 MODELLED = frozenset(("control", "level", "variant", "canvas"))

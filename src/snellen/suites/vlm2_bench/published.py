@@ -6,7 +6,7 @@ the numbers of sequences by pattern.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from snellen.core.printed import PrintedColumn, PrintedTable
@@ -53,19 +53,6 @@ TABLE_1 = {
 }
 """Table 1 of the preprint. Its averages are means of nine columns, although its footnote excludes VID; only the average
 of the chance row is a mean of eight."""
-
-CAMERA_READY_AVERAGES = {
-    "LLaVA-OneVision-7B": 38.36,
-    "LLaVA-Video-7B": 41.37,
-    "LongVA-7B": 24.95,
-    "mPLUG-Owl3-7B": 40.89,
-    "Qwen2-VL-7B": 45.64,
-    "Qwen2.5-VL-7B": 55.86,
-    "InternVL2.5-8B": 45.73,
-    "InternVL2.5-26B": 48.58,
-    "GPT-4o": 59.56,
-}
-"""The averages in the camera-ready: means of the eight columns with a chance level, as the footnote states."""
 CAMERA_READY = {
     "Claude-3.7-sonnet": Row((33.72, 36.41, 74.44, 73.02, 64.50, 67.50, 67.00, 60.00, 61.25), 59.57),
     "Gemini-2.0-flash": Row((1.54, 14.61, 51.67, 35.57, 23.00, 49.00, 30.24, 21.00, None), 28.33),
@@ -98,14 +85,6 @@ PEOPLE_ABOVE_OBJECTS = {"cpr": 7.65, "cnt": 9.75, "grp": 11.83}
 """Finding III: PC - OC in points, the mean over the three models of `FINDING_III_MODELS`."""
 FINDING_III_MODELS = ("Qwen2.5-VL-7B", "InternVL2.5-8B", "InternVL2.5-26B")
 """The text names Qwen2.5-VL-8B, which does not exist; the numbers are those of the 7B."""
-
-
-def mean_of(scores: Sequence[float | None], columns: int) -> float:
-    """The mean of the first 8 or 9 columns, in percent. Raises ValueError if one of them is not given."""
-    given = [score for score in scores[:columns] if score is not None]
-    if len(given) != columns:
-        raise ValueError(f"only {len(given)} of {columns} columns are given")
-    return sum(given) / columns
 
 
 def published() -> Iterator[PrintedTable]:

@@ -22,6 +22,7 @@ from snellen.datasets.hub_tables import ShardCell
 from snellen.datasets.image_files import image_format, image_oddity, levels_fault
 from snellen.datasets.own_images import path_within, shown_name
 from snellen.stimuli.video import VIDEO_ENDINGS, add_video
+from snellen.subjects.joins import image_name
 from snellen.suites.questions.lists import as_list
 
 REFERENCE, MAX_PATH = 64, 1024
@@ -59,6 +60,8 @@ class TableImages:
             raise SnellenError(f"{shown_name(text)[:80]!r} is an address, and none is opened; download it first")
         if len(text) <= MAX_PATH and (path := path_within(self.root, text)) and not file_fault(self.root / path):
             self._by_path[part] = self._file(path)
+            if name := image_name(path):
+                self.media.names.setdefault(self._by_path[part].sha256, set()).add(name)
             return self._by_path[part]
         match = DATA_URL.match(text)
         if match or len(text) > REFERENCE:

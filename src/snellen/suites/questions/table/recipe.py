@@ -24,6 +24,7 @@ from snellen.core.item import AnswerKind, Item, Media, Option
 from snellen.core.item_checks import item_fault
 from snellen.core.plain_text import printable
 from snellen.core.seeds import stream
+from snellen.core.storage.item_rows import write_image_names
 from snellen.core.storage.itemset import ItemSet, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curation.draws import shuffled
@@ -93,6 +94,7 @@ class FromTable:
         media = MediaFolder(options.out / "media")
         items, notes = self._items(options, media)
         prune_media(media, items)
+        write_image_names(options.out, items, media.names)
         rows = ListDigest()
         for item in items:
             rows.add([item.item_id, item.question, item.answer, [image.sha256 for image in item.query]])
