@@ -48,7 +48,6 @@ from snellen.web.stand_ins import make_stand_in
 from snellen.web.store import Store, connect, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS, _checked_cells, key_check
-from snellen.web.trials import COLUMNS, TRIALS
 from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 from tests.helpers.studies import NOON, entered
