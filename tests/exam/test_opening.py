@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from snellen.cli import main
 from snellen.core.build_options import BuildOptions
-from snellen.core.errors import SnellenError
+from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
@@ -65,6 +67,25 @@ def test_code_is_asked_anew(tmp_path: Path) -> None:
     for word in ("left", "right"):
         examination = examine(lambda parts: word, "thresholds", limit=LIMIT, show_progress=False)  # noqa: B023
         assert {response.text for response in examination.responses} == {word}
+
+
+@pytest.mark.parametrize("out", [("--out", "run"), ()])
+def test_a_signal_while_the_opening_is_drawn_ends_the_command(
+    out: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else is drawn to find out where the run would have been."""
+    drawn = []
+
+    def interrupted(*args: object) -> None:
+        drawn.append(args)
+        raise Interrupted(signal.SIGTERM)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("snellen.exam.items.build", interrupted)
+    monkeypatch.setattr("sys.argv", ["snellen", "run", "thresholds", "--subject", "fake:chance", *out])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert (end.value.code, len(drawn)) == (128 + signal.SIGTERM, 1)
 
 
 OPENINGS = [name for name in SUITES if hasattr(SUITES.get(name).recipes.get("generated"), "opening")]

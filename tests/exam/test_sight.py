@@ -330,8 +330,10 @@ def test_the_command_names_what_a_provider_documents(tmp_path: Path, monkeypatch
             monkeypatch.setenv("STUBBED_API_KEY", "none")
             monkeypatch.setenv("STUBBED_BASE_URL", stub.url)
             out = tmp_path / str(number)
-            assert _run(["sight", "chat:openai-api/stubbed/model", "--out", str(out), "--json"]) == 4
+            code = _run(["sight", "chat:openai-api/stubbed/model", "--out", str(out), "--json"])
         card = read_sight(out)
+        # The interval of a small change of size may contain the size as sent, which accuses nobody.
+        assert code == (4 if card.faults() else 0)
         line = next(line for line in card.lines if line.check == "resolution")
         assert name in line.text
         assert {fault.check for fault in card.lines if fault.verdict == "not so"} <= {"resolution"}

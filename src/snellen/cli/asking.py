@@ -124,7 +124,8 @@ def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], 
         try:
             summaries.append(old or summarised(session.examine()))
         except (BudgetSpent, Interrupted) as stop:
-            if has_tables(session.root) and score_paths(session.root):  # a signal may come before the first scores
+            # A signal may come before the set is built, or before the first scores.
+            if session.has_items and has_tables(session.root) and score_paths(session.root):
                 summaries.append(summarised(open_examination(session.root)))
             return summaries, stop
     return summaries, None

@@ -18,7 +18,7 @@ from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.itemset_cards import ItemSetCard, read_card
+from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_card
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.runfolder import default_folder, has_tables, refuse_other_run
 from snellen.core.storage.sight import copy_sight
@@ -128,9 +128,13 @@ class Session:
 
     @cached_property
     def root(self) -> Path:
-        """The folder of the run."""
-        card = self.card or self.items.card
-        return self.folder or default_folder(card, self.names, self.options.conditions)
+        """The folder of the run. The set is built if there is none, unless the folder was given."""
+        return self.folder or default_folder(self.card or self.items.card, self.names, self.options.conditions)
+
+    @property
+    def has_items(self) -> bool:
+        """True if the set was built."""
+        return isinstance(self.itemset, ItemSet) or is_itemset(self._folder_of(self.itemset))
 
     @cached_property
     def points(self) -> list[Condition]:

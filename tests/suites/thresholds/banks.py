@@ -25,7 +25,11 @@ from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import SIDE
+from snellen.suites.thresholds.scoring import ANSWERS, BATCH, FIRST_CONTROLS, LATER_CONTROLS
 from snellen_sight.psychometric import weibull
+
+MOST_ITEMS = ANSWERS + FIRST_CONTROLS + LATER_CONTROLS * (ANSWERS // BATCH - 1)
+"""Items that are asked of a task."""
 
 
 def bank(folder: Path, tasks: Sequence[str] = ("acuity",), **options: Any) -> ItemSet:

@@ -15,9 +15,8 @@ from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.generated.recipe import Generated
 from snellen.suites.thresholds.report.sections import Exponent, exponent, sections, verdict
-from snellen.suites.thresholds.scoring import MOST_ITEMS
 from tests.helpers.sections import by_name
-from tests.suites.thresholds.banks import asked_of, bank, observer
+from tests.suites.thresholds.banks import MOST_ITEMS, asked_of, bank, observer
 
 
 def test_an_exponent_worked_by_hand() -> None:

@@ -32,7 +32,6 @@ from snellen.suites.thresholds.scoring import (
     ANSWERS,
     BATCH,
     FIRST_CONTROLS,
-    MOST_ITEMS,
     answers_of,
     condition_of,
     schedule,
@@ -40,7 +39,7 @@ from snellen.suites.thresholds.scoring import (
     with_ends,
 )
 from snellen_sight.psychometric import weibull
-from tests.suites.thresholds.banks import asked_of, bank, observer
+from tests.suites.thresholds.banks import MOST_ITEMS, asked_of, bank, observer
 
 CONTROLS = MOST_ITEMS - ANSWERS
 
