@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, TypeAlias, overload
@@ -69,6 +68,10 @@ def read_log_files(address: str) -> Log:
                 reader = _LogReader(settings, each, path.is_dir())
                 reader.read(each)
                 found, columns = reader.logs, reader.columns
+                for of_model in found.values():
+                    keys = {row.number: (row.item, row.task, row.epoch) for row in of_model if row.item}
+                    if len(set(keys.values())) < len(keys) and (advice := remedy(str(each), keys)):
+                        raise SnellenError(f"{each}: several rows of one item; {advice}")
         except SnellenError as error:
             if each == path:
                 raise
@@ -83,12 +86,7 @@ def read_log_files(address: str) -> Log:
     if len(names) != 1:
         what = f"several models ({short_reason(', '.join(names), 200)}); write ?name=MODEL" if names else "no rows"
         raise SnellenError(f"{address}: {'. '.join([what, *notes[:3]])}")
-    how = {} if path.is_dir() or is_log(path) else {"remedy": partial(_remedy, path)}
-    return Log(names[0], rows[names[0]], tuple(notes), **how)
-
-
-def _remedy(path: Path, log_rows: Sequence[LogRow]) -> str:
-    return remedy(str(path), {row.number: (row.task, row.item, row.epoch) for row in log_rows})
+    return Log(names[0], rows[names[0]], tuple(notes))
 
 
 def read_logs(addresses: Sequence[str]) -> list[Log]:

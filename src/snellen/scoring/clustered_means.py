@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +60,7 @@ class ClusteredSamples:
         return ClusteredSamples((self.totals - low * self.sizes) / width, squares / width**2, self.sizes)
 
 
-def effective_clusters(sizes: npt.NDArray[Any]) -> float:
+def effective_clusters(sizes: Floats) -> float:
     """The equivalent number of clusters of equal size (Kish 1965): n^2 / sum of squared sizes."""
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 

@@ -17,16 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from snellen.scoring.clustered_means import (
-    ALIKE,
-    MAX_CELLS,
-    Floats,
-    Ints,
-    draw_counts,
-    effective_clusters,
-    score_ends,
-    tails,
-)
+from snellen.scoring.clustered_means import ALIKE, MAX_CELLS, Floats, Ints, draw_counts, score_ends, tails
 from snellen.scoring.uncertainty import Bounds, Interval, Summary, check_bounds, untold
 
 DRAWS = 2000
@@ -58,16 +49,20 @@ class CrossedAnswers:
     @property
     def effective_people(self) -> float:
         """The equivalent number of people with equally many answers (Kish 1965)."""
-        return effective_clusters(np.bincount(self.people, self.weights))
+        return _effective(np.bincount(self.people, self.weights))
 
     @property
     def effective_clusters(self) -> float:
         """The equivalent number of clusters of equal size."""
-        return effective_clusters(np.bincount(self.clusters, self.weights))
+        return _effective(np.bincount(self.clusters, self.weights))
 
     def with_values(self, values: Floats) -> CrossedAnswers:
         """The same answers with other values."""
         return CrossedAnswers(values, self.weights, self.people, self.clusters)
+
+
+def _effective(sizes: npt.NDArray[Any]) -> float:
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def _answers(

@@ -21,7 +21,6 @@ from snellen.subjects.loading import file_sha256, import_extra, once, quiet_tran
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
 """Files of a folder that affect answers: weights, configurations, vocabularies."""
-WEIGHTS = ("model*.safetensors", "pytorch_model*.bin")
 OTHER_FORMS = {
     "open_clip*": "a checkpoint of open_clip, which is not supported; give the model as transformers stores it",
     "*.gguf": "weights as GGUF, which are not supported; serve them, e.g. with llama.cpp, and ask chat:openai-api/…",
@@ -57,7 +56,7 @@ def _other_form(folder: Path) -> str:
         if is_short and path.read_bytes().startswith(b"version https://git-lfs"):
             return f"{path.name} is a Git LFS pointer, not the file; run `git lfs pull` in its repository"
     config, adapter = folder / "config.json", folder / "adapter_config.json"
-    if adapter.is_file() and not [path for name in WEIGHTS for path in folder.glob(name)]:
+    if adapter.is_file() and not [*folder.glob("model*.safetensors"), *folder.glob("pytorch_model*.bin")]:
         base = short_reason(str(_fields(adapter).get("base_model_name_or_path") or "which it does not name"), 100)
         how = "load that with transformers, merge the two with peft (merge_and_unload) and save them in one folder"
         return f"a LoRA or other adapter without its model, {base}; {how}"

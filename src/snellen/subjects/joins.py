@@ -198,7 +198,7 @@ def refuse_other_items(joined: Sequence[tuple[AnswerRow, Item]], index: ItemInde
     if is_refused(comparable, described):
         raise SnellenError(
             f"{short_reason(Path(joined[0][0].path).name, 25)}: {len(described)} of {comparable} rows contradict their "
-            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?options=none, ?target=none …"
+            f"item ({'; '.join(described[:3])}); give other items, ?id=COLUMN, or ?image=none, ?target=none …"
         )
     return len(described)
 

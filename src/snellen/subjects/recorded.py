@@ -121,14 +121,12 @@ class Recording(Recorded):
                 faults[NO_ITEM] += 1
                 example = example or row.item
                 continue
-            if former and _is_repeated(row, former):
+            same = former and replace(former, number=row.number, answer=row.answer)  # tools may score it in two ways
+            if former and row == same and row.answer.reply == former.answer.reply:
                 faults[REPEATED] += 1
                 continue
             if former:
-                raise SnellenError(
-                    f"{former.location} and {row.location} both answer item {item.item_id!r:.100}; "
-                    + (self._remedy(row.path) or REMEDY)
-                )
+                raise self._two_rows(former, row, item)
             rows[item.item_id] = row
             pairs.setdefault(row.path, []).append((row, item))
         count = sum(map(len, pairs.values()))
@@ -147,9 +145,11 @@ class Recording(Recorded):
             subjects.append((conditions[name], repeat, Recorded(self.card, answers, tasks, self.read_label)))
         return subjects, +faults, example
 
-    def _remedy(self, path: str) -> str:
-        rows = [row for row in self.rows if row.path == path]
-        return self.remedy(path, {row.number: (row.item, row.question, row.images) for row in rows})
+    def _two_rows(self, former: AnswerRow, row: AnswerRow, item: Item) -> SnellenError:
+        rows = [other for other in self.rows if other.path == row.path]
+        remedy = self.remedy(row.path, {other.number: (other.item, other.question, other.images) for other in rows})
+        places = f"{former.location} and {row.location} both answer item {item.item_id!r:.100}"
+        return SnellenError(f"{places}; {remedy or REMEDY}")
 
     def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:
         """What `ItemIndex.placed` says of each file, or of all if no two hold the same number."""
@@ -169,10 +169,3 @@ class Recording(Recorded):
                 f"({short_reason(str(error), 200)}); write ?condition=COLUMN:VALUE>CONDITION+VALUE>CONDITION"
             ) from error
         return condition
-
-
-def _is_repeated(row: AnswerRow, former: AnswerRow) -> bool:
-    """True if two rows of a file have the same question and reply; tools may have scored it in two ways."""
-    return (
-        replace(row, number=former.number, answer=former.answer) == former and row.answer.reply == former.answer.reply
-    )

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from snellen.core.errors import SnellenError
@@ -19,7 +19,6 @@ from snellen.core.plain_text import short_reason
 from snellen.subjects.joins import TRUTH, image_name, is_refused, question_agrees, words_of
 
 BY_ID, BY_QUESTION, BY_PLACE = "id", "question and images", "place"
-REMEDY = "name the column in which they differ: ?repeat=COLUMN, ?task=COLUMN or ?id=COLUMN+COLUMN"
 _LABEL = re.compile(r"\(?([^\W\d])(?:[.):]\s*(.*))?", re.DOTALL)
 """`C`, `C.`, `(C)`, or a letter before the text of an option."""
 
@@ -53,15 +52,11 @@ class LogRow:
 
 @dataclass(frozen=True)
 class Log:
-    """The rows of one model in a file or a folder. `notes` are sentences about what was read.
-
-    `remedy` says in which column of the file rows of one item differ; empty if it cannot.
-    """
+    """The rows of one model in a file or a folder. `notes` are sentences about what was read."""
 
     name: str
     rows: Sequence[LogRow]
     notes: tuple[str, ...] = ()
-    remedy: Callable[[Sequence[LogRow]], str] = field(default=lambda log_rows: "", compare=False)
 
 
 Epochs: TypeAlias = list[LogRow]
@@ -137,8 +132,8 @@ def _by_item(log: Log) -> LogItems:
         key = (row.item if is_unique else f"{row.task}/{row.item}") if row.item else f"row {row.number} {row.task}"
         if (key, row.epoch) in epochs:
             raise SnellenError(
-                f"{log.name} row {row.number}: another row of {short_reason(key, 60)!r}; "
-                + (log.remedy(log.rows) or REMEDY)
+                f"{log.name} row {row.number}: another row of {short_reason(key, 60)!r}; name the column in which they "
+                "differ: ?repeat=COLUMN, ?task=COLUMN or ?id=COLUMN+COLUMN"
             )
         epochs.add((key, row.epoch))
         items.setdefault(key, []).append(row)
