@@ -152,9 +152,9 @@ def test_a_changed_seal_is_refused(field: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("size", [100000, 100000]),
+        ("size", [10**5] * 2),
         ("size", "abc"),
-        ("n", "many"),
+        ("n", "b"),
         ("n", 10**8),
         ("tasks", 3),
         ("settings", {"a": [1]}),
