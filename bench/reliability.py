@@ -164,10 +164,8 @@ def hostile_texts(files: Path, count: int, seed: int) -> Tally:
         words = ("run", "items", "-s", spec[:5000], "--limit", 1, "--out", "another")
         with fuzzing.inside(files):
             shutil.rmtree("another", ignore_errors=True)
-            tally.add(
-                Counter(["spec"]),
-                (trouble := fuzzing.trouble_of(words, is_cache=False)) and f"{spec!r:.100}: {trouble}",
-            )
+            trouble = fuzzing.trouble_of(words, is_cache=False)
+        tally.add(Counter(["spec"]), trouble and f"{spec!r:.100}: {trouble}")
     return tally
 
 
@@ -184,17 +182,15 @@ def hostile_requests(root: Path, count: int, seed: int) -> Tally:
             path = visitor.link + str(rng.choice(["api/open", "api/records", "plan.json", "", fuzzing.HOSTILE[19]]))
             raw, what = fuzzing.harmed_text(body.encode(), rng)
             if (name := [*headers, "Host", "Origin", "body", "body"][int(rng.integers(7))]) != "body":
-                headers[name] = fuzzing.HOSTILE[int(rng.integers(len(fuzzing.HOSTILE)))][:9000].encode(
-                    "ascii", "replace"
-                )
-            start = time.process_time()
+                headers[name] = fuzzing.HOSTILE[int(rng.integers(len(fuzzing.HOSTILE)))][:9000]
+            start, fault = time.process_time(), ""
             method = str(rng.choice(["POST", "POST", "POST", "GET", "PUT"]))
             try:
                 status = visitor.client.request(method, path, content=raw, headers=headers).status_code
+                fault = str(status) if status >= 500 or time.process_time() - start > 2 else ""
             except Exception as error:  # noqa: BLE001  # whatever it is, it is a trouble
-                status = f"{error!r:.200}"
-            is_well = isinstance(status, int) and status < 500 and time.process_time() - start < 2
-            tally.add(Counter(["request"]), "" if is_well else f"{method} {path} {what} {name}: {status}")
+                fault = f"{error!r:.200}"
+            tally.add(Counter(["request"]), fault and f"{method} {path} {what} {name}: {fault}")
     return tally
 
 

@@ -151,15 +151,7 @@ def test_a_changed_seal_is_refused(field: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("size", [100000, 100000]),
-        ("size", "abc"),
-        ("n", "many"),
-        ("n", 10**8),
-        ("tasks", 3),
-        ("settings", {"a": [1]}),
-        ("x", 1),
-    ],
+    [("size", [10**5] * 2), ("size", "a"), ("n", "b"), ("n", 10**8), ("tasks", 3), ("settings", {"a": [1]}), ("x", 1)],
     ids=str,
 )
 def test_a_stranger_s_seal_with_impossible_parameters_is_refused_in_one_line(

@@ -53,10 +53,7 @@ def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, st
         (":x", "no kind of subject ''"),
         ("py:module", "write py:MODULE:FACTORY"),
         ("py::name", "py::name: cannot be made (ValueError: Empty module name"),
-        (
-            "py:json:loads?s=no",
-            "cannot be made (JSONDecodeError: Expecting value: line 1 column 1 (char 0) (__init__.py, line ",
-        ),
+        ("py:json:loads?s=no", "cannot be made (JSONDecodeError: Expecting value: line 1 column 1 (char 0) ("),
         ("recorded:answers.jsonl?name=", "the setting 'name' has no value; write ?setting=value"),
         ("chat:openai/gpt-4o?box_unit=", "the setting 'box_unit' has no value"),
         ("chat:openai/gpt-4o?seed=1&stop=%20", "the setting 'stop' has no value"),

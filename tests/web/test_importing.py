@@ -387,10 +387,9 @@ def test_a_refused_person_stops_nobody_else(filled: FilledStudy, tmp_path: Path)
     assert {response.subject for response in examination.responses} == {"human:trial/p02"}
     assert [path.name for path in (out / "records").iterdir()] == ["p02.jsonl"]
     assert read_refused(out) == admit_all(people, filled.root)[1]
-    for damage in ("", "person,rows\np01,1\n", "person\n", 'person\n"'):
+    for damage in ("", "person,rows\np01,1\n", 'person\n"'):
         (out / "refused.csv").write_text(damage)
-        if damage != "person\n":  # which has no rows
-            assert_refused(lambda: read_refused(out), "refused.csv: not readable")
+        assert_refused(lambda: read_refused(out), "refused.csv: not readable")
     import_study(filled.root, people, out, skip=("p01",))
     assert [(row.person, row.reason) for row in read_refused(out)] == [("p01", "Left out by --skip.")]
     with pytest.raises(SnellenError, match="nobody's results were accepted; p01"):

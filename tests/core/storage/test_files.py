@@ -13,15 +13,8 @@ import pyarrow as pa
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.storage.files import (
-    all_or_nothing,
-    kernel_lock,
-    read_table,
-    remove_halves,
-    write_bytes,
-    write_csv,
-    write_table,
-)
+from snellen.core.storage import files
+from snellen.core.storage.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
 from tests.helpers.refusals import assert_refused
 
 
@@ -70,7 +63,7 @@ def test_missing_file_locks_are_not_mistaken_for_another_process(
 def test_a_folder_in_place_of_a_file_is_refused(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "here" / "folder").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    assert_refused(lambda: write_bytes(Path(path), b"x"), f"{path}: cannot be written")
+    assert_refused(lambda: files.write_bytes(Path(path), b"x"), f"{path}: cannot be written")
     assert [file.name for file in tmp_path.rglob("*")] == ["here", "folder"]
 
 

@@ -26,10 +26,7 @@ def test_files_are_kept_byte_for_byte(tmp_path: Path) -> None:
         media.add_file(tmp_path / "b.png")
 
 
-@pytest.mark.parametrize(
-    ("format", "name", "fault"),
-    [("PNG", "png", None), ("PNG", "jpg", "a PNG file named jpg"), ("JPEG", "jpeg", None), ("JPEG", "jpg", None)],
-)
+@pytest.mark.parametrize(("format", "name", "fault"), [("JPEG", "jpeg", None), ("PNG", "jpg", "a PNG file named jpg")])
 def test_an_image_has_the_format_of_its_name(format: str, name: str, fault: str | None) -> None:
     Image.new("RGB", (4, 3)).save(buffer := io.BytesIO(), format)
     raw = buffer.getvalue()

@@ -173,9 +173,7 @@ def test_a_transparent_palette_stays_transparent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "profile"), [("CMYK", None), ("RGB", b"of a screen")])
-def test_a_profile_of_inks_is_not_sent_with_colours_of_a_screen(
-    mode: str, profile: bytes | None, tmp_path: Path
-) -> None:
+def test_a_profile_of_inks_is_not_sent(mode: str, profile: bytes | None, tmp_path: Path) -> None:
     folder = MediaFolder(tmp_path)
     media = stored(folder, Image.fromarray(PIXELS).convert(mode), "TIFF", icc_profile=profile or b"of inks")
     with folder.open(sent_form(media, folder, OPENAI, None)) as png:
