@@ -91,17 +91,16 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     assert "grades start at chance" in capsys.readouterr().out
 
 
-KEYS = [("localization", "giou"), ("counting", "mae_over_gt"), ("spatial", "accuracy")]
+METRICS = {"localization": "giou", "counting": "mae_over_gt", "spatial": "accuracy"}
 MEASURED = {"localization": 0.2, "counting": 0.4, "spatial": 0.3}
 
 
-def _blind(values: dict[str, float], n: int = 100, chance: float = 0.27, **change: Any) -> tuple[BlindScore, ...]:
-    scores = [
-        BlindScore(task=task, protocol="strict", metric=metric, value=values[task], chance=chance, n=n, attack="x")
-        for task, metric in KEYS
-        if task in values
-    ]
-    return tuple(score.model_copy(update=change) for score in scores)
+def _blind(values: dict[str, float], n: int = 100, **change: Any) -> tuple[BlindScore, ...]:
+    of = {"protocol": "strict", "chance": 0.27, "n": n, "attack": "x"}
+    return tuple(
+        BlindScore.model_validate({**of, "task": task, "metric": METRICS[task], "value": value, **change})
+        for task, value in values.items()
+    )
 
 
 def _checked(
@@ -193,11 +192,12 @@ def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> Non
     assert bool(verification._response_fault(stored, None)) is fault
 
 
-def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lowered", [1e-6, float("nan")])
+def test_a_score_that_differs_by_a_millionth_is_found(lowered: float, items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     path = done.root / "scores.strict.parquet"
     table = pq.read_table(path)
-    values = pa.array([value - 1e-6 for value in table["value"].to_pylist()], pa.float64())
+    values = pa.array([value - lowered for value in table["value"].to_pylist()], pa.float64())
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, read_run_card(done.root), items, done.suite)
