@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -211,6 +212,14 @@ def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, card.model_copy(update={"versions": {}}), items, done.suite)
+    for excused, columns in (True, ("prediction",)), (False, ("prediction", "chance")):
+        other = table
+        for name in columns:
+            cells = pa.array(['"?"' if name == "prediction" else 0.99] * len(table), table.schema.field(name).type)
+            other = other.set_column(table.column_names.index(name), name, cells)
+        pq.write_table(other, path)
+        with nullcontext() if excused else pytest.raises(SnellenError, match="of item"):
+            assert check_scores(done.root, card.model_copy(update={"versions": {}}), items, done.suite)[1]
 
 
 def test_rows_of_responses_and_scores_are_neither_left_out_nor_added(items: ItemSet, tmp_path: Path) -> None:
