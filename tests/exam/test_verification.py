@@ -34,6 +34,7 @@ from snellen.exam.run import run
 from snellen.exam.verification import check_commitment, check_replies, check_rows, check_scores, read_apart
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
+from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
@@ -202,6 +203,17 @@ def test_a_score_that_differs_by_a_millionth_is_found(lowered: float, items: Ite
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_only_images_drawn_here_must_be_equal(items: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of another renderer, and of a set with later instalments, may have been drawn on another machine."""
+    exact = list[bool]()
+    monkeypatch.setattr(rebuild, "drawn_here", bool)
+    monkeypatch.setattr(rebuild, "rebuild", lambda paths, is_drawn_here: exact.append(is_drawn_here) or 0.0)
+    render = {"render": {"renderer": "toy"}}
+    for change in ({"provenance": render}, {"provenance": {}}, {"provenance": render, "instalments": (1, 2)}):
+        verification.rebuild_images(replace(items, card=items.card.model_copy(update=change)), 1)
+    assert exact == [True, False, False]
 
 
 def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet, tmp_path: Path) -> None:
