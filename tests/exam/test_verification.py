@@ -209,10 +209,11 @@ def test_only_images_drawn_here_must_be_equal(items: ItemSet, monkeypatch: pytes
     """Those of another renderer, and of a set with later instalments, may have been drawn on another machine."""
     exact = list[bool]()
     monkeypatch.setattr(rebuild, "drawn_here", bool)
-    monkeypatch.setattr(rebuild, "rebuild", lambda paths, is_drawn_here: exact.append(is_drawn_here) or 0.0)
+    monkeypatch.setattr(rebuild, "rebuild", lambda paths, is_drawn_here: exact.append(is_drawn_here))
     render = {"render": {"renderer": "toy"}}
-    for change in ({"provenance": render}, {"provenance": {}}, {"provenance": render, "instalments": (1, 2)}):
-        verification.rebuild_images(replace(items, card=items.card.model_copy(update=change)), 1)
+    changes: list[dict[str, Any]] = [{"provenance": render}, {}, {"provenance": render, "instalments": (1, 2)}]
+    for change in changes:
+        verification.rebuild_images(replace(items, card=items.card.model_copy(update={"provenance": {}, **change})), 1)
     assert exact == [True, False, False]
 
 
