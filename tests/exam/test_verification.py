@@ -6,6 +6,7 @@ import csv
 import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,6 +34,7 @@ from snellen.exam.run import run
 from snellen.exam.verification import check_commitment, check_replies, check_rows, check_scores, read_apart
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
+from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 
@@ -91,17 +93,16 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     assert "grades start at chance" in capsys.readouterr().out
 
 
-KEYS = [("localization", "giou"), ("counting", "mae_over_gt"), ("spatial", "accuracy")]
+METRICS = {"localization": "giou", "counting": "mae_over_gt", "spatial": "accuracy"}
 MEASURED = {"localization": 0.2, "counting": 0.4, "spatial": 0.3}
 
 
-def _blind(values: dict[str, float], n: int = 100, chance: float = 0.27, **change: Any) -> tuple[BlindScore, ...]:
-    scores = [
-        BlindScore(task=task, protocol="strict", metric=metric, value=values[task], chance=chance, n=n, attack="x")
-        for task, metric in KEYS
-        if task in values
-    ]
-    return tuple(score.model_copy(update=change) for score in scores)
+def _blind(values: dict[str, float], n: int = 100, **change: Any) -> tuple[BlindScore, ...]:
+    of = {"protocol": "strict", "chance": 0.27, "n": n, "attack": "x"}
+    return tuple(
+        BlindScore.model_validate({**of, "task": task, "metric": METRICS[task], "value": value, **change})
+        for task, value in values.items()
+    )
 
 
 def _checked(
@@ -193,14 +194,27 @@ def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> Non
     assert bool(verification._response_fault(stored, None)) is fault
 
 
-def test_a_score_that_differs_by_a_millionth_is_found(items: ItemSet, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lowered", [1e-6, float("nan")])
+def test_a_score_that_differs_by_a_millionth_is_found(lowered: float, items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     path = done.root / "scores.strict.parquet"
     table = pq.read_table(path)
-    values = pa.array([value - 1e-6 for value in table["value"].to_pylist()], pa.float64())
+    values = pa.array([value - lowered for value in table["value"].to_pylist()], pa.float64())
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_only_images_drawn_here_must_be_equal(items: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of another renderer, and of a set with later instalments, may have been drawn on another machine."""
+    exact = list[bool]()
+    monkeypatch.setattr(rebuild, "drawn_here", bool)
+    monkeypatch.setattr(rebuild, "rebuild", lambda paths, is_drawn_here: exact.append(is_drawn_here))
+    render = {"render": {"renderer": "toy"}}
+    changes: list[dict[str, Any]] = [{"provenance": render}, {}, {"provenance": render, "instalments": (1, 2)}]
+    for change in changes:
+        verification.rebuild_images(replace(items, card=items.card.model_copy(update={"provenance": {}, **change})), 1)
+    assert exact == [True, False, False]
 
 
 def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet, tmp_path: Path) -> None:
@@ -211,6 +225,14 @@ def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet
     pq.write_table(table.set_column(table.column_names.index("value"), "value", values), path)
     with pytest.raises(SnellenError, match="value of item"):
         check_scores(done.root, card.model_copy(update={"versions": {}}), items, done.suite)
+    for excused, columns in (True, ("prediction",)), (False, ("prediction", "chance")):
+        other = table
+        for name in columns:
+            cells = pa.array(['"?"' if name == "prediction" else 0.99] * len(table), table.schema.field(name).type)
+            other = other.set_column(table.column_names.index(name), name, cells)
+        pq.write_table(other, path)
+        with nullcontext() if excused else pytest.raises(SnellenError, match="of item"):
+            assert check_scores(done.root, card.model_copy(update={"versions": {}}), items, done.suite)[1]
 
 
 def test_rows_of_responses_and_scores_are_neither_left_out_nor_added(items: ItemSet, tmp_path: Path) -> None:

@@ -142,25 +142,22 @@ def anls(answer: str, prediction: str) -> float:
     would divide zero by zero. Texts with over `MOST_CELLS` pairs of characters are compared block by block, which takes
     time proportional to their length and may give a lower score, never a higher one.
     """
-    return _similarity(_words(answer), _words(prediction))
+    return _similarity(answer, prediction, 0.0)
 
 
-def _words(text: str) -> str:
-    return " ".join(text.lower().split())
-
-
-def _similarity(text: str, other: str) -> float:
-    longest = max(len(text), len(other))
-    block = BLOCK if len(text) * len(other) > MOST_CELLS else max(longest, 1)
-    starts = range(0, longest, block)
-    distance = sum(levenshtein(text[start : start + block], other[start : start + block]) for start in starts)
-    return 1.0 - distance / longest if longest else 1.0
+def _similarity(answer: str, prediction: str, least: float) -> float:
+    """`anls`, or 0 if the lengths alone show that it is at most `least`."""
+    text, other = (" ".join(text.lower().split()) for text in (answer, prediction))
+    shorter, longer = sorted((len(text), len(other)))
+    if shorter <= least * longer:
+        return float(longer == 0)
+    block = BLOCK if shorter * longer > MOST_CELLS else longer
+    parts = (slice(start, start + block) for start in range(0, longer, block))
+    return 1.0 - sum(levenshtein(text[part], other[part]) for part in parts) / longer
 
 
 MOST_CELLS, BLOCK = 4 * 10**9, 10_000
 """The greatest table of distances between two texts, and characters of the blocks of longer texts."""
-
-
 WIDEST = 20_000
 """Characters of the longer text beyond which the bits stand for the shorter one."""
 
@@ -192,10 +189,7 @@ def levenshtein(text: str, other: str) -> int:
 
 def anls_05(answer: str, prediction: str) -> float:
     """`anls`, but 0 unless it is above one half (Biten et al. 2019): 0, or above 0.5 to 1; higher is better."""
-    text, other = _words(answer), _words(prediction)
-    if 0 < 2 * min(len(text), len(other)) <= max(len(text), len(other)):
-        return 0.0  # by the lengths alone
-    near = _similarity(text, other)
+    near = _similarity(answer, prediction, 0.5)
     return near if near > 0.5 else 0.0
 
 

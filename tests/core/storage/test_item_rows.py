@@ -9,15 +9,8 @@ from typing import Any
 
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
-from snellen.core.storage.item_rows import (
-    FROM_PIXELS,
-    JSON_FIELDS,
-    read_image_recipes,
-    recipe_name,
-    rounded,
-    rows_hash,
-    write_image_recipes,
-)
+from snellen.core.storage import item_rows
+from snellen.core.storage.item_rows import FROM_PIXELS, JSON_FIELDS, read_image_recipes, recipe_name, rounded, rows_hash
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
 
@@ -108,5 +101,5 @@ def test_recipes_of_shown_images_are_stored_with_the_rows(tmp_path: Path) -> Non
 def test_a_recipe_of_an_image_that_only_a_latent_names_is_stored(tmp_path: Path) -> None:
     recipes = {"a" * 64: canonical(RECIPE), "b" * 64: canonical({"spec": {}}), "c" * 64: canonical({"spec": 1})}
     item = replace(write(tmp_path / "1", b"pixels", RECIPE).items[0], latent={"shows": {"a" * 64: ["b" * 64]}})
-    write_image_recipes(tmp_path, [item], recipes)
+    item_rows.write_image_recipes(tmp_path, [item], recipes)
     assert read_image_recipes(tmp_path) == {name: recipes[name] for name in ("a" * 64, "b" * 64)}

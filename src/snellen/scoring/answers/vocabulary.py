@@ -53,7 +53,7 @@ ROWS = [[row.split(" | ") for row in part.strip().split("\n")] for part in SAME.
 VERDICTS = {name: [word for first, *words in ROWS[0] if first == name for word in words] for name, *_ in ROWS[0]}
 TRUTHS = ("true", "false")
 WRONG_WORDS = frozenset(("false", "incorrect", "wrong", "inaccurate", "untrue"))
-ANSWER_KEY = re.compile(r"(?i)[\s_-]*(?:(?:final|correct|selected)?[\s_-]*(?:answer|choice|option)|prediction)[\s_-]*")
+ANSWER_KEY = re.compile(r"(?i)[\s_-]*(?:(?:final|correct|selected)[\s_-]*)?(?:answer|choice|option|prediction)[\s_-]*")
 """A key of JSON whose value is the answer."""
 CORNERS, CORNER_SIZE, CENTRE_SIZE = ("x1", "y1", "x2", "y2"), ("x1", "y1", "w", "h"), ("cx", "cy", "w", "h")
 FORMATS = {"xywh": CORNER_SIZE, "ltwh": CORNER_SIZE, "coco": CORNER_SIZE, "cxcywh": CENTRE_SIZE, "yolo": CENTRE_SIZE}
