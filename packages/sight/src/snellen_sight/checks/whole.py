@@ -22,7 +22,7 @@ def _ring(rng: np.random.Generator, number: int) -> SightQuestion:
     return replace(question, expected={**question.expected, "split": split})
 
 
-WHOLE = SightCheck("whole", _ring, 8, 14, "large figures", {
+WHOLE = SightCheck("whole", _ring, 5, 9, "large figures", {
     FINE: "a figure of 800 px is seen as a whole",
     "split": "a figure of 800 px is not seen as a whole, one of 250 px is: tiles arrive without an overview",
 })  # fmt: skip
