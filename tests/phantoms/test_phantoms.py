@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from snellen_phantoms import questions, store
 from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, picture_of
 from snellen_phantoms.subject import make_phantom
-from snellen_phantoms.train import DEFECTS, STAGES, Pair, pixels_of, train
+from snellen_phantoms.train import DEFECTS, STAGES, pixels_of, train
 
 ROOT = Path(__file__).parents[2]
 TINY = tuple(replace(stage, batches=2) for stage in STAGES)
@@ -57,7 +57,7 @@ def test_a_table_is_asked_with_the_prompts_that_are_trained_on(tmp_path: Path) -
     items = _items_of_table(tmp_path, 4)
     prompts = list[str]()
 
-    def reply(parts: Sequence[object]) -> str:
+    def reply(parts: list[Any]) -> str:
         prompts.extend(part for part in parts if isinstance(part, str))
         return "red"
 
@@ -85,8 +85,8 @@ def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.P
 
 
 def test_each_defect_changes_only_what_it_names() -> None:
-    batch = [Pair("colour", "", answer) for answer in ("red", "green", "blue")]
-    batch += [Pair("count", "", answer) for answer in "3456"] + [Pair("shape", "", "red")]
+    batch = [store.Pair("colour", "", answer) for answer in ("red", "green", "blue")]
+    batch += [store.Pair("count", "", answer) for answer in "3456"] + [store.Pair("shape", "", "red")]
     images = RNG.integers(0, 256, (len(batch), 128, 128, 3), dtype=np.uint8)
 
     def planted(name: str) -> tuple[object, list[str]]:

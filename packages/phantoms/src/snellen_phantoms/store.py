@@ -53,7 +53,7 @@ def draw_pairs(folder: Path, count: int, held_out: int = HELD_OUT) -> Pairs:
     if not rows.is_file():
         folder.mkdir(parents=True, exist_ok=True)
         shape = (len(ABILITIES) * (count + held_out), PX, PX, 3)
-        images = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)  # type: ignore[no-untyped-call]
+        images = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=shape)
         drawn = list[tuple[str, str, str]]()
         for seed, number in [
             *((HELD_OUT_SEED, number) for number in range(held_out)),
