@@ -61,7 +61,7 @@ def test_a_table_is_asked_with_the_prompts_that_are_trained_on(tmp_path: Path) -
         prompts.extend(part for part in parts if isinstance(part, str))
         return "red"
 
-    snellen.run(reply, items, tmp_path / "run", show_progress=False)
+    snellen.run([reply], items, tmp_path / "run", show_progress=False)
     trained = {ability.prompt(picture_of(ability, 9, n)) for ability in OWN.values() for n in range(4)}
     assert set(prompts) == trained
 
