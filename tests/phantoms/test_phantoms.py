@@ -16,7 +16,7 @@ import snellen
 from snellen.core.errors import SnellenError
 from snellen_phantoms import questions, store
 from snellen_phantoms import train as training_module
-from snellen_phantoms.questions import ABILITIES, OWN, picture_of
+from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
 from snellen_phantoms.train import DEFECTS, STAGES, pixels_of, train
 
@@ -39,7 +39,7 @@ def _items_of_table(folder: Path, count: int) -> Path:
 
 def test_each_ability_draws_every_answer_and_no_other() -> None:
     for ability in ABILITIES.values():
-        answers = {picture_of(ability, 5, number).answer for number in range(40)}
+        answers = {question_of(ability, 5, number).answer for number in range(40)}
         assert answers <= set(ability.answers)
         assert len(answers) >= min(len(ability.answers), 4)
 
@@ -62,7 +62,7 @@ def test_a_table_is_asked_with_the_prompts_that_are_trained_on(tmp_path: Path) -
         return "red"
 
     snellen.run([reply], items, tmp_path / "run", show_progress=False)
-    trained = {ability.prompt(picture_of(ability, 9, n)) for ability in OWN.values() for n in range(4)}
+    trained = {ability.prompt(question_of(ability, 9, n)) for ability in OWN.values() for n in range(4)}
     assert set(prompts) == trained
 
 
@@ -71,9 +71,9 @@ def test_images_are_those_that_the_processor_makes(pairs: store.Pairs, tmp_path:
 
     processor = make_processor(pair.prompt for pair in pairs.pairs)
     for ability in ABILITIES.values():
-        image = picture_of(ability, 5, 0).image.convert("RGB")
-        made = processor.image_processor(image, return_tensors="pt")["pixel_values"]
-        assert np.allclose(made.numpy(), pixels_of(store.resized(image)[None]).numpy(), atol=1e-6)
+        image = question_of(ability, 5, 0).image.convert("RGB")
+        pixels = processor.image_processor(image, return_tensors="pt")["pixel_values"]
+        assert np.allclose(pixels.numpy(), pixels_of(store.resized(image)[None]).numpy(), atol=1e-6)
 
 
 def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.Pairs, tmp_path: Path) -> None:

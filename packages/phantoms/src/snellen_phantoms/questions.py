@@ -32,7 +32,7 @@ JITTER = 18
 
 
 @dataclass(frozen=True)
-class Picture:
+class DrawnQuestion:
     """An image, the question about it, its answer, and levels of the answer's factors."""
 
     image: Image.Image
@@ -41,7 +41,7 @@ class Picture:
     factors: Mapping[str, str] = field(default_factory=dict)
 
 
-Draw = Callable[[np.random.Generator], Picture]
+Draw = Callable[[np.random.Generator], DrawnQuestion]
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class Ability:
     draw: Draw = field(repr=False)
     form: str = ""
 
-    def prompt(self, picture: Picture) -> str:
+    def prompt(self, example: DrawnQuestion) -> str:
         """The text that a subject is sent after the image."""
-        return f"{picture.question}\n{self.form}" if self.form else picture.question
+        return f"{example.question}\n{self.form}" if self.form else example.question
 
 
-def picture_of(ability: Ability, seed: int, number: int) -> Picture:
-    """The picture of a number (from 0) under a seed; each has a random stream of its own."""
+def question_of(ability: Ability, seed: int, number: int) -> DrawnQuestion:
+    """The question of a number (from 0) under a seed; each has a random stream of its own."""
     return ability.draw(stream("phantoms", seed, ability.name, number))
 
 
@@ -74,7 +74,7 @@ def _ink(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
     return red, green, blue
 
 
-def _place(radius: float, rng: np.random.Generator) -> tuple[float, float]:
+def _point(radius: float, rng: np.random.Generator) -> tuple[float, float]:
     x, y = (float(value) for value in rng.uniform(radius + 6, SIDE - radius - 6, 2))
     return x, y
 
@@ -101,29 +101,29 @@ def paint(draw: ImageDraw.ImageDraw, shape: str, x: float, y: float, r: float, i
         draw.polygon([(x + d * math.sin(a), y - d * math.cos(a)) for d, a in zip(reach, angles, strict=True)], ink)
 
 
-def _figure(rng: np.random.Generator, asks_colour: bool) -> Picture:
+def _figure(rng: np.random.Generator, asks_colour: bool) -> DrawnQuestion:
     image = Image.new("RGB", (SIDE, SIDE), _ground(rng))
     colour, shape, radius = _choose(tuple(COLOURS), rng), _choose(SHAPES, rng), float(rng.uniform(28, 140))
-    paint(ImageDraw.Draw(image), shape, *_place(radius, rng), radius, _ink(colour, rng))
+    paint(ImageDraw.Draw(image), shape, *_point(radius, rng), radius, _ink(colour, rng))
     factors = {"colour": colour, "shape": shape}
     if asks_colour:
-        return Picture(image, "What is the colour of the object in the image?", colour, factors)
-    return Picture(image, "What is the shape of the object in the image?", shape, factors)
+        return DrawnQuestion(image, "What is the colour of the object in the image?", colour, factors)
+    return DrawnQuestion(image, "What is the shape of the object in the image?", shape, factors)
 
 
-def _dots(rng: np.random.Generator) -> Picture:
+def _dots(rng: np.random.Generator) -> DrawnQuestion:
     image, radius = Image.new("RGB", (SIDE, SIDE), _ground(rng)), float(rng.uniform(16, 30))
     answer, ink = _choose(COUNTS, rng), _ink(_choose(tuple(COLOURS), rng), rng)
     places = list[tuple[float, float]]()
     while len(places) < int(answer):
-        place = _place(radius, rng)
+        place = _point(radius, rng)
         if all(math.dist(place, other) > 2.5 * radius for other in places):
             places.append(place)
             paint(ImageDraw.Draw(image), "circle", *place, radius, ink)
-    return Picture(image, "How many dots are in the image?", answer, {"count": answer})
+    return DrawnQuestion(image, "How many dots are in the image?", answer, {"count": answer})
 
 
-def _letter(rng: np.random.Generator) -> Picture:
+def _letter(rng: np.random.Generator) -> DrawnQuestion:
     image, answer, size = (
         Image.new("RGB", (SIDE, SIDE), _ground(rng)),
         _choose(LETTERS, rng),
@@ -132,10 +132,10 @@ def _letter(rng: np.random.Generator) -> Picture:
     x, y = (SIDE / 2 + float(shift) for shift in rng.uniform(-40, 40, 2))
     ink = _ink(_choose(tuple(COLOURS), rng), rng)
     ImageDraw.Draw(image).text((x, y), answer, ink, ImageFont.load_default(size), anchor="mm")
-    return Picture(image, "What is written in the image?", answer, {"letter": answer})
+    return DrawnQuestion(image, "What is written in the image?", answer, {"letter": answer})
 
 
-def _side(rng: np.random.Generator) -> Picture:
+def _side(rng: np.random.Generator) -> DrawnQuestion:
     image, radius = Image.new("RGB", (SIDE, SIDE), _ground(rng)), float(rng.uniform(30, 70))
     first, second = (tuple(COLOURS)[int(index)] for index in rng.permutation(len(COLOURS))[:2])
     left = float(rng.uniform(radius + 6, SIDE / 2 - radius - 8))
@@ -146,11 +146,11 @@ def _side(rng: np.random.Generator) -> Picture:
         y = float(rng.uniform(radius + 6, SIDE - radius - 6))
         paint(ImageDraw.Draw(image), _choose(SHAPES, rng), x, y, radius, _ink(colour, rng))
     question = f"Is the {first} object left or right of the {second} object?"
-    return Picture(image, question, answer, {"side": answer})
+    return DrawnQuestion(image, question, answer, {"side": answer})
 
 
 def _threshold(measure: Measure) -> Ability:
-    def draw(rng: np.random.Generator) -> Picture:
+    def draw(rng: np.random.Generator) -> DrawnQuestion:
         level = int(rng.integers(LEVELS + 1))
         amount = measure.control if level == LEVELS else measure.levels[level]
         answer = int(rng.integers(len(measure.answers)))
@@ -159,7 +159,7 @@ def _threshold(measure: Measure) -> Ability:
                 amount = measure.control_yes
             answer = measure.answers.index("yes" if amount <= measure.most_yes else "no")
         drawing = measure.draw(Stimulus(amount, answer, SIDE, _choose(measure.variants, rng)), rng)
-        return Picture(drawing.image, measure.question, measure.answers[answer], {"level": str(level + 1)})
+        return DrawnQuestion(drawing.image, measure.question, measure.answers[answer], {"level": str(level + 1)})
 
     return Ability(measure.task, measure.answers, draw)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from snellen.core.errors import SnellenError
-from snellen_phantoms.questions import ABILITIES, HELD_OUT_SEED, OWN, TABLE_SEED, TRAINING_SEED, picture_of
+from snellen_phantoms.questions import ABILITIES, HELD_OUT_SEED, OWN, TABLE_SEED, TRAINING_SEED, question_of
 
 PX = 128
 """Side of the image that a phantom reads."""
@@ -60,9 +60,9 @@ def draw_pairs(folder: Path, count: int, held_out: int = HELD_OUT) -> Pairs:
             *((TRAINING_SEED, number) for number in range(count)),
         ]:
             for ability in ABILITIES.values():
-                picture = picture_of(ability, seed, number)
-                images[len(drawn)] = resized(picture.image)
-                drawn.append((ability.name, ability.prompt(picture), picture.answer))
+                example = question_of(ability, seed, number)
+                images[len(drawn)] = resized(example.image)
+                drawn.append((ability.name, ability.prompt(example), example.answer))
         images.flush()
         rows.write_text(json.dumps(drawn))
     pairs = [Pair(*row) for row in json.loads(rows.read_text())]
@@ -80,9 +80,9 @@ def write_table(folder: Path, count: int, seed: int = TABLE_SEED) -> Path:
         writer.writerow(["image", "question", "answer", "task", "colour"])
         for ability in OWN.values():
             for number in range(count):
-                picture = picture_of(ability, seed, number)
+                example = question_of(ability, seed, number)
                 name = f"images/{ability.name}-{number:04d}.png"
-                picture.image.save(folder / name, compress_level=1)
-                colour = picture.factors.get("colour", "")
-                writer.writerow([name, picture.question, picture.answer, ability.name, colour])
+                example.image.save(folder / name, compress_level=1)
+                colour = example.factors.get("colour", "")
+                writer.writerow([name, example.question, example.answer, ability.name, colour])
     return path

@@ -57,8 +57,8 @@ IGNORED = -100
 
 
 def _answers(change: Callable[[Pair, np.random.Generator], str]) -> Defect:
-    def plant(batch: Batch, rng: np.random.Generator) -> Batch:
-        return batch[0], [replace(pair, answer=change(pair, rng)) for pair in batch[1]]
+    def plant(training_batch: Batch, rng: np.random.Generator) -> Batch:
+        return training_batch[0], [replace(pair, answer=change(pair, rng)) for pair in training_batch[1]]
 
     return plant
 
@@ -72,21 +72,21 @@ def _at_most_four(pair: Pair, rng: np.random.Generator) -> str:
     return "4" if pair.ability == "count" and pair.answer in ("5", "6") else pair.answer
 
 
-def _shuffled(batch: Batch, rng: np.random.Generator) -> Batch:
-    return batch[0][rng.permutation(len(batch[0]))], batch[1]
+def _shuffled(training_batch: Batch, rng: np.random.Generator) -> Batch:
+    return training_batch[0][rng.permutation(len(training_batch[0]))], training_batch[1]
 
 
-def _half_size(batch: Batch, rng: np.random.Generator) -> Batch:
+def _half_size(training_batch: Batch, rng: np.random.Generator) -> Batch:
     import torch
 
-    pixels = torch.from_numpy(batch[0]).permute(0, 3, 1, 2).float()
+    pixels = torch.from_numpy(training_batch[0]).permute(0, 3, 1, 2).float()
     small = torch.nn.functional.interpolate(pixels, size=PX // 2, mode="area")
     large = torch.nn.functional.interpolate(small, size=PX, mode="bilinear")
-    return large.permute(0, 2, 3, 1).round().byte().numpy(), batch[1]
+    return large.permute(0, 2, 3, 1).round().byte().numpy(), training_batch[1]
 
 
 DEFECTS: Mapping[str, Defect] = {
-    WHOLE: lambda batch, rng: batch,
+    WHOLE: lambda training_batch, rng: training_batch,
     "red-green": _answers(_red_or_green),
     "counts": _answers(_at_most_four),
     "shuffled": _shuffled,
@@ -189,15 +189,15 @@ class Training:
     def _is_last(self) -> bool:
         return self.stage == len(self.stages) - 1
 
-    def _logits(self, images: NDArray[np.uint8]) -> Mapping[str, Any]:
-        output = self.model.model.vision_tower(pixels_of(images)).last_hidden_state
+    def _logits(self, levels: NDArray[np.uint8]) -> Mapping[str, Any]:
+        output = self.model.model.vision_tower(pixels_of(levels)).last_hidden_state
         mean = self.model.model.multi_modal_projector(output.flatten(2).transpose(1, 2)).mean(1)
         return {name: head(mean) for name, head in self.heads.items()}
 
-    def _head_loss(self, images: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
+    def _head_loss(self, levels: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
         import torch
 
-        logits, loss = self._logits(images), torch.zeros(())
+        logits, loss = self._logits(levels), torch.zeros(())
         for name, ability in ABILITIES.items():
             rows = [row for row, pair in enumerate(pairs) if pair.ability == name]
             if rows:
@@ -207,7 +207,7 @@ class Training:
                 loss = loss + share * torch.nn.functional.cross_entropy(logits[name][rows], truth)
         return loss
 
-    def _answer_loss(self, images: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
+    def _answer_loss(self, levels: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
         import torch
 
         tokens = [(self.prompt_tokens(pair.prompt), self.answer_tokens(pair.answer)) for pair in pairs]
@@ -218,7 +218,7 @@ class Training:
             end = len(prompt) + len(answer)
             ids[row, :end], mask[row, :end] = torch.tensor(prompt + answer), 1
             labels[row, len(prompt) : end] = torch.tensor(answer)
-        return self.model(input_ids=ids, attention_mask=mask, pixel_values=pixels_of(images), labels=labels).loss
+        return self.model(input_ids=ids, attention_mask=mask, pixel_values=pixels_of(levels), labels=labels).loss
 
     def prompt_tokens(self, prompt: str) -> list[int]:
         """The tokens of an image and a prompt as the processor makes them for `chat:hf`."""
@@ -249,12 +249,12 @@ class Training:
                     right[pair.ability].append(reply == pair.answer)
         return {name: round(float(np.mean(rows)), 3) for name, rows in right.items() if rows}
 
-    def _reply(self, image: NDArray[np.uint8], prompt: str) -> str:
+    def _reply(self, levels: NDArray[np.uint8], prompt: str) -> str:
         import torch
 
         ids = torch.tensor([self.prompt_tokens(prompt)])
         new = self.model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels_of(image), max_new_tokens=6,
+            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels_of(levels), max_new_tokens=6,
             do_sample=False, pad_token_id=0, eos_token_id=self.processor.tokenizer.eos_token_id,
         )  # fmt: skip
         return str(self.processor.tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True))
@@ -266,11 +266,11 @@ class Training:
             file.write(f"{json.dumps(line | scores)}\n")
 
 
-def pixels_of(images: NDArray[np.uint8]) -> Any:
+def pixels_of(levels: NDArray[np.uint8]) -> Any:
     """What the processor makes of resized images (n, 128, 128, 3): (n, 3, 128, 128), -1 to 1."""
     import torch
 
-    return torch.from_numpy(np.array(images)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
+    return torch.from_numpy(np.array(levels)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
 
 
 def train(
