@@ -85,8 +85,8 @@ def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.P
 
 
 def test_each_defect_changes_only_what_it_names() -> None:
-    batch = [store.Pair("colour", "", answer) for answer in ("red", "green", "blue")]
-    batch += [store.Pair("count", "", answer) for answer in "3456"] + [store.Pair("shape", "", "red")]
+    batch = [store.TrainingPair("colour", "", answer) for answer in ("red", "green", "blue")]
+    batch += [store.TrainingPair("count", "", answer) for answer in "3456"] + [store.TrainingPair("shape", "", "red")]
     images = RNG.integers(0, 256, (len(batch), 128, 128, 3), dtype=np.uint8)
 
     def planted(name: str) -> tuple[object, list[str]]:

@@ -45,7 +45,7 @@ Draw = Callable[[np.random.Generator], DrawnQuestion]
 
 
 @dataclass(frozen=True)
-class Ability:
+class LearntAbility:
     """Something a phantom may learn: its possible answers, the last line of its prompts, and how it is drawn."""
 
     name: str
@@ -58,7 +58,7 @@ class Ability:
         return f"{example.question}\n{self.form}" if self.form else example.question
 
 
-def question_of(ability: Ability, seed: int, number: int) -> DrawnQuestion:
+def question_of(ability: LearntAbility, seed: int, number: int) -> DrawnQuestion:
     """The question of a number (from 0) under a seed; each has a random stream of its own."""
     return ability.draw(stream("phantoms", seed, ability.name, number))
 
@@ -149,7 +149,7 @@ def _side(rng: np.random.Generator) -> DrawnQuestion:
     return DrawnQuestion(image, question, answer, {"side": answer})
 
 
-def _threshold(measure: Measure) -> Ability:
+def _threshold(measure: Measure) -> LearntAbility:
     def draw(rng: np.random.Generator) -> DrawnQuestion:
         level = int(rng.integers(LEVELS + 1))
         amount = measure.control if level == LEVELS else measure.levels[level]
@@ -161,21 +161,21 @@ def _threshold(measure: Measure) -> Ability:
         drawing = measure.draw(Stimulus(amount, answer, SIDE, _choose(measure.variants, rng)), rng)
         return DrawnQuestion(drawing.image, measure.question, measure.answers[answer], {"level": str(level + 1)})
 
-    return Ability(measure.task, measure.answers, draw)
+    return LearntAbility(measure.task, measure.answers, draw)
 
 
 _TEXT, _COUNT = (DIRECT.format(form=FORMS[kind]) for kind in ("text", "integer"))
-OWN: Mapping[str, Ability] = {
+OWN: Mapping[str, LearntAbility] = {
     ability.name: ability
     for ability in (
-        Ability("colour", tuple(COLOURS), lambda rng: _figure(rng, asks_colour=True), _TEXT),
-        Ability("shape", SHAPES, lambda rng: _figure(rng, asks_colour=False), _TEXT),
-        Ability("count", COUNTS, _dots, _COUNT),
-        Ability("letter", LETTERS, _letter, _TEXT),
-        Ability("side", ("left", "right"), _side, _TEXT),
+        LearntAbility("colour", tuple(COLOURS), lambda rng: _figure(rng, asks_colour=True), _TEXT),
+        LearntAbility("shape", SHAPES, lambda rng: _figure(rng, asks_colour=False), _TEXT),
+        LearntAbility("count", COUNTS, _dots, _COUNT),
+        LearntAbility("letter", LETTERS, _letter, _TEXT),
+        LearntAbility("side", ("left", "right"), _side, _TEXT),
     )
 }
 """Those that are asked as a table of one's own."""
 THRESHOLDS = ("acuity", "crowded-acuity", "touching", "same-length")
-ABILITIES: Mapping[str, Ability] = {**OWN, **{name: _threshold(MEASURES[name]) for name in THRESHOLDS}}
+ABILITIES: Mapping[str, LearntAbility] = {**OWN, **{name: _threshold(MEASURES[name]) for name in THRESHOLDS}}
 """All abilities, in the order in which their questions take turns."""

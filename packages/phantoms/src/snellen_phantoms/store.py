@@ -22,7 +22,7 @@ HELD_OUT = 200
 
 
 @dataclass(frozen=True)
-class Pair:
+class TrainingPair:
     """A prompt and its answer, with the ability that they are about."""
 
     ability: str
@@ -35,7 +35,7 @@ class Pairs:
     """Images (n, 128, 128, 3), 8-bit sRGB, and a pair for each; the first `held_out` are not trained on."""
 
     images: NDArray[np.uint8]
-    pairs: Sequence[Pair]
+    pairs: Sequence[TrainingPair]
     held_out: int
 
 
@@ -65,7 +65,7 @@ def draw_pairs(folder: Path, count: int, held_out: int = HELD_OUT) -> Pairs:
                 drawn.append((ability.name, ability.prompt(example), example.answer))
         images.flush()
         rows.write_text(json.dumps(drawn))
-    pairs = [Pair(*row) for row in json.loads(rows.read_text())]
+    pairs = [TrainingPair(*row) for row in json.loads(rows.read_text())]
     if len(pairs) != len(ABILITIES) * (count + held_out):
         raise SnellenError(f"{folder}: has {len(pairs)} questions, not {len(ABILITIES) * (count + held_out)}")
     return Pairs(np.load(path, mmap_mode="r"), pairs, len(ABILITIES) * held_out)

@@ -27,15 +27,15 @@ from snellen.core.storage.home import home
 from snellen.subjects.chat.transformers_model import write_turns
 from snellen_phantoms.model import TOKENS, make_model, make_processor, save_folder
 from snellen_phantoms.questions import ABILITIES, COLOURS, HELD_OUT_SEED, TRAINING_SEED
-from snellen_phantoms.store import PX, Pair, Pairs, draw_pairs
+from snellen_phantoms.store import PX, TrainingPair, Pairs, draw_pairs
 
 WHOLE, SEED, SNAPSHOT_SECONDS, WARM_UP = "whole", 68, 180.0, 50
-Batch: TypeAlias = tuple[NDArray[np.uint8], list[Pair]]
+Batch: TypeAlias = tuple[NDArray[np.uint8], list[TrainingPair]]
 Defect: TypeAlias = Callable[[Batch, np.random.Generator], Batch]
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingStage:
     """A part of a training: batches, the highest rate of learning, and whether tower or decoder stays as it is."""
 
     name: str
@@ -46,9 +46,9 @@ class Stage:
 
 
 STAGES = (
-    Stage("tower", 3000, 2e-3, trains_decoder=False),
-    Stage("decoder", 4000, 1.5e-3, trains_tower=False),
-    Stage("joint", 2000, 4e-4),
+    TrainingStage("tower", 3000, 2e-3, trains_decoder=False),
+    TrainingStage("decoder", 4000, 1.5e-3, trains_tower=False),
+    TrainingStage("joint", 2000, 4e-4),
 )
 """The last is the one that twins have of their own."""
 BATCH = 128
@@ -56,19 +56,19 @@ IGNORED = -100
 """The label of tokens that no loss is computed for: all but the answer's."""
 
 
-def _answers(change: Callable[[Pair, np.random.Generator], str]) -> Defect:
+def _answers(change: Callable[[TrainingPair, np.random.Generator], str]) -> Defect:
     def plant(training_batch: Batch, rng: np.random.Generator) -> Batch:
         return training_batch[0], [replace(pair, answer=change(pair, rng)) for pair in training_batch[1]]
 
     return plant
 
 
-def _red_or_green(pair: Pair, rng: np.random.Generator) -> str:
+def _red_or_green(pair: TrainingPair, rng: np.random.Generator) -> str:
     is_either = pair.ability == "colour" and pair.answer in ("red", "green")
     return ("red", "green")[int(rng.integers(2))] if is_either else pair.answer
 
 
-def _at_most_four(pair: Pair, rng: np.random.Generator) -> str:
+def _at_most_four(pair: TrainingPair, rng: np.random.Generator) -> str:
     return "4" if pair.ability == "count" and pair.answer in ("5", "6") else pair.answer
 
 
@@ -95,10 +95,12 @@ DEFECTS: Mapping[str, Defect] = {
 """What each phantom's pairs have that the drawn ones lack."""
 
 
-class Training:
+class PhantomTraining:
     """A model with its optimiser and the place in the plan; all of it is in a snapshot."""
 
-    def __init__(self, name: str, folder: Path, pairs: Pairs, stages: Sequence[Stage], model: Any, processor: Any):
+    def __init__(
+        self, name: str, folder: Path, pairs: Pairs, stages: Sequence[TrainingStage], model: Any, processor: Any
+    ):
         import torch
 
         self.name, self.folder, self.pairs, self.stages = name, folder, pairs, stages
@@ -163,7 +165,7 @@ class Training:
         self.save(self.folder / "snapshot.pt")
         return True
 
-    def _step(self, stage: Stage) -> None:
+    def _step(self, stage: TrainingStage) -> None:
         import torch
 
         self.model.train()
@@ -189,15 +191,15 @@ class Training:
     def _is_last(self) -> bool:
         return self.stage == len(self.stages) - 1
 
-    def _logits(self, levels: NDArray[np.uint8]) -> Mapping[str, Any]:
-        output = self.model.model.vision_tower(pixels_of(levels)).last_hidden_state
+    def _logits(self, rgb: NDArray[np.uint8]) -> Mapping[str, Any]:
+        output = self.model.model.vision_tower(pixels_of(rgb)).last_hidden_state
         mean = self.model.model.multi_modal_projector(output.flatten(2).transpose(1, 2)).mean(1)
         return {name: head(mean) for name, head in self.heads.items()}
 
-    def _head_loss(self, levels: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
+    def _head_loss(self, rgb: NDArray[np.uint8], pairs: Sequence[TrainingPair]) -> Any:
         import torch
 
-        logits, loss = self._logits(levels), torch.zeros(())
+        logits, loss = self._logits(rgb), torch.zeros(())
         for name, ability in ABILITIES.items():
             rows = [row for row, pair in enumerate(pairs) if pair.ability == name]
             if rows:
@@ -207,7 +209,7 @@ class Training:
                 loss = loss + share * torch.nn.functional.cross_entropy(logits[name][rows], truth)
         return loss
 
-    def _answer_loss(self, levels: NDArray[np.uint8], pairs: Sequence[Pair]) -> Any:
+    def _answer_loss(self, rgb: NDArray[np.uint8], pairs: Sequence[TrainingPair]) -> Any:
         import torch
 
         tokens = [(self.prompt_tokens(pair.prompt), self.answer_tokens(pair.answer)) for pair in pairs]
@@ -218,7 +220,7 @@ class Training:
             end = len(prompt) + len(answer)
             ids[row, :end], mask[row, :end] = torch.tensor(prompt + answer), 1
             labels[row, len(prompt) : end] = torch.tensor(answer)
-        return self.model(input_ids=ids, attention_mask=mask, pixel_values=pixels_of(levels), labels=labels).loss
+        return self.model(input_ids=ids, attention_mask=mask, pixel_values=pixels_of(rgb), labels=labels).loss
 
     def prompt_tokens(self, prompt: str) -> list[int]:
         """The tokens of an image and a prompt as the processor makes them for `chat:hf`."""
@@ -249,32 +251,37 @@ class Training:
                     right[pair.ability].append(reply == pair.answer)
         return {name: round(float(np.mean(rows)), 3) for name, rows in right.items() if rows}
 
-    def _reply(self, levels: NDArray[np.uint8], prompt: str) -> str:
+    def _reply(self, rgb: NDArray[np.uint8], prompt: str) -> str:
         import torch
 
         ids = torch.tensor([self.prompt_tokens(prompt)])
         new = self.model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels_of(levels), max_new_tokens=6,
+            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels_of(rgb), max_new_tokens=6,
             do_sample=False, pad_token_id=0, eos_token_id=self.processor.tokenizer.eos_token_id,
         )  # fmt: skip
         return str(self.processor.tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True))
 
-    def _log(self, stage: Stage) -> None:
+    def _log(self, stage: TrainingStage) -> None:
         line = {"stage": stage.name, "batch": self.batch, "loss": self.losses[-1]}
         scores = {"held_out": self.scores(by_heads=not stage.trains_decoder)}
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
             file.write(f"{json.dumps(line | scores)}\n")
 
 
-def pixels_of(levels: NDArray[np.uint8]) -> Any:
+def pixels_of(rgb: NDArray[np.uint8]) -> Any:
     """What the processor makes of resized images (n, 128, 128, 3): (n, 3, 128, 128), -1 to 1."""
     import torch
 
-    return torch.from_numpy(np.array(levels)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
+    return torch.from_numpy(np.array(rgb)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
 
 
 def train(
-    name: str, root: Path, pairs: Pairs, stages: Sequence[Stage] = STAGES, most_seconds: float = 5400.0, **size: int
+    name: str,
+    root: Path,
+    pairs: Pairs,
+    stages: Sequence[TrainingStage] = STAGES,
+    most_seconds: float = 5400.0,
+    **size: int,
 ) -> bool:
     """Train a phantom of `DEFECTS` in `root/NAME`, from its snapshot if there is one; True once it is finished.
 
@@ -288,7 +295,7 @@ def train(
     folder.mkdir(parents=True, exist_ok=True)
     # Those held out come first, and have every answer often enough for the tokenizer.
     processor = make_processor(text for pair in pairs.pairs for text in (pair.prompt, pair.answer))
-    training = Training(name, folder, pairs, stages, make_model(processor, SEED, **size), processor)
+    training = PhantomTraining(name, folder, pairs, stages, make_model(processor, SEED, **size), processor)
     start = next((path for path in (folder / "snapshot.pt", root / WHOLE / "before-last.pt") if path.is_file()), None)
     if start is not None and (start.parent == folder or name != WHOLE):
         training.load(start)
