@@ -27,7 +27,7 @@ from snellen.core.storage.home import home
 from snellen.subjects.chat.transformers_model import write_turns
 from snellen_phantoms.model import TOKENS, make_model, make_processor, save_folder
 from snellen_phantoms.questions import ABILITIES, COLOURS, HELD_OUT_SEED, TRAINING_SEED
-from snellen_phantoms.store import PX, TrainingPair, Pairs, draw_pairs
+from snellen_phantoms.store import PX, Pairs, TrainingPair, draw_pairs
 
 WHOLE, SEED, SNAPSHOT_SECONDS, WARM_UP = "whole", 68, 180.0, 50
 Batch: TypeAlias = tuple[NDArray[np.uint8], list[TrainingPair]]
