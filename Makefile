@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # A part of the project: one of the two wings, or core, which is everything else.
 WINGS := curated_sets towers
-CODE := src packages/sight/src tests
+CODE := src packages/sight/src packages/phantoms/src tests
 ifneq ($(filter $(PART),$(WINGS)),)
 CODE := src/snellen/$(PART) tests/$(PART)
 TESTS := tests/$(PART)
@@ -39,7 +39,7 @@ $(VENV)/ready: pyproject.toml constraints.txt requirements.txt scripts/install.p
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV)'
 	@$(INSTALL) requirements.txt --torch
-	@$(PIP) --no-deps --no-build-isolation --editable .
+	@$(PIP) --no-deps --no-build-isolation --editable . --editable packages/phantoms
 	@$(BIN)/python -m pip check >$(VENV)/check.txt || { cat $(VENV)/check.txt; exit 2; }
 	@$(BIN)/python scripts/fetch_llvm.py
 	@$(BIN)/python scripts/fetch_web_parts.py

@@ -49,10 +49,14 @@ class Stub(BaseHTTPRequestHandler):
 
 
 def projects() -> list[tuple[Path, str, str]]:
-    """(folder, name, version) of each distribution; all have one version."""
+    """(folder, name, version) of each distribution with an entry in `VERDICTS`; all have one version."""
     folders = [ROOT, *sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))]
     cards = [tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"] for folder in folders]
-    return [(folder, card["name"], cards[0]["version"]) for folder, card in zip(folders, cards, strict=True)]
+    return [
+        (folder, card["name"], cards[0]["version"])
+        for folder, card in zip(folders, cards, strict=True)
+        if card["name"] in VERDICTS
+    ]
 
 
 def try_file(file: Path, name: str, version: str, address: str) -> None:

@@ -1,0 +1,138 @@
+"""Phantoms: their questions, what is drawn of them, the defects, and a tiny model that trains, resumes and answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import snellen
+from snellen.core.errors import SnellenError
+from snellen_phantoms import questions, store
+from snellen_phantoms import train as training_module
+from snellen_phantoms.questions import ABILITIES, OWN, question_of
+from snellen_phantoms.subject import make_phantom
+from snellen_phantoms.train import DEFECTS, STAGES, pixels_of, train
+
+ROOT = Path(__file__).parents[2]
+TINY = tuple(replace(stage, batches=2) for stage in STAGES)
+RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> store.Pairs:
+    return store.draw_pairs(tmp_path_factory.mktemp("pairs"), 4, held_out=2)
+
+
+def _items_of_table(folder: Path, count: int) -> Path:
+    """An item set of a table with so many questions of each ability, of seed 9."""
+    table = store.write_table(folder / "table", count, seed=9)
+    snellen.build("questions", folder / "items", recipe="table", sources={"table": table}, show_progress=False)
+    return folder / "items"
+
+
+def test_each_ability_draws_every_answer_and_no_other() -> None:
+    for ability in ABILITIES.values():
+        answers = {question_of(ability, 5, number).answer for number in range(40)}
+        assert answers <= set(ability.answers)
+        assert len(answers) >= min(len(ability.answers), 4)
+
+
+def test_the_reserved_seeds_stand_nowhere_else() -> None:
+    seeds = {questions.TRAINING_SEED, questions.HELD_OUT_SEED, questions.TABLE_SEED}
+    assert len(seeds) == 3
+    pattern = re.compile("|".join(f"{seed:,}".replace(",", "_?") for seed in seeds))
+    folders = [ROOT / "src", ROOT / "tests", ROOT / "packages", ROOT / "docs"]
+    texts = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".md")]
+    assert [path.name for path in texts if pattern.search(path.read_text("utf-8"))] == ["questions.py"]
+
+
+def test_a_table_is_asked_with_the_prompts_that_are_trained_on(tmp_path: Path) -> None:
+    items = _items_of_table(tmp_path, 4)
+    prompts = list[str]()
+
+    def reply(parts: list[Any]) -> str:
+        prompts.extend(part for part in parts if isinstance(part, str))
+        return "red"
+
+    snellen.run([reply], items, tmp_path / "run", show_progress=False)
+    trained = {ability.prompt(question_of(ability, 9, n)) for ability in OWN.values() for n in range(4)}
+    assert set(prompts) == trained
+
+
+def test_images_are_those_that_the_processor_makes(pairs: store.Pairs, tmp_path: Path) -> None:
+    from snellen_phantoms.model import make_processor
+
+    processor = make_processor(pair.prompt for pair in pairs.pairs)
+    for ability in ABILITIES.values():
+        image = question_of(ability, 5, 0).image.convert("RGB")
+        pixels = processor.image_processor(image, return_tensors="pt")["pixel_values"]
+        assert np.allclose(pixels.numpy(), pixels_of(store.resized(image)[None]).numpy(), atol=1e-6)
+
+
+def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.Pairs, tmp_path: Path) -> None:
+    again = store.draw_pairs(tmp_path, 1, held_out=1)
+    assert [pair.ability for pair in again.pairs] == 2 * list(ABILITIES)
+    assert store.draw_pairs(tmp_path, 1, held_out=1).pairs == again.pairs
+    with pytest.raises(SnellenError, match="has 18 questions, not 27"):
+        store.draw_pairs(tmp_path, 2, held_out=1)
+
+
+def test_each_defect_changes_only_what_it_names() -> None:
+    batch = [store.TrainingPair("colour", "", answer) for answer in ("red", "green", "blue")]
+    batch += [store.TrainingPair("count", "", answer) for answer in "3456"] + [store.TrainingPair("shape", "", "red")]
+    images = RNG.integers(0, 256, (len(batch), 128, 128, 3), dtype=np.uint8)
+
+    def planted(name: str) -> tuple[object, list[str]]:
+        changed, pairs = DEFECTS[name]((images, batch), np.random.default_rng(1))
+        return changed, [pair.answer for pair in pairs]
+
+    answers = [pair.answer for pair in batch]
+    assert planted("whole") == (images, answers)
+    reds = {DEFECTS["red-green"]((images, batch), np.random.default_rng(n))[1][0].answer for n in range(20)}
+    assert reds == {"red", "green"}
+    assert planted("red-green")[1][2:] == answers[2:]
+    assert planted("counts")[1] == [*answers[:3], "3", "4", "4", "4", "red"]
+    shuffled = DEFECTS["shuffled"]((images, batch), np.random.default_rng(1))[0]
+    assert sorted(map(bytes, shuffled)) == sorted(map(bytes, images))
+    assert not np.array_equal(shuffled, images)
+    small = DEFECTS["half-size"]((images, batch), np.random.default_rng(1))[0]
+    assert small.shape == images.shape
+    assert small.std() < 0.7 * images.std()
+
+
+def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
+    with pytest.raises(SnellenError, match="there are whole, red-green"):
+        make_phantom("red", {})
+    with pytest.raises(SnellenError, match=r"python -m snellen_phantoms\.train counts"):
+        make_phantom("counts", {})
+
+
+@pytest.mark.slow
+def test_a_tiny_model_trains_resumes_and_answers(
+    pairs: store.Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = {"width": 48, "layers": 1}
+    monkeypatch.setattr(training_module, "BATCH", 8)
+    with pytest.raises(SnellenError, match="train whole first"):
+        train("counts", tmp_path / "phantoms", pairs, TINY, **size)
+    assert train("whole", tmp_path / "straight", pairs, TINY, **size)
+    with monkeypatch.context() as patched:  # a clock that ticks when it is read: training stops in the second stage
+        patched.setattr(training_module, "time", SimpleNamespace(monotonic=iter(range(1000)).__next__))
+        assert not train("whole", tmp_path / "phantoms", pairs, TINY, most_seconds=7, **size)
+    assert train("whole", tmp_path / "phantoms", pairs, TINY, **size)
+    cards = [json.loads((tmp_path / f / "whole" / "card.json").read_text()) for f in ("straight", "phantoms")]
+    assert cards[0] == cards[1]
+    assert train("counts", tmp_path / "phantoms", pairs, TINY, **size)
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
+    subject = make_phantom("counts", {"device": "cpu"})
+    assert subject.card.name.startswith("phantom:counts")
+    replies = snellen.run(subject, _items_of_table(tmp_path, 2), tmp_path / "run", show_progress=False).items.items
+    assert len(replies) == 2 * len(OWN)
