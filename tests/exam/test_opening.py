@@ -74,10 +74,10 @@ def test_a_signal_while_the_opening_is_drawn_ends_the_command(
     out: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else is drawn to find out where the run would have been."""
-    drawn = []
+    builds = []
 
     def interrupted(*args: object) -> None:
-        drawn.append(args)
+        builds.append(args)
         raise Interrupted(signal.SIGTERM)
 
     monkeypatch.chdir(tmp_path)
@@ -85,7 +85,7 @@ def test_a_signal_while_the_opening_is_drawn_ends_the_command(
     monkeypatch.setattr("sys.argv", ["snellen", "run", "thresholds", "--subject", "fake:chance", *out])
     with pytest.raises(SystemExit) as end:
         main()
-    assert (end.value.code, len(drawn)) == (128 + signal.SIGTERM, 1)
+    assert (end.value.code, len(builds)) == (128 + signal.SIGTERM, 1)
 
 
 OPENINGS = [name for name in SUITES if hasattr(SUITES.get(name).recipes.get("generated"), "opening")]

@@ -98,9 +98,9 @@ MEASURED = {"localization": 0.2, "counting": 0.4, "spatial": 0.3}
 
 
 def _blind(values: dict[str, float], n: int = 100, **change: Any) -> tuple[BlindScore, ...]:
-    of = {"protocol": "strict", "chance": 0.27, "n": n, "attack": "x"}
+    fields = {"protocol": "strict", "chance": 0.27, "n": n, "attack": "x"}
     return tuple(
-        BlindScore.model_validate({**of, "task": task, "metric": METRICS[task], "value": value, **change})
+        BlindScore.model_validate({**fields, "task": task, "metric": METRICS[task], "value": value, **change})
         for task, value in values.items()
     )
 

@@ -35,7 +35,7 @@ Defect: TypeAlias = Callable[[Batch, np.random.Generator], Batch]
 
 
 @dataclass(frozen=True)
-class TrainingStage:
+class PhantomStage:
     """A part of a training: batches, the highest rate of learning, and whether tower or decoder stays as it is."""
 
     name: str
@@ -46,9 +46,9 @@ class TrainingStage:
 
 
 STAGES = (
-    TrainingStage("tower", 3000, 2e-3, trains_decoder=False),
-    TrainingStage("decoder", 4000, 1.5e-3, trains_tower=False),
-    TrainingStage("joint", 2000, 4e-4),
+    PhantomStage("tower", 3000, 2e-3, trains_decoder=False),
+    PhantomStage("decoder", 4000, 1.5e-3, trains_tower=False),
+    PhantomStage("joint", 2000, 4e-4),
 )
 """The last is the one that twins have of their own."""
 BATCH = 128
@@ -99,7 +99,7 @@ class PhantomTraining:
     """A model with its optimiser and the place in the plan; all of it is in a snapshot."""
 
     def __init__(
-        self, name: str, folder: Path, pairs: Pairs, stages: Sequence[TrainingStage], model: Any, processor: Any
+        self, name: str, folder: Path, pairs: Pairs, stages: Sequence[PhantomStage], model: Any, processor: Any
     ):
         import torch
 
@@ -165,7 +165,7 @@ class PhantomTraining:
         self.save(self.folder / "snapshot.pt")
         return True
 
-    def _step(self, stage: TrainingStage) -> None:
+    def _step(self, stage: PhantomStage) -> None:
         import torch
 
         self.model.train()
@@ -261,7 +261,7 @@ class PhantomTraining:
         )  # fmt: skip
         return str(self.processor.tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True))
 
-    def _log(self, stage: TrainingStage) -> None:
+    def _log(self, stage: PhantomStage) -> None:
         line = {"stage": stage.name, "batch": self.batch, "loss": self.losses[-1]}
         scores = {"held_out": self.scores(by_heads=not stage.trains_decoder)}
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
@@ -279,7 +279,7 @@ def train(
     name: str,
     root: Path,
     pairs: Pairs,
-    stages: Sequence[TrainingStage] = STAGES,
+    stages: Sequence[PhantomStage] = STAGES,
     most_seconds: float = 5400.0,
     **size: int,
 ) -> bool:

@@ -41,6 +41,7 @@ BOXES = [
     )
 ]
 """Forms of four numbers and their names; None: in the order stated."""
+NAMED_CORNERS = BOXES[2][0]
 COLOUR = re.compile(rf"[\[(]\s{{0,9}}{THREE}(?:\s?[,/\s]\s?(?:255|1\.0|1|100%))?\s{{0,9}}[\])]")
 """Three numbers, and a fourth of an opaque colour."""
 
@@ -112,6 +113,11 @@ class Boxes(Grammar):
     def within(self, text: str) -> Boxes:
         """The same with the order that the text states."""
         return replace(self, order=stated_order(text))
+
+    def alone(self, passage: str) -> Box | None:
+        """The box of two named corners, one per line; `mentions` reads every other box."""
+        match = NAMED_CORNERS.fullmatch(passage)
+        return self._checked(self._listed(match.groups())) if match else None
 
     def mentions(self, passage: str, declared: bool) -> list[Mention]:
         """Every set of four numbers in the passage: bracketed or named ones if there are any, else bare ones."""
