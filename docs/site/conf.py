@@ -78,6 +78,7 @@ CHAPTERS = {
         "measurements/visonlyqa",
         "measurements/blind-arms",
         "measurements/traits",
+        "measurements/phantoms",
         "mission",
         "coverage",
         "fidelity",
