@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6385, "cli": 2580, "compute": 865, "core": 5160, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3135, "interop": 3250, "presentation": 420, "reports": 4385, "runs": 3500,
     "scoring": 4350, "stimuli": 3665, "subjects": 6065, "suites": 26400, "towers": 6415, "web": 5035, "src": 98500,
-    "tests": 76005, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88230,
+    "tests": 76015, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88230,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -85,7 +85,7 @@ memory, planned looks, one table per paper and `reproduce`, which replace prose 
 `core`, `interop`, `subjects`, `suites`, `web` and `tests` have 20, 35, 35, 20, 5 and 490 more for names of images that
 join answers, rows of several filters, adapters without a base, and kinds of image on which a threshold depends; `src`
 has 1,000 more for the training of phantoms. Docs have 250 words more for these.
-`core`, `interop`, `subjects`, `suites`, `web` and `tests` have 20, 30, 35, 20, 5 and 745 more for names of images that
+`core`, `interop`, `subjects`, `suites`, `web` and `tests` have 20, 30, 35, 20, 5 and 760 more for names of images that
 join answers, rows of several filters, adapters without a base, and kinds of image on which a threshold depends; `src`
 has 820 more, of which 705 train phantoms. Docs have 320 words more for these.
 `curated_sets` and `towers` have what `suites`, `datasets`, `subjects` and `cli` had. `core`, `interop`, `runs`, `web`,

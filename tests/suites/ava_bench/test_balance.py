@@ -17,7 +17,7 @@ from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES, counting_i
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.abilities.relative_depth import relative_depth_item
 from snellen.suites.ava_bench.balance import balances, hue, imbalance, imbalance_if_allowed, level
-from snellen.suites.ava_bench.generated.recipe import Generated
+from snellen.suites.ava_bench.generated.recipe import Generated, draw_tables, make_design
 from snellen.suites.ava_bench.report.sections import balance_section
 from tests.suites.ava_bench.fixtures import COMPOSITES, item_source
 
@@ -142,3 +142,10 @@ def test_the_splits_of_a_checkup_and_of_larger_sets_are_matched(n: int, tmp_path
     """Every class and range has the same share of both splits, but for composites, which use the others' tables."""
     built = Generated().build(BuildOptions(tmp_path / "set", n=n, renderer="toy", show_progress=False))
     assert [note for note in imbalance(built.items) if not note.startswith(COMPOSITES)] == []
+
+
+@pytest.mark.slow
+def test_a_table_whose_things_have_little_room_is_drawn(tmp_path: Path) -> None:
+    """One test table of seed 302 takes more than 4,000 attempts."""
+    options = BuildOptions(tmp_path / "set", n=36, seed=302, size=(384, 288), show_progress=False)
+    assert len(draw_tables(make_design(options), options)) == sum(make_design(options).tables.values())

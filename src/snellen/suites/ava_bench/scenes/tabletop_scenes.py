@@ -61,7 +61,7 @@ FRAME_M, BAR_M, FRAME_AT_M = 1.0, 0.06, (2.6, 6.0)
 range of the distance of its near side along the floor."""
 POST_SHARE, MIN_POST_M = 0.006, 0.1
 """Width of a post as a share of the image's width, and the least height of one."""
-_TRIES, _TRIES_SINGLE, _STARTS = 500, 60, 4000
+_TRIES, _TRIES_SINGLE, _STARTS = 500, 60, 40_000
 """Positions tried for a counted and a single thing, and attempts at a table."""
 _SLACK_PX = 1e-6
 """Tolerance for early rejections, since two computations of the same point differ in the last digits."""
@@ -111,7 +111,7 @@ class Table:
 
 
 def draw_table(content: TableContent, number: int, seed: int, split: str, size_px: tuple[int, int]) -> Table:
-    """Table `number` of a split. Raises SnellenError if there is no room for things, which has not occurred yet."""
+    """Table `number` of a split. Raises SnellenError if things have no room; a rare one takes over 4,000 attempts."""
     groups = _draw_group_materials(content, stream(SUITE, STREAMS, seed, "groups", split, number))
     for start in range(_STARTS):
         rng = stream(SUITE, STREAMS, seed, "table", split, number, start)
