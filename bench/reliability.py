@@ -54,17 +54,19 @@ FIGURE = PAGE.parent / "images" / "reliability.svg"
 START, END = "<!-- bench/reliability.py writes from here: do not edit -->", "<!-- to here -->"
 Row = dict[str, Any]
 SPECS = (
-    *(
-        "chat:openai-api/stub/m?temperature=0.5&attempts=1",
-        "chat:openai-api/stub/m?max_px=9&box_unit=pixels&attempts=1",
-    ),
-    *("encoder:hog?readout=prototype", "fake:oracle", "py:json:dumps?a=1", "recorded:answers.csv?name=m&id=item_id"),
-    *(
-        "recorded:answers.jsonl?condition=a:b>c",
-        "logprob:openai-api/stub/m?attempts=1",
-        "tower:tiny/siglip2-base?seed=1",
-    ),
-    *("detector:hf/none?device=cpu", "encoder:hf/none?dtype=float32&batch=4", "fake:blind-to=colour", "head:none"),
+    "chat:openai-api/stub/m?temperature=0.5&attempts=1",
+    "chat:openai-api/stub/m?max_px=9&box_unit=pixels&attempts=1",
+    "encoder:hog?readout=prototype",
+    "fake:oracle",
+    "py:json:dumps?a=1",
+    "recorded:answers.csv?name=m&id=item_id",
+    "recorded:answers.jsonl?condition=a:b>c",
+    "logprob:openai-api/stub/m?attempts=1",
+    "tower:tiny/siglip2-base?seed=1",
+    "detector:hf/none?device=cpu",
+    "encoder:hf/none?dtype=float32&batch=4",
+    "fake:blind-to=colour",
+    "head:none",
 )
 """Of subjects, to be changed."""
 COLUMNS = ("what", "of", "kinds", "tried", "survived", "lost", "CPU s")

@@ -150,7 +150,8 @@ class ItemIndex:
         alike = self.by_question.get(self.plain(row.question), []) if row.question else []
         if not alike:  # a prompt, which has more words than the question
             shown = {item.item_id: item for image in row.images for item in self.by_image.get(image, ())}
-            return [item for item in shown.values() if words_of(item.question) in words_of(row.question)]
+            words = words_of(row.question)
+            return [item for item in shown.values() if words_of(item.question) in words]
         if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
             return same_image
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names

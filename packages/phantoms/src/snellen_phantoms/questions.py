@@ -124,11 +124,8 @@ def _dots(rng: np.random.Generator) -> DrawnQuestion:
 
 
 def _letter(rng: np.random.Generator) -> DrawnQuestion:
-    image, answer, size = (
-        Image.new("RGB", (SIDE, SIDE), _ground(rng)),
-        _choose(LETTERS, rng),
-        float(rng.uniform(90, 360)),
-    )
+    image, answer = Image.new("RGB", (SIDE, SIDE), _ground(rng)), _choose(LETTERS, rng)
+    size = float(rng.uniform(90, 360))
     x, y = (SIDE / 2 + float(shift) for shift in rng.uniform(-40, 40, 2))
     ink = _ink(_choose(tuple(COLOURS), rng), rng)
     ImageDraw.Draw(image).text((x, y), answer, ink, ImageFont.load_default(size), anchor="mm")
