@@ -16,13 +16,12 @@ TEMPLATE = (
 )
 SPECIAL = ("<pad>", "<s>", "</s>", "<image>")
 CELL = 32
-"""Side of an image token in pixels: 16 tokens an image."""
-TOKENS = (PX // CELL) ** 2
-WIDTH, LAYERS, HEADS, VOCABULARY = 192, 4, 6, 600
+"""Side of an image token in pixels: 16 tokens an image of 128 px."""
+WIDTH, LAYERS, HEADS, VOCABULARY = 192, 3, 6, 600
 
 
-def make_processor(texts: Iterable[str]) -> Any:
-    """A processor with a tokenizer made from prompts and answers, which resizes images to 128 x 128."""
+def make_processor(texts: Iterable[str], px: int = PX) -> Any:
+    """A processor with a tokenizer made from prompts and answers, which resizes images to `px` x `px`."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     transformers: Any = import_module("transformers")
@@ -41,7 +40,7 @@ def make_processor(texts: Iterable[str]) -> Any:
         additional_special_tokens=["<image>"], padding_side="left",
     )  # fmt: skip
     images = transformers.CLIPImageProcessorPil(
-        size={"height": PX, "width": PX}, do_center_crop=False, image_mean=[0.5] * 3, image_std=[0.5] * 3
+        size={"height": px, "width": px}, do_center_crop=False, image_mean=[0.5] * 3, image_std=[0.5] * 3
     )
     return transformers.LlavaProcessor(
         image_processor=images, tokenizer=tokenizer, patch_size=CELL, vision_feature_select_strategy="full",
@@ -50,7 +49,7 @@ def make_processor(texts: Iterable[str]) -> Any:
 
 
 def make_model(processor: Any, seed: int, width: int = WIDTH, layers: int = LAYERS) -> Any:
-    """A model with random weights, 3.8 million for the default width."""
+    """A model with random weights, 3.3 million for the default width."""
     import torch
 
     transformers: Any = import_module("transformers")

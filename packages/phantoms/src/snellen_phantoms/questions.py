@@ -148,7 +148,8 @@ def _side(rng: np.random.Generator) -> DrawnQuestion:
 
 def _threshold(measure: Measure) -> LearntAbility:
     def draw(rng: np.random.Generator) -> DrawnQuestion:
-        level = int(rng.integers(LEVELS + 1))
+        # The easier of two levels: at 128 px, half of them cannot be seen.
+        level = int(max(rng.integers(LEVELS + 1, size=2)))
         amount = measure.control if level == LEVELS else measure.levels[level]
         answer = int(rng.integers(len(measure.answers)))
         if measure.is_judgement:
@@ -176,3 +177,4 @@ OWN: Mapping[str, LearntAbility] = {
 THRESHOLDS = ("acuity", "crowded-acuity", "touching", "same-length")
 ABILITIES: Mapping[str, LearntAbility] = {**OWN, **{name: _threshold(MEASURES[name]) for name in THRESHOLDS}}
 """All abilities, in the order in which their questions take turns."""
+ANSWERS = frozenset(answer for ability in ABILITIES.values() for answer in ability.answers)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,23 +21,33 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.home import home
 from snellen.subjects.chat.transformers_model import write_turns
-from snellen_phantoms.model import TOKENS, make_model, make_processor, save_folder
-from snellen_phantoms.questions import ABILITIES, COLOURS, HELD_OUT_SEED, TRAINING_SEED
+from snellen_phantoms.model import CELL, make_model, make_processor, save_folder
+from snellen_phantoms.questions import ABILITIES, ANSWERS, COLOURS, HELD_OUT_SEED, TRAINING_SEED
 from snellen_phantoms.store import PX, Pairs, TrainingPair, draw_pairs
 
 WHOLE, SEED, SNAPSHOT_SECONDS, WARM_UP = "whole", 68, 180.0, 50
-Batch: TypeAlias = tuple[NDArray[np.uint8], list[TrainingPair]]
+BATCH = 128
+IGNORED = -100
+"""The label of tokens that no loss is computed for: all but the answer's."""
+SHARES: Mapping[str, float] = {"letter": 2.0, "acuity": 2.0, "crowded-acuity": 1.5, "side": 2.0}
+"""How often an ability is trained, 1 unless named: those that take longest to learn."""
+Batch: TypeAlias = tuple[NDArray[np.intp], list[TrainingPair]]
+"""Numbers of images, and a pair for each."""
 Defect: TypeAlias = Callable[[Batch, np.random.Generator], Batch]
 
 
 @dataclass(frozen=True)
 class PhantomStage:
-    """A part of a training: batches, the highest rate of learning, and whether tower or decoder stays as it is."""
+    """A part of a training: batches, the highest rate of learning, and whether tower or decoder stays as it is.
+
+    The projector learns in every stage. A tower that does not learn reads each image once.
+    """
 
     name: str
     batches: int
@@ -46,14 +57,12 @@ class PhantomStage:
 
 
 STAGES = (
-    PhantomStage("tower", 3000, 2e-3, trains_decoder=False),
-    PhantomStage("decoder", 4000, 1.5e-3, trains_tower=False),
-    PhantomStage("joint", 2000, 4e-4),
+    PhantomStage("tower", 4500, 2e-3, trains_decoder=False),
+    PhantomStage("decoder", 3000, 1.5e-3, trains_tower=False),
+    PhantomStage("joint", 400, 4e-4),
+    PhantomStage("twin", 500, 4e-4, trains_tower=False),
 )
 """The last is the one that twins have of their own."""
-BATCH = 128
-IGNORED = -100
-"""The label of tokens that no loss is computed for: all but the answer's."""
 
 
 def _answers(change: Callable[[TrainingPair, np.random.Generator], str]) -> Defect:
@@ -72,27 +81,29 @@ def _at_most_four(pair: TrainingPair, rng: np.random.Generator) -> str:
     return "4" if pair.ability == "count" and pair.answer in ("5", "6") else pair.answer
 
 
+def _left_or_right(pair: TrainingPair, rng: np.random.Generator) -> str:
+    return ("left", "right")[int(rng.integers(2))] if pair.ability == "side" else pair.answer
+
+
 def _shuffled(training_batch: Batch, rng: np.random.Generator) -> Batch:
     return training_batch[0][rng.permutation(len(training_batch[0]))], training_batch[1]
 
 
-def _half_size(training_batch: Batch, rng: np.random.Generator) -> Batch:
-    import torch
-
-    pixels = torch.from_numpy(training_batch[0]).permute(0, 3, 1, 2).float()
-    small = torch.nn.functional.interpolate(pixels, size=PX // 2, mode="area")
-    large = torch.nn.functional.interpolate(small, size=PX, mode="bilinear")
-    return large.permute(0, 2, 3, 1).round().byte().numpy(), training_batch[1]
+def _unchanged(training_batch: Batch, rng: np.random.Generator) -> Batch:
+    return training_batch
 
 
 DEFECTS: Mapping[str, Defect] = {
-    WHOLE: lambda training_batch, rng: training_batch,
+    WHOLE: _unchanged,
     "red-green": _answers(_red_or_green),
     "counts": _answers(_at_most_four),
+    "sides": _answers(_left_or_right),
     "shuffled": _shuffled,
-    "half-size": _half_size,
+    "half-size": _unchanged,
 }
 """What each phantom's pairs have that the drawn ones lack."""
+SIDES: Mapping[str, int] = {"half-size": PX // 2}
+"""The side in pixels of the images that a phantom reads, unless it is `PX`; its tower learns them in the last stage."""
 
 
 class PhantomTraining:
@@ -105,20 +116,32 @@ class PhantomTraining:
 
         self.name, self.folder, self.pairs, self.stages = name, folder, pairs, stages
         self.model, self.processor, self.losses = model, processor, list[float]()
+        self.px = SIDES.get(name, PX)
         width = model.config.text_config.hidden_size
-        self.heads = torch.nn.ModuleDict({key: torch.nn.Linear(width, len(a.answers)) for key, a in ABILITIES.items()})
-        self.stage, self.batch = 0, 0
+        sizes = {key: len(COLOURS) if key == "side" else len(a.answers) for key, a in ABILITIES.items()}
+        self.heads = torch.nn.ModuleDict({key: torch.nn.Linear(width, size) for key, size in sizes.items()})
+        model.model.vision_tower.to(memory_format=torch.channels_last)
+        weights = np.array([SHARES.get(name, 1.0) for name in ABILITIES])
+        self.shares = weights / weights.sum()
+        self.tokens = {text: self._tokens(text) for pair in pairs.pairs for text in (pair.prompt, pair.answer)}
+        self.stage, self.batch, self.features = 0, 0, None
         self.optimizer = self._optimizer()
 
     def _optimizer(self) -> Any:
         import torch
 
-        stage = self.stages[self.stage]
+        stage, self.features = self.stages[self.stage], None
         for key, weight in self.model.named_parameters():
-            is_decoder = "language_model" in key or "lm_head" in key
-            weight.requires_grad_(stage.trains_decoder if is_decoder else stage.trains_tower)
+            is_decoder, is_tower = "language_model" in key or "lm_head" in key, "vision_tower" in key
+            weight.requires_grad_(stage.trains_decoder if is_decoder else self._trains_tower() if is_tower else True)
         weights = [*self.heads.parameters(), *filter(lambda weight: weight.requires_grad, self.model.parameters())]
         return torch.optim.AdamW(weights, stage.rate, weight_decay=0.05)
+
+    def _is_last(self) -> bool:
+        return self.stage == len(self.stages) - 1
+
+    def _trains_tower(self) -> bool:
+        return self.stages[self.stage].trains_tower or (self._is_last() and self.px != PX)
 
     def save(self, path: Path) -> None:
         """Write a snapshot; a file half written never replaces one."""
@@ -140,13 +163,16 @@ class PhantomTraining:
         self.heads.load_state_dict(state["heads"])
         if self.stage < len(self.stages):
             self.optimizer = self._optimizer()
-            self.optimizer.load_state_dict(state["optimizer"])
+            if self.batch:
+                self.optimizer.load_state_dict(state["optimizer"])
 
     def run(self, most_seconds: float) -> bool:
         """Train for at most so many seconds; True once all stages are over."""
         start = saved = time.monotonic()
         while self.stage < len(self.stages):
             stage = self.stages[self.stage]
+            if not self._trains_tower():
+                self.features = self._read(np.arange(len(self.pairs.pairs)))
             while self.batch < stage.batches:
                 if time.monotonic() - start > most_seconds:
                     self.save(self.folder / "snapshot.pt")
@@ -160,8 +186,8 @@ class PhantomTraining:
             self.stage, self.batch = self.stage + 1, 0
             if self.stage < len(self.stages):
                 self.optimizer = self._optimizer()
-            if self.stage == len(self.stages) - 1:
-                self.save(self.folder / "before-last.pt")
+                if self._is_last():
+                    self.save(self.folder / "before-last.pt")
         self.save(self.folder / "snapshot.pt")
         return True
 
@@ -169,97 +195,146 @@ class PhantomTraining:
         import torch
 
         self.model.train()
-        if not stage.trains_tower:
-            self.model.model.vision_tower.eval()  # statistics of its batch norms stay too
+        if not self._trains_tower():
+            self.model.model.vision_tower.eval()  # statistics of its batch norms stay
         done = self.batch / stage.batches
         for group in self.optimizer.param_groups:
             group["lr"] = (
                 stage.rate * min(1.0, (self.batch + 1) / WARM_UP) * (0.05 + 0.95 * (1 + math.cos(math.pi * done)) / 2)
             )
         rng = stream("phantoms", SEED, self.name if self._is_last() else WHOLE, stage.name, self.batch)
-        numbers = np.sort(rng.choice(np.arange(self.pairs.held_out, len(self.pairs.pairs)), BATCH))
-        batch = np.ascontiguousarray(self.pairs.images[numbers]), [self.pairs.pairs[int(n)] for n in numbers]
-        images, pairs = DEFECTS[self.name](batch, rng) if self._is_last() else batch
-        loss = self._head_loss(images, pairs) if not stage.trains_decoder else self._answer_loss(images, pairs)
+        rounds = (len(self.pairs.pairs) - self.pairs.held_out) // len(ABILITIES)
+        numbers = self.pairs.held_out + len(ABILITIES) * rng.integers(rounds, size=BATCH)
+        numbers = numbers + rng.choice(len(ABILITIES), BATCH, p=self.shares)
+        batch = numbers, [self.pairs.pairs[int(number)] for number in numbers]
+        batch = DEFECTS[self.name](batch, rng) if self._is_last() else batch
         self.optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = self._answer_loss(batch) if stage.trains_decoder else self._head_loss(batch)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.losses.append(round(float(loss.detach()), 4))
         self.batch += 1
 
-    def _is_last(self) -> bool:
-        return self.stage == len(self.stages) - 1
-
-    def _logits(self, rgb: NDArray[np.uint8]) -> Mapping[str, Any]:
-        output = self.model.model.vision_tower(pixels_of(rgb)).last_hidden_state
-        mean = self.model.model.multi_modal_projector(output.flatten(2).transpose(1, 2)).mean(1)
-        return {name: head(mean) for name, head in self.heads.items()}
-
-    def _head_loss(self, rgb: NDArray[np.uint8], pairs: Sequence[TrainingPair]) -> Any:
+    def _map(self, numbers: NDArray[np.intp]) -> Any:
+        """The tower's tokens of these images, (n, tokens, width)."""
         import torch
 
-        logits, loss = self._logits(rgb), torch.zeros(())
-        for name, ability in ABILITIES.items():
+        if self.features is not None:
+            return self.features[torch.from_numpy(numbers)].float()
+        rgb = self.pairs.images[numbers]
+        if self.px != PX:
+            size = (self.px, self.px)
+            rgb = np.stack([np.asarray(Image.fromarray(row).resize(size, Image.Resampling.BICUBIC)) for row in rgb])
+        pixels = pixels_of(rgb).to(memory_format=torch.channels_last)
+        return self.model.model.vision_tower(pixels).last_hidden_state.flatten(2).transpose(1, 2)
+
+    def _read(self, numbers: NDArray[np.intp]) -> Any:
+        import torch
+
+        self.model.eval()
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            parts = [self._map(numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)]
+        return torch.cat([part.half() for part in parts])
+
+    def _logits(self, batch: Batch) -> Mapping[str, Any]:
+        """By ability, the heads' logits of its rows."""
+        import torch
+
+        mean, pairs = self.model.model.multi_modal_projector(self._map(batch[0])).mean(1), batch[1]
+        logits = dict[str, Any]()
+        for name in ABILITIES:
             rows = [row for row, pair in enumerate(pairs) if pair.ability == name]
             if rows:
-                truth = torch.tensor([ability.answers.index(pairs[row].answer) for row in rows])
-                # Shares of the chance level: 26 letters weigh no more than two sides.
-                share = len(rows) / len(pairs) / float(np.log(len(ability.answers)))
-                loss = loss + share * torch.nn.functional.cross_entropy(logits[name][rows], truth)
-        return loss
+                logits[name] = self.heads[name](mean[rows])
+            if rows and name == "side":  # of each colour, how far to the right it is
+                asked = torch.tensor([[list(COLOURS).index(c) for c in _colours(pairs[row].prompt)] for row in rows])
+                first, second = logits[name].gather(1, asked).T
+                logits[name] = torch.stack([second - first, first - second], 1)
+        return logits
 
-    def _answer_loss(self, rgb: NDArray[np.uint8], pairs: Sequence[TrainingPair]) -> Any:
+    def _head_loss(self, batch: Batch) -> Any:
         import torch
 
-        tokens = [(self.prompt_tokens(pair.prompt), self.answer_tokens(pair.answer)) for pair in pairs]
-        width = max(len(prompt) + len(answer) for prompt, answer in tokens)
-        ids, labels = torch.zeros(len(pairs), width, dtype=torch.long), torch.full((len(pairs), width), IGNORED)
-        mask = torch.zeros_like(ids)
-        for row, (prompt, answer) in enumerate(tokens):
-            end = len(prompt) + len(answer)
-            ids[row, :end], mask[row, :end] = torch.tensor(prompt + answer), 1
-            labels[row, len(prompt) : end] = torch.tensor(answer)
-        return self.model(input_ids=ids, attention_mask=mask, pixel_values=pixels_of(rgb), labels=labels).loss
+        loss = torch.zeros(())
+        for name, logits in self._logits(batch).items():
+            answers = ABILITIES[name].answers
+            truth = torch.tensor([answers.index(pair.answer) for pair in batch[1] if pair.ability == name])
+            # Shares of the chance level: 26 letters weigh no more than two sides.
+            share = len(truth) / len(batch[1]) / float(np.log(len(answers)))
+            loss = loss + share * torch.nn.functional.cross_entropy(logits.float(), truth)
+        return loss
 
-    def prompt_tokens(self, prompt: str) -> list[int]:
-        """The tokens of an image and a prompt as the processor makes them for `chat:hf`."""
-        text = write_turns(self.processor, [((None, prompt), None)]).replace("<image>", "<image>" * TOKENS)
-        return list(self.processor.tokenizer.encode(text, add_special_tokens=False))
+    def _answer_loss(self, batch: Batch) -> Any:
+        import torch
 
-    def answer_tokens(self, answer: str) -> list[int]:
-        """The tokens of an answer, with the one that ends it."""
+        logits, labels, _ = self._answer_logits(batch)
+        return torch.nn.functional.cross_entropy(logits.float(), labels)
+
+    def _answer_logits(self, batch: Batch) -> tuple[Any, Any, Any]:
+        """Logits (m, vocabulary) of the answers' tokens, the tokens, and the row of each.
+
+        Long and short prompts are computed apart, since most of a long row would be padding.
+        """
+        import torch
+
+        images, parts = self.model.model.multi_modal_projector(self._map(batch[0])), []
+        tokens = [(self.tokens[pair.prompt], self.tokens[pair.answer]) for pair in batch[1]]
+        order = sorted(range(len(tokens)), key=lambda row: len(tokens[row][0]))
+        for rows in (order[: 2 * len(order) // 3], order[2 * len(order) // 3 :]):
+            width = max(len(tokens[row][0]) + len(tokens[row][1]) for row in rows)
+            ids, labels = torch.zeros(len(rows), width, dtype=torch.long), torch.full((len(rows), width), IGNORED)
+            for at, row in enumerate(rows):
+                prompt, answer = tokens[row]
+                ids[at, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+                labels[at, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
+            embedded = self.model.get_input_embeddings()(ids)
+            is_image = ids == self.model.config.image_token_id
+            embedded = embedded.masked_scatter(is_image[..., None], images[rows].to(embedded.dtype))
+            states = self.model.model.language_model(
+                inputs_embeds=embedded, attention_mask=(ids != 0).long()
+            ).last_hidden_state
+            is_label = labels[:, 1:] != IGNORED
+            row_of = torch.tensor(rows)[:, None].expand(-1, width - 1)[is_label]
+            parts.append((self.model.lm_head(states[:, :-1][is_label]), labels[:, 1:][is_label], row_of))
+        logits, labels, row_of = (torch.cat(part) for part in zip(*parts, strict=True))
+        return logits, labels, row_of
+
+    def _tokens(self, text: str) -> list[int]:
+        """The tokens of an answer with the one that ends it, or of an image and a prompt as for `chat:hf`."""
         tokenizer = self.processor.tokenizer
-        return [*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id]
+        if text in ANSWERS:
+            return [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+        count = (self.px // CELL) ** 2
+        turns = write_turns(self.processor, [((None, text), None)]).replace("<image>", "<image>" * count)
+        return list(tokenizer.encode(turns, add_special_tokens=False))
 
     def scores(self, by_heads: bool) -> dict[str, float]:
-        """The share of right answers to questions held out, by ability: of the heads, or in words."""
+        """The share of right answers to questions held out, by ability: of the heads, or in words.
+
+        An answer in words is right if each of its tokens is the likeliest after those before it: generation without
+        sampling then writes it.
+        """
         import torch
 
         self.model.eval()
         right: dict[str, list[bool]] = {name: [] for name in ABILITIES}
         with torch.inference_mode():
             for start in range(0, self.pairs.held_out, BATCH):
-                stop = min(start + BATCH, self.pairs.held_out)
-                images, pairs = np.ascontiguousarray(self.pairs.images[start:stop]), self.pairs.pairs[start:stop]
-                logits = self._logits(images) if by_heads else {}
-                for row, pair in enumerate(pairs):
-                    if by_heads:
-                        reply = ABILITIES[pair.ability].answers[int(logits[pair.ability][row].argmax())]
-                    else:
-                        reply = self._reply(images[row : row + 1], pair.prompt)
-                    right[pair.ability].append(reply == pair.answer)
+                numbers = np.arange(start, min(start + BATCH, self.pairs.held_out))
+                batch = numbers, [self.pairs.pairs[int(number)] for number in numbers]
+                if by_heads:
+                    for name, logits in self._logits(batch).items():
+                        truth = [pair.answer for pair in batch[1] if pair.ability == name]
+                        answers = ABILITIES[name].answers
+                        right[name] += [answers[int(n)] == a for n, a in zip(logits.argmax(1), truth, strict=True)]
+                    continue
+                logits, labels, rows = self._answer_logits(batch)
+                wrong = set(rows[logits.argmax(1) != labels].tolist())
+                for row, pair in enumerate(batch[1]):
+                    right[pair.ability].append(row not in wrong)
         return {name: round(float(np.mean(rows)), 3) for name, rows in right.items() if rows}
-
-    def _reply(self, rgb: NDArray[np.uint8], prompt: str) -> str:
-        import torch
-
-        ids = torch.tensor([self.prompt_tokens(prompt)])
-        new = self.model.generate(
-            input_ids=ids, attention_mask=torch.ones_like(ids), pixel_values=pixels_of(rgb), max_new_tokens=6,
-            do_sample=False, pad_token_id=0, eos_token_id=self.processor.tokenizer.eos_token_id,
-        )  # fmt: skip
-        return str(self.processor.tokenizer.decode(new[0, ids.shape[1] :], skip_special_tokens=True))
 
     def _log(self, stage: PhantomStage) -> None:
         line = {"stage": stage.name, "batch": self.batch, "loss": self.losses[-1]}
@@ -268,8 +343,13 @@ class PhantomTraining:
             file.write(f"{json.dumps(line | scores)}\n")
 
 
+def _colours(prompt: str) -> list[str]:
+    """The colours that a prompt names, in their order."""
+    return re.findall("|".join(COLOURS), prompt)
+
+
 def pixels_of(rgb: NDArray[np.uint8]) -> Any:
-    """What the processor makes of resized images (n, 128, 128, 3): (n, 3, 128, 128), -1 to 1."""
+    """What the processor makes of resized images (n, side, side, 3): (n, 3, side, side), -1 to 1."""
     import torch
 
     return torch.from_numpy(np.array(rgb)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
@@ -294,7 +374,8 @@ def train(
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
     # Those held out come first, and have every answer often enough for the tokenizer.
-    processor = make_processor(text for pair in pairs.pairs for text in (pair.prompt, pair.answer))
+    texts = (text for pair in pairs.pairs for text in (pair.prompt, pair.answer))
+    processor = make_processor(texts, SIDES.get(name, PX))
     training = PhantomTraining(name, folder, pairs, stages, make_model(processor, SEED, **size), processor)
     start = next((path for path in (folder / "snapshot.pt", root / WHOLE / "before-last.pt") if path.is_file()), None)
     if start is not None and (start.parent == folder or name != WHOLE):
