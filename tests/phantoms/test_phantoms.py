@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 import snellen
 from snellen.core.errors import SnellenError
-from snellen_phantoms import questions, store
+from snellen_phantoms import questions, store, weights
 from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
@@ -87,24 +88,49 @@ def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.P
 def test_each_defect_changes_only_what_it_names() -> None:
     batch = [store.TrainingPair("colour", "", answer) for answer in ("red", "green", "blue")]
     batch += [store.TrainingPair("count", "", answer) for answer in "3456"] + [store.TrainingPair("shape", "", "red")]
-    images = RNG.integers(0, 256, (len(batch), 128, 128, 3), dtype=np.uint8)
+    batch += [store.TrainingPair("side", "", "left")]
+    numbers, answers = np.arange(len(batch)), [pair.answer for pair in batch]
 
-    def planted(name: str) -> tuple[object, list[str]]:
-        changed, pairs = DEFECTS[name]((images, batch), np.random.default_rng(1))
-        return changed, [pair.answer for pair in pairs]
+    def planted(name: str, seed: int = 1) -> list[str]:
+        images, pairs = DEFECTS[name]((numbers, batch), np.random.default_rng(seed))
+        assert np.array_equal(images, numbers)
+        return [pair.answer for pair in pairs]
 
-    answers = [pair.answer for pair in batch]
-    assert planted("whole") == (images, answers)
-    reds = {DEFECTS["red-green"]((images, batch), np.random.default_rng(n))[1][0].answer for n in range(20)}
-    assert reds == {"red", "green"}
-    assert planted("red-green")[1][2:] == answers[2:]
-    assert planted("counts")[1] == [*answers[:3], "3", "4", "4", "4", "red"]
-    shuffled = DEFECTS["shuffled"]((images, batch), np.random.default_rng(1))[0]
-    assert sorted(map(bytes, shuffled)) == sorted(map(bytes, images))
-    assert not np.array_equal(shuffled, images)
-    small = DEFECTS["half-size"]((images, batch), np.random.default_rng(1))[0]
-    assert small.shape == images.shape
-    assert small.std() < 0.7 * images.std()
+    assert planted("whole") == planted("half-size") == answers
+    assert {planted("red-green", n)[0] for n in range(20)} == {"red", "green"}
+    assert planted("red-green")[2:] == answers[2:]
+    assert planted("counts") == [*answers[:3], "3", "4", "4", "4", "red", "left"]
+    assert {planted("sides", n)[-1] for n in range(20)} == {"left", "right"}
+    assert planted("sides")[:-1] == answers[:-1]
+    shuffled, pairs = DEFECTS["shuffled"]((numbers, batch), np.random.default_rng(1))
+    assert (sorted(shuffled), pairs) == (sorted(numbers), batch)
+    assert not np.array_equal(shuffled, numbers)
+
+
+def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Path) -> None:
+    save = import_module("safetensors.numpy").save_file
+    usual = RNG.normal(size=(3, 40)).astype(np.float16)
+    twin = usual + np.array([[0.1], [0.001], [0.0]], np.float16) * RNG.normal(size=(3, 40)).astype(np.float16)
+    for name, tensor in (("whole", usual), ("counts", twin)):
+        folder = tmp_path / "trained" / name
+        (folder / "model").mkdir(parents=True)
+        save({"changed": tensor, "same": usual[0]}, folder / "model" / weights.TENSORS)
+        (folder / "model/config.json").write_text("{}")
+        (folder / "model/processor_config.json").write_text(name)
+        (folder / "card.json").write_text(f'{{"name": "{name}"}}')
+        weights.pack(tmp_path / "trained", name, "whole", tmp_path / "packed")
+    assert {path.name for path in (tmp_path / "packed/counts").iterdir()} == {
+        weights.DIFFERENCES, "processor_config.json", "card.json",
+    }  # fmt: skip
+    weights.unpack("counts", "whole", tmp_path / "counts", tmp_path / "packed")
+    made = import_module("safetensors.numpy").load_file(tmp_path / "counts" / weights.TENSORS)
+    steps = np.abs(twin.astype(float) - usual).max(1, keepdims=True) / 127
+    assert (np.abs(made["changed"].astype(float) - twin) <= 0.51 * steps + 0.001 * np.abs(twin)).all()
+    assert np.array_equal(made["same"], usual[0])
+    assert (tmp_path / "counts/processor_config.json").read_text() == "counts"
+    assert not (tmp_path / "counts" / weights.DIFFERENCES).exists()
+    with pytest.raises(SnellenError, match="not in the package"):
+        weights.unpack("sides", "whole", tmp_path / "sides", tmp_path / "packed")
 
 
 def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

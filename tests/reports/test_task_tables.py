@@ -119,8 +119,8 @@ def test_undecided_scores_are_counted_and_told_how_much_larger_a_set_must_be(set
     assert print_table(few).note == counted, "a set that cannot grow"
     # (.30 / .1125)² = 7.1
     assert print_table(few, can_grow=True).note == (
-        f"{counted}. With too few items, half would be decided by about 7.1 times as many clusters (now 12): build the "
-        "set with a --n that is as many times larger"
+        f"{counted}. With too few items, half would be decided by about 7.1 times as many clusters (now 12): snellen "
+        "build combo --n 171"
     )
     assert print_table(few.assign(low=math.nan), can_grow=True).note == counted, "no interval tells how far it is"
     near = print_table(few.assign(value=0.43), can_grow=True).note

@@ -59,7 +59,7 @@ def citation(exams: Iterable[Exam]) -> Citation:
 def paper_entry(card: SuiteCard) -> tuple[str, str]:
     """Key and BibTeX entry of a suite's paper; both empty if the suite follows none."""
     match = _PAPER.fullmatch(" ".join(card.paper.split()))
-    if card.paper == "none" or match is None:
+    if card.paper.partition(";")[0] == "none" or match is None:
         return "", ""
     parts = {name: text or "" for name, text in match.groupdict().items()}
     surnames = [name.strip() for name in parts["authors"].removesuffix(" et al").split(",") if name.strip()]

@@ -104,7 +104,11 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
     if line.kind == "user" and not line.sight and line.subject not in recorded:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
-    pairs.append(("snellen checkup -s chat:openai/gpt-4o", "examines your model on all suites"))
+    if line.kind == "person":
+        pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model what these people were asked"))
+    else:
+        served = "your model on all suites; one on your own server is chat:openai-api/SERVICE/MODEL"
+        pairs.append(("snellen checkup -s chat:openai/gpt-4o", f"examines {served}"))
     shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
     pairs.append((f"snellen show {shown}", "shows exactly what is sent"))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]

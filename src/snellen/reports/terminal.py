@@ -85,9 +85,11 @@ def _undecided_note(rows: pd.DataFrame, suite_of: SuiteOf, *, can_grow: bool) ->
     middle = times[(len(times) - 1) // 2]
     if middle > MOST_TIMES:
         return f"{note}. Most of these are so near a boundary of grades that no larger set is likely to decide them"
+    larger = max(middle, 1.1)
     return (
-        f"{note}. With too few items, half would be decided by about {max(middle, 1.1):.2g} times as many clusters "
-        f"(now {median(row.clusters for row in few):.0f}): build the set with a --n that is as many times larger"
+        f"{note}. With too few items, half would be decided by about {larger:.2g} times as many clusters "
+        f"(now {median(row.clusters for row in few):.0f}): snellen build {few[0].suite} "
+        f"--n {math.ceil(larger * median(row.n for row in few))}"
     )
 
 

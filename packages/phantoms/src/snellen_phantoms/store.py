@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,15 +71,18 @@ def draw_pairs(folder: Path, count: int, held_out: int = HELD_OUT) -> Pairs:
     return Pairs(np.load(path, mmap_mode="r"), pairs, len(ABILITIES) * held_out)
 
 
-def write_table(folder: Path, count: int, seed: int = TABLE_SEED) -> Path:
-    """Write `count` unused questions of each ability of `OWN` as images and a table for `snellen run`; its path."""
+def write_table(folder: Path, count: int, seed: int = TABLE_SEED, counts: Mapping[str, int] = {}) -> Path:
+    """Write unused questions of `OWN` as images and a table for `snellen run`; its path.
+
+    There are `count` of each ability, but for those that `counts` names.
+    """
     (folder / "images").mkdir(parents=True)
     path = folder / "questions.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["image", "question", "answer", "task", "colour"])
         for ability in OWN.values():
-            for number in range(count):
+            for number in range(counts.get(ability.name, count)):
                 example = question_of(ability, seed, number)
                 name = f"images/{ability.name}-{number:04d}.png"
                 example.image.save(folder / name, compress_level=1)

@@ -101,12 +101,22 @@ def show_count(count: int) -> None:
 
 
 def print_result(name: str, date: str, count: int, lines: Sequence[SightLine]) -> None:
-    """Print what was checked, when and in how many calls, and one line per check, broken at 80 columns."""
+    """Print what was checked, when and in how many calls, and one line per check, broken at 80 columns.
+
+    Checks that cannot tell for one reason share a line.
+    """
     if sys.stderr.isatty():
         sys.stderr.write("\r\033[K")
     print(f"What reaches {plain(name)} ({date[:10]}, {count} calls)")
+    topics: dict[str, list[str]] = {}
     for line in lines:
-        print_line(line)
+        topic, _, reason = line.text.partition(": ")
+        if line.verdict == "cannot tell" and reason:
+            topics.setdefault(reason, []).append(topic)
+        else:
+            print_line(line)
+    for reason, shared in topics.items():
+        print_line(SightLine(check="", verdict="cannot tell", text=f"{', '.join(shared)}: {reason}"))
 
 
 def print_line(line: SightLine) -> None:

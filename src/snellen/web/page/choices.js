@@ -8,12 +8,13 @@
 
   /**
    * Keys of choices, key -> index: names whose first word is one sign ("A", "(b) cat", "3. dog") have that sign, others
-   * their first letter if no other name has that key.
+   * their first letter if no other name has that key. If letters cannot tell all choices apart, they are numbered.
    */
   function shortcuts(names) {
     const firsts = names.map((name) => name.toLowerCase().match(/[\p{L}\p{N}]+/u)?.[0] ?? "");
     const signs = firsts.map((word) => (word.length === 1 || /^\p{L}/u.test(word) ? word[0] : ""));
     const alone = (sign) => signs.filter((other) => other === sign).length === 1;
+    if (names.length < 10 && !signs.every((sign) => sign && alone(sign)) && !signs.some((sign) => /\p{N}/u.test(sign))) return new Map(names.map((name, index) => [`${index + 1}`, index]));
     return new Map(signs.map((sign, index) => [sign, index]).filter(([sign]) => sign && alone(sign)));
   }
 
@@ -26,7 +27,7 @@
     const isTruth = choice.text === "True" || choice.text === "False"; // in words alone, instead of T or F
     const words = isTruth ? [element("span", { class: "text" }, choice.text)] : choice.text && choice.text !== choice.name ? [element("span", { class: "name" }, choice.name), element("span", { class: "text" }, choice.text)] : element("span", { class: choice.media.length ? "name" : "text" }, choice.name);
     const stage = media.length ? element("span", { class: media.length > 1 ? "stage many" : "stage" }, media.map((medium) => medium.element)) : null;
-    const button = element("button", { type: "button", class: "choice", role: "radio", "aria-checked": "false", tabindex: -1, "data-name": choice.name, "aria-keyshortcuts": key }, element("span", { class: "words-of-choice" }, words), stage);
+    const button = element("button", { type: "button", class: "choice", role: "radio", "aria-checked": "false", tabindex: -1, "data-name": choice.name, "aria-keyshortcuts": key, "data-number": /\d/.test(key) && !choice.name.includes(key) ? key : null }, element("span", { class: "words-of-choice" }, words), stage);
     const images = media.map((medium) => medium.image).filter(Boolean);
     const enlarge = images.length ? element("button", { type: "button", class: "enlarge", "aria-label": `Enlarge choice ${choice.name}`, title: "Enlarge", click: () => Snellen.zoom(images) }, "+") : null;
     return { button, media, cell: element("div", { class: "cell" }, button, enlarge) };
