@@ -18,6 +18,7 @@ import snellen
 from snellen.analysis.comparison.changes import changes
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.compare import run_of_subject
+from snellen.exam.examination import Examination
 from snellen_phantoms.questions import TABLE_SEED
 from snellen_phantoms.store import write_table
 from snellen_phantoms.train import DEFECTS, WHOLE
@@ -48,16 +49,15 @@ def item_sets(root: Path, number: int, items: int) -> list[Path]:
     return [own, thresholds]
 
 
-def examined(items: Path, name: str) -> Path:
+def examined(items: Path, name: str) -> Examination:
     """The run of a phantom on a set."""
     folder = items.with_name(f"{items.name}-{name}")
-    snellen.run(f"phantom:{name}?batch=32", items, folder, show_progress=False)
-    return folder
+    return snellen.run(f"phantom:{name}?batch=32", items, folder, show_progress=False)
 
 
-def verdicts(before: Path, after: Path) -> dict[str, Any]:
+def verdicts(before: Examination, after: Examination) -> dict[str, Any]:
     """By task, the verdict of `diff`; and the sentences of what decides."""
-    compared = changes(run_of_subject(str(before)), run_of_subject(str(after)), margin=None)
+    compared = changes(run_of_subject(str(before.root)), run_of_subject(str(after.root)))
     rows = compared.table
     tasks = rows[rows["kind"].isin(["task", "estimate"])]
     flips = compared.flips
@@ -81,7 +81,7 @@ def main() -> None:
     for number in range(chosen.sets):
         for items in item_sets(chosen.folder, number, chosen.items):
             whole = examined(items, WHOLE)
-            scores = snellen.open(whole).grades()[["task", "value", "low", "high", "grade", "n"]]
+            scores = whole.grades()[["task", "value", "low", "high", "grade", "n"]]
             sys.stdout.write(f"{items.name}\n{scores.round(3).to_string(index=False)}\n")
             for name in names:
                 if name != WHOLE:
@@ -91,7 +91,7 @@ def main() -> None:
         ratios = []
         for number in range(chosen.banks):
             items = item_sets(chosen.folder, number, chosen.items)[1]
-            grades = [snellen.open(examined(items, name)).grades() for name in ("half-size", WHOLE)]
+            grades = [examined(items, name).grades() for name in ("half-size", WHOLE)]
             gaps = [float(rows[rows["task"] == "acuity"]["value"].iloc[0]) for rows in grades]
             ratios.append(gaps[0] / gaps[1])
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

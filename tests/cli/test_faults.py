@@ -226,3 +226,18 @@ def test_a_stopped_command_says_as_json_what_is_kept(snellen: Command, monkeypat
     assert json.loads(out) == {"stopped": message_text, "next": "snellen seal combo --out 'a b' --json"}
     assert (code, message) == (130, f"snellen: {message_text}\n")
     assert snellen("seal", "combo", "--out", "a b")[:2] == (130, "")
+
+
+HANGING = """
+import threading, time
+from multiprocessing import get_context
+lock = get_context("spawn").Lock()
+threading.Thread(target=time.sleep, args=(60,)).start()
+from snellen.cli import _exit
+_exit(143)
+"""
+
+
+def test_an_end_with_a_hanging_call_leaves_no_semaphores() -> None:
+    done = subprocess.run([sys.executable, "-c", HANGING], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (143, "")

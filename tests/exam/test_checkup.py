@@ -23,6 +23,12 @@ from snellen.exam.run import run
 from snellen.runs.planning.options import CheckupOptions
 
 
+@pytest.fixture(autouse=True)
+def without_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other packages add nothing to these checkups."""
+    monkeypatch.setattr(checkup, "installed_part", lambda: None)
+
+
 def test_sets_and_runs_of_another_checkup_are_moved_aside(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -99,7 +105,7 @@ class Finder(PathFinder):
 
 assert not MODELS & set(sys.modules)
 sys.meta_path[sys.meta_path.index(PathFinder)] = Finder
-checkup.CHECKUP_SUITES = {"thresholds": ("acuity",)}
+checkup.CHECKUP_SUITES, checkup.installed_part = {"thresholds": ("acuity",)}, lambda: None
 result = checkup.checkup((), CheckupOptions(Path(sys.argv[1]), renderer="toy", quick=True, show_progress=False))
 for row in result.examinations[0].all_results().itertuples():
     print(row.subject, row.state, sep=" | ")

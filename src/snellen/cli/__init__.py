@@ -102,4 +102,8 @@ def _exit(code: int) -> None:
         sys.exit(code)
     sys.stdout.flush()
     sys.stderr.flush()
+    if "multiprocessing.synchronize" in sys.modules:  # whose semaphores would be reported as leaked
+        from multiprocessing.util import _run_finalizers
+
+        _run_finalizers(0)
     os._exit(code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,8 @@ from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject
 from snellen.exam.board import Board
 from snellen.exam.checkup_growth import MAX_ITEMS, MORE_SECONDS, expected_decisions, grow
+from snellen.exam.checkup_parts import SUITE as PART_SUITE
+from snellen.exam.checkup_parts import examine_part, installed_part
 from snellen.exam.checkup_sets import (
     CHECKUP_SUITES,
     INSTALMENTS,
@@ -100,8 +102,9 @@ def checkup(
         set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
         if unwanted:
             pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
-        preflight = Preflight()
+        preflight, part = Preflight(), installed_part()
         examined = _examined(subjects, out, preflight if unwanted else None)
+        brought = _made(part.subjects) if part is not None else []
         suites = {battery.suite: SUITES.get(battery.suite) for battery in batteries}
         with (
             sharing_processes(options.workers, NICENESS),
@@ -109,8 +112,9 @@ def checkup(
         ):
 
             def run_set(battery: Battery, items: ItemSet, most: int | None) -> Examination:
+                asked = [*examined, *(brought if part is not None and battery.suite in part.suites else ())]
                 return run(
-                    items, examined, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
+                    items, asked, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
                     show_progress=False, progress=board.states[battery.suite].questions, announce=announce,
                     watch=partial(board.graded, battery.suite, battery.run_root), preflight=preflight,
                 )  # fmt: skip
@@ -121,25 +125,33 @@ def checkup(
                     deadline = time.monotonic() + MORE_SECONDS
                     pace = grow(batteries, examined, examinations, deadline, run_set, draw_next)
                 growing = None  # whose runs may have grown
+            if part is not None and brought:
+                examinations[PART_SUITE] = examine_part(part, brought, options)
             return _reported(batteries, examinations, options, explorer, growing, start, pace)
 
 
 def _examined(subjects: Sequence[str], out: Path, preflight: Preflight | None) -> list[str | Subject]:
     """The packaged and further subjects, after a first question if there is a `preflight`, and `sight` if remote."""
-    examined = list[str | Subject]()
-    for name in dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]):
-        try:
-            examined += make_subjects([name])
-        except SnellenError as error:  # a missing extra
-            if name in subjects:
-                raise
-            sys.stderr.write(f"snellen: left out: {error}\n")
+    examined = _made(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]), subjects)
     if preflight is not None:
         preflight.check(examined)
     for subject in examined:
         if not isinstance(subject, str) and subject.card.is_remote and not latest_sight(subject.card):
             sight(subject, out / FOLDER / subject.card.fingerprint())
     return examined
+
+
+def _made(names: Iterable[str], required: Sequence[str] = ()) -> list[str | Subject]:
+    """The subjects of these names; one that lacks an extra is left out, with a line, unless it is `required`."""
+    made = list[str | Subject]()
+    for name in names:
+        try:
+            made += make_subjects([name])
+        except SnellenError as error:
+            if name in required:
+                raise
+            sys.stderr.write(f"snellen: left out: {error}\n")
+    return made
 
 
 def _examine_all(

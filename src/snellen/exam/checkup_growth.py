@@ -119,7 +119,7 @@ def expected_decisions(
 
     instalments_needed: dict[str, list[float]] = {}
     seconds = {battery.suite: pace * _instalment_seconds(battery.options) for battery in batteries}
-    for row in too_few:
+    for row in [row for row in too_few if row.suite in seconds]:
         examination = examinations[row.suite]
         growth = units_to_decide(row, metric_in(examination.suite, row)) / row.n
         instalments_needed.setdefault(row.suite, []).append(_instalments_needed(growth, examination.items.card))

@@ -46,8 +46,11 @@ TRACK = -0.05, 1.05
 """The range of a bar on the way from guessing (0) to people (1); values beyond end at its edge."""
 SHORT = {BEYOND: "beyond", HARDLY: "hardly", states.DECLINED: "", states.NOT_ASKED: ""}
 """What a cell of the matrix says of a grade or state, if it is shorter."""
-Kind: TypeAlias = Literal["user", "person", "packaged", "baseline", "simulated"]
-"""What a subject is to the reader, in the order of columns: a baseline has no trained parameters."""
+Kind: TypeAlias = Literal["user", "person", "phantom", "packaged", "baseline", "simulated"]
+"""What a subject is to the reader, in the order of columns.
+
+A phantom is a model that was trained to check the exam; a baseline has no trained parameters.
+"""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
@@ -361,6 +364,8 @@ def _line(
 def _kind(arm: ArmCard) -> Kind:
     if arm.role in ("simulated", "person"):
         return arm.role
+    if arm.subject.startswith("phantom:"):
+        return "phantom"
     if arm.attributes.get("parameters") == "0":
         return "baseline"
     return "packaged" if is_packaged(arm.subject) else "user"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -78,13 +79,18 @@ def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
     chosen, of_subject = tuple(lines[n] for n in places), front.ranks.get(title, {})
     ranks = [of_subject[line.subject] for line in chosen if line.subject in of_subject]
     texts = tuple(decimal_interval(*rank) for rank in ranks) if len(ranks) == len(chosen) else ()
-    return Matrix(chosen, tuple(sorted(columns, key=lambda row: _worst_first(row[0]))), texts)
+    return Matrix(chosen, tuple(sorted(columns, key=_worst_first)), texts)
 
 
-def _worst_first(square: GradedAbility) -> tuple[int, float]:
-    """Sort key of a question: hardly beyond guessing, open, thresholds, beyond guessing, not asked; then progress."""
+def _worst_first(row: Sequence[GradedAbility]) -> tuple[int, int, float]:
+    """Sort key of a question: hardly beyond guessing, open, thresholds, beyond guessing; then progress.
+
+    These are of the first subject that was asked it; questions that the first subject was not asked follow.
+    """
     order = (HARDLY, states.OPEN, "no grade", BEYOND, states.NOT_ASKED)
-    return order.index(square.group), math.inf if math.isnan(square.progress) else square.progress
+    place = next((n for n, square in enumerate(row) if square.group != states.NOT_ASKED), 0)
+    progress = row[place].progress
+    return place, order.index(row[place].group), math.inf if math.isnan(progress) else progress
 
 
 def alarms(front: Front, line: SubjectLine) -> list[str]:
@@ -105,7 +111,7 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     if line.kind == "user" and not line.sight and line.subject not in recorded:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
     if line.kind == "person":
-        pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model what these people were asked"))
+        pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model the same"))
     else:
         served = "your model on all suites; one on your own server is chat:openai-api/SERVICE/MODEL"
         pairs.append(("snellen checkup -s chat:openai/gpt-4o", f"examines {served}"))
@@ -126,7 +132,7 @@ def draw_matrix(table: Matrix) -> Figure:
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     heads = [two_lines(foreign(line.subject, 400), 22) for line in table.lines]
-    notes = [f"\n{line.kind}" if line.kind in ("baseline", "simulated") else "" for line in table.lines]
+    notes = [f"\n{line.kind}" if line.kind in ("phantom", "baseline", "simulated") else "" for line in table.lines]
     axes.xaxis.tick_top()
     axes.set_xticks([n + 0.45 for n in range(len(heads))], map("".join, zip(heads, notes, strict=True)))
     about = [(row[0].about.name or row[0].ability, row[0].about.measure) for row in table.rows]

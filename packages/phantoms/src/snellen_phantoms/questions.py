@@ -18,7 +18,7 @@ from snellen.suites.questions.prompts import DIRECT, FORMS
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus
 
-TRAINING_SEED, HELD_OUT_SEED, TABLE_SEED = 68_000_017, 68_000_029, 68_000_041
+TRAINING_SEED, HELD_OUT_SEED, CHECKUP_SEED, TABLE_SEED = 68_000_017, 68_000_029, 68_000_033, 68_000_041
 """Reserved: no test and no packaged set has them."""
 COLOURS: Mapping[str, tuple[int, int, int]] = {
     "red": (205, 40, 40), "green": (40, 150, 60), "blue": (45, 80, 200), "yellow": (225, 200, 40),

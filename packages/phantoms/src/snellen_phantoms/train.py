@@ -172,7 +172,7 @@ class PhantomTraining:
         while self.stage < len(self.stages):
             stage = self.stages[self.stage]
             if not self._trains_tower():
-                self.features = self._read(np.arange(len(self.pairs.pairs)))
+                self.features = self._read_all()
             while self.batch < stage.batches:
                 if time.monotonic() - start > most_seconds:
                     self.save(self.folder / "snapshot.pt")
@@ -229,6 +229,18 @@ class PhantomTraining:
             rgb = np.stack([np.asarray(Image.fromarray(row).resize(size, Image.Resampling.BICUBIC)) for row in rgb])
         pixels = pixels_of(rgb).to(memory_format=torch.channels_last)
         return self.model.model.vision_tower(pixels).last_hidden_state.flatten(2).transpose(1, 2)
+
+    def _read_all(self) -> Any:
+        """What the tower makes of all images; of the last stage, in which it is the same for all phantoms, kept."""
+        import torch
+
+        path = self.folder.parent / "features.pt"
+        if self._is_last() and path.is_file():
+            return torch.load(path, weights_only=True)
+        features = self._read(np.arange(len(self.pairs.pairs)))
+        if self._is_last():
+            torch.save(features, path)
+        return features
 
     def _read(self, numbers: NDArray[np.intp]) -> Any:
         import torch
