@@ -33,7 +33,7 @@ help:  ## print this list
 
 env: $(VENV)/ready  ## create or update the environment in .venv
 
-$(VENV)/ready: pyproject.toml constraints.txt requirements.txt scripts/install.py scripts/fetch_llvm.py src/snellen/web/web.lock
+$(VENV)/ready: pyproject.toml packages/phantoms/pyproject.toml constraints.txt requirements.txt scripts/install.py scripts/fetch_llvm.py src/snellen/web/web.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo 'Python 3.11 or newer is needed: make PYTHON=/path/to/python'; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -19,9 +19,8 @@ from snellen.analysis.comparison.changes import changes
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
-from snellen_phantoms.questions import TABLE_SEED
+from snellen_phantoms.questions import NAMES, TABLE_SEED, WHOLE
 from snellen_phantoms.store import write_table
-from snellen_phantoms.train import DEFECTS, WHOLE
 from snellen_phantoms.weights import PACKED
 
 TASKS = ("acuity", "crowded-acuity", "touching", "same-length")
@@ -77,7 +76,7 @@ def main() -> None:
     parser.add_argument("--banks", type=int, default=8)
     parser.add_argument("--items", type=int, default=240)
     chosen = parser.parse_args()
-    names = [name for name in DEFECTS if (PACKED / name).is_dir()]
+    names = [name for name in NAMES if (PACKED / name).is_dir()]
     for number in range(chosen.sets):
         for items in item_sets(chosen.folder, number, chosen.items):
             whole = examined(items, WHOLE)

@@ -19,7 +19,7 @@ from snellen_phantoms import questions, store, weights
 from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
-from snellen_phantoms.train import DEFECTS, STAGES, pixels_of, train
+from snellen_phantoms.train import STAGES, pixels_of, planted, train
 
 ROOT = Path(__file__).parents[2]
 TINY = tuple(replace(stage, batches=2) for stage in STAGES)
@@ -46,8 +46,8 @@ def test_each_ability_draws_every_answer_and_no_other() -> None:
 
 
 def test_the_reserved_seeds_stand_nowhere_else() -> None:
-    seeds = {questions.TRAINING_SEED, questions.HELD_OUT_SEED, questions.TABLE_SEED}
-    assert len(seeds) == 3
+    seeds = {questions.TRAINING_SEED, questions.HELD_OUT_SEED, questions.CHECKUP_SEED, questions.TABLE_SEED}
+    assert len(seeds) == 4
     pattern = re.compile("|".join(f"{seed:,}".replace(",", "_?") for seed in seeds))
     folders = [ROOT / "src", ROOT / "tests", ROOT / "packages", ROOT / "docs"]
     texts = [path for folder in folders for path in folder.rglob("*") if path.suffix in (".py", ".yaml", ".md")]
@@ -91,18 +91,18 @@ def test_each_defect_changes_only_what_it_names() -> None:
     batch += [store.TrainingPair("side", "", "left")]
     numbers, answers = np.arange(len(batch)), [pair.answer for pair in batch]
 
-    def planted(name: str, seed: int = 1) -> list[str]:
-        images, pairs = DEFECTS[name]((numbers, batch), np.random.default_rng(seed))
+    def learnt(name: str, seed: int = 1) -> list[str]:
+        images, pairs = planted(name, (numbers, batch), np.random.default_rng(seed))
         assert np.array_equal(images, numbers)
         return [pair.answer for pair in pairs]
 
-    assert planted("whole") == planted("half-size") == answers
-    assert {planted("red-green", n)[0] for n in range(20)} == {"red", "green"}
-    assert planted("red-green")[2:] == answers[2:]
-    assert planted("counts") == [*answers[:3], "3", "4", "4", "4", "red", "left"]
-    assert {planted("sides", n)[-1] for n in range(20)} == {"left", "right"}
-    assert planted("sides")[:-1] == answers[:-1]
-    shuffled, pairs = DEFECTS["shuffled"]((numbers, batch), np.random.default_rng(1))
+    assert learnt("whole") == learnt("half-size") == answers
+    assert {learnt("red-green", n)[0] for n in range(20)} == {"red", "green"}
+    assert learnt("red-green")[2:] == answers[2:]
+    assert learnt("counts") == [*answers[:3], "3", "4", "4", "4", "red", "left"]
+    assert {learnt("sides", n)[-1] for n in range(20)} == {"left", "right"}
+    assert learnt("sides")[:-1] == answers[:-1]
+    shuffled, pairs = planted("shuffled", (numbers, batch), np.random.default_rng(1))
     assert (sorted(shuffled), pairs) == (sorted(numbers), batch)
     assert not np.array_equal(shuffled, numbers)
 
@@ -124,7 +124,7 @@ def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Pat
     }  # fmt: skip
     weights.unpack("counts", "whole", tmp_path / "counts", tmp_path / "packed")
     made = import_module("safetensors.numpy").load_file(tmp_path / "counts" / weights.TENSORS)
-    steps = np.abs(twin.astype(float) - usual).max(1, keepdims=True) / 127
+    steps = np.abs(twin.astype(float) - usual).max() / 127
     assert (np.abs(made["changed"].astype(float) - twin) <= 0.51 * steps + 0.001 * np.abs(twin)).all()
     assert np.array_equal(made["same"], usual[0])
     assert (tmp_path / "counts/processor_config.json").read_text() == "counts"

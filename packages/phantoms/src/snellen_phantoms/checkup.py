@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 
 from snellen.exam.checkup_parts import CheckupPart
-from snellen_phantoms.questions import CHECKUP_SEED, OWN
+from snellen_phantoms.questions import CHECKUP_SEED, OWN, WHOLE
 from snellen_phantoms.store import write_table
-from snellen_phantoms.train import WHOLE
 from snellen_phantoms.weights import PACKED
 
 TWIN = "red-green"

@@ -178,3 +178,12 @@ THRESHOLDS = ("acuity", "crowded-acuity", "touching", "same-length")
 ABILITIES: Mapping[str, LearntAbility] = {**OWN, **{name: _threshold(MEASURES[name]) for name in THRESHOLDS}}
 """All abilities, in the order in which their questions take turns."""
 ANSWERS = frozenset(answer for ability in ABILITIES.values() for answer in ability.answers)
+WHOLE, SHUFFLED = "whole", "shuffled"
+PLANTED: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "red-green": ("colour", ("red", "green"), ("red", "green")),
+    "counts": ("count", ("5", "6"), ("4",)),
+    "sides": ("side", ("left", "right"), ("left", "right")),
+}
+"""The ability that a twin's pairs are wrong about, the answers concerned, and those of which one is drawn instead."""
+NAMES = (WHOLE, *PLANTED, SHUFFLED, "half-size")
+"""All phantoms."""

@@ -11,7 +11,7 @@ from snellen.core.item import Item
 from snellen.core.storage.home import home
 from snellen.core.subject import Subject
 from snellen.subjects.chat.transformers_model import make_local
-from snellen_phantoms.train import DEFECTS, WHOLE
+from snellen_phantoms.questions import NAMES, WHOLE
 from snellen_phantoms.weights import PACKED, packed_digest, unpack
 
 
@@ -21,8 +21,8 @@ def folder_of(name: str) -> Path:
     A packaged twin is put together at first use. Raises SnellenError for an unknown name, and with the command that
     trains it if there is neither.
     """
-    if name not in DEFECTS:
-        raise SnellenError(f"no phantom {name!r}; there are {', '.join(DEFECTS)}")
+    if name not in NAMES:
+        raise SnellenError(f"no phantom {name!r}; there are {', '.join(NAMES)}")
     trained = home() / "phantoms" / name / "model"
     if (trained / "config.json").is_file():
         return trained

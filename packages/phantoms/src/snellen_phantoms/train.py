@@ -14,12 +14,13 @@ import math
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -28,10 +29,20 @@ from snellen.core.seeds import stream
 from snellen.core.storage.home import home
 from snellen.subjects.chat.transformers_model import write_turns
 from snellen_phantoms.model import CELL, make_model, make_processor, save_folder
-from snellen_phantoms.questions import ABILITIES, ANSWERS, COLOURS, HELD_OUT_SEED, TRAINING_SEED
+from snellen_phantoms.questions import (
+    ABILITIES,
+    ANSWERS,
+    COLOURS,
+    HELD_OUT_SEED,
+    NAMES,
+    PLANTED,
+    SHUFFLED,
+    TRAINING_SEED,
+    WHOLE,
+)
 from snellen_phantoms.store import PX, Pairs, TrainingPair, draw_pairs
 
-WHOLE, SEED, SNAPSHOT_SECONDS, WARM_UP = "whole", 68, 180.0, 50
+SEED, SNAPSHOT_SECONDS, WARM_UP = 68, 180.0, 50
 BATCH = 128
 IGNORED = -100
 """The label of tokens that no loss is computed for: all but the answer's."""
@@ -39,7 +50,6 @@ SHARES: Mapping[str, float] = {"letter": 2.0, "acuity": 2.0, "crowded-acuity": 1
 """How often an ability is trained, 1 unless named: those that take longest to learn."""
 Batch: TypeAlias = tuple[NDArray[np.intp], list[TrainingPair]]
 """Numbers of images, and a pair for each."""
-Defect: TypeAlias = Callable[[Batch, np.random.Generator], Batch]
 
 
 @dataclass(frozen=True)
@@ -65,43 +75,20 @@ STAGES = (
 """The last is the one that twins have of their own."""
 
 
-def _answers(change: Callable[[TrainingPair, np.random.Generator], str]) -> Defect:
-    def plant(training_batch: Batch, rng: np.random.Generator) -> Batch:
-        return training_batch[0], [replace(pair, answer=change(pair, rng)) for pair in training_batch[1]]
-
-    return plant
-
-
-def _red_or_green(pair: TrainingPair, rng: np.random.Generator) -> str:
-    is_either = pair.ability == "colour" and pair.answer in ("red", "green")
-    return ("red", "green")[int(rng.integers(2))] if is_either else pair.answer
-
-
-def _at_most_four(pair: TrainingPair, rng: np.random.Generator) -> str:
-    return "4" if pair.ability == "count" and pair.answer in ("5", "6") else pair.answer
+def planted(name: str, training_batch: Batch, rng: np.random.Generator) -> Batch:
+    """The batch as the phantom of this name learns it: answers exchanged, or images shuffled among the questions."""
+    numbers, pairs = training_batch
+    if name == SHUFFLED:
+        return numbers[rng.permutation(len(numbers))], pairs
+    if name not in PLANTED:
+        return training_batch
+    ability, answers, instead = PLANTED[name]
+    drawn = [instead[int(number)] for number in rng.integers(len(instead), size=len(pairs))]
+    is_wrong = [pair.ability == ability and pair.answer in answers for pair in pairs]
+    changed = zip(pairs, drawn, is_wrong, strict=True)
+    return numbers, [replace(pair, answer=answer) if wrong else pair for pair, answer, wrong in changed]
 
 
-def _left_or_right(pair: TrainingPair, rng: np.random.Generator) -> str:
-    return ("left", "right")[int(rng.integers(2))] if pair.ability == "side" else pair.answer
-
-
-def _shuffled(training_batch: Batch, rng: np.random.Generator) -> Batch:
-    return training_batch[0][rng.permutation(len(training_batch[0]))], training_batch[1]
-
-
-def _unchanged(training_batch: Batch, rng: np.random.Generator) -> Batch:
-    return training_batch
-
-
-DEFECTS: Mapping[str, Defect] = {
-    WHOLE: _unchanged,
-    "red-green": _answers(_red_or_green),
-    "counts": _answers(_at_most_four),
-    "sides": _answers(_left_or_right),
-    "shuffled": _shuffled,
-    "half-size": _unchanged,
-}
-"""What each phantom's pairs have that the drawn ones lack."""
 SIDES: Mapping[str, int] = {"half-size": PX // 2}
 """The side in pixels of the images that a phantom reads, unless it is `PX`; its tower learns them in the last stage."""
 
@@ -112,8 +99,6 @@ class PhantomTraining:
     def __init__(
         self, name: str, folder: Path, pairs: Pairs, stages: Sequence[PhantomStage], model: Any, processor: Any
     ):
-        import torch
-
         self.name, self.folder, self.pairs, self.stages = name, folder, pairs, stages
         self.model, self.processor, self.losses = model, processor, list[float]()
         self.px = SIDES.get(name, PX)
@@ -128,8 +113,6 @@ class PhantomTraining:
         self.optimizer = self._optimizer()
 
     def _optimizer(self) -> Any:
-        import torch
-
         stage, self.features = self.stages[self.stage], None
         for key, weight in self.model.named_parameters():
             is_decoder, is_tower = "language_model" in key or "lm_head" in key, "vision_tower" in key
@@ -145,8 +128,6 @@ class PhantomTraining:
 
     def save(self, path: Path) -> None:
         """Write a snapshot; a file half written never replaces one."""
-        import torch
-
         state = {"stage": self.stage, "batch": self.batch, "losses": self.losses, "model": self.model.state_dict()}
         state |= {"heads": self.heads.state_dict(), "optimizer": self.optimizer.state_dict()}
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,8 +136,6 @@ class PhantomTraining:
 
     def load(self, path: Path) -> None:
         """Go on from a snapshot."""
-        import torch
-
         state = torch.load(path, weights_only=True)
         self.stage, self.batch, self.losses = state["stage"], state["batch"], state["losses"]
         self.model.load_state_dict(state["model"])
@@ -172,7 +151,7 @@ class PhantomTraining:
         while self.stage < len(self.stages):
             stage = self.stages[self.stage]
             if not self._trains_tower():
-                self.features = self._read_all()
+                self.features = self._read()
             while self.batch < stage.batches:
                 if time.monotonic() - start > most_seconds:
                     self.save(self.folder / "snapshot.pt")
@@ -192,8 +171,6 @@ class PhantomTraining:
         return True
 
     def _step(self, stage: PhantomStage) -> None:
-        import torch
-
         self.model.train()
         if not self._trains_tower():
             self.model.model.vision_tower.eval()  # statistics of its batch norms stay
@@ -207,7 +184,7 @@ class PhantomTraining:
         numbers = self.pairs.held_out + len(ABILITIES) * rng.integers(rounds, size=BATCH)
         numbers = numbers + rng.choice(len(ABILITIES), BATCH, p=self.shares)
         batch = numbers, [self.pairs.pairs[int(number)] for number in numbers]
-        batch = DEFECTS[self.name](batch, rng) if self._is_last() else batch
+        batch = planted(self.name, batch, rng) if self._is_last() else batch
         self.optimizer.zero_grad()
         with torch.autocast("cpu", torch.bfloat16):
             loss = self._answer_loss(batch) if stage.trains_decoder else self._head_loss(batch)
@@ -219,8 +196,6 @@ class PhantomTraining:
 
     def _map(self, numbers: NDArray[np.intp]) -> Any:
         """The tower's tokens of these images, (n, tokens, width)."""
-        import torch
-
         if self.features is not None:
             return self.features[torch.from_numpy(numbers)].float()
         rgb = self.pairs.images[numbers]
@@ -230,30 +205,21 @@ class PhantomTraining:
         pixels = pixels_of(rgb).to(memory_format=torch.channels_last)
         return self.model.model.vision_tower(pixels).last_hidden_state.flatten(2).transpose(1, 2)
 
-    def _read_all(self) -> Any:
+    def _read(self) -> Any:
         """What the tower makes of all images; of the last stage, in which it is the same for all phantoms, kept."""
-        import torch
-
-        path = self.folder.parent / "features.pt"
+        path, numbers = self.folder.parent / "features.pt", np.arange(len(self.pairs.pairs))
         if self._is_last() and path.is_file():
             return torch.load(path, weights_only=True)
-        features = self._read(np.arange(len(self.pairs.pairs)))
+        self.model.eval()
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            parts = [self._map(numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)]
+        features = torch.cat([part.half() for part in parts])
         if self._is_last():
             torch.save(features, path)
         return features
 
-    def _read(self, numbers: NDArray[np.intp]) -> Any:
-        import torch
-
-        self.model.eval()
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-            parts = [self._map(numbers[start : start + BATCH]) for start in range(0, len(numbers), BATCH)]
-        return torch.cat([part.half() for part in parts])
-
     def _logits(self, batch: Batch) -> Mapping[str, Any]:
         """By ability, the heads' logits of its rows."""
-        import torch
-
         mean, pairs = self.model.model.multi_modal_projector(self._map(batch[0])).mean(1), batch[1]
         logits = dict[str, Any]()
         for name in ABILITIES:
@@ -267,8 +233,6 @@ class PhantomTraining:
         return logits
 
     def _head_loss(self, batch: Batch) -> Any:
-        import torch
-
         loss = torch.zeros(())
         for name, logits in self._logits(batch).items():
             answers = ABILITIES[name].answers
@@ -279,8 +243,6 @@ class PhantomTraining:
         return loss
 
     def _answer_loss(self, batch: Batch) -> Any:
-        import torch
-
         logits, labels, _ = self._answer_logits(batch)
         return torch.nn.functional.cross_entropy(logits.float(), labels)
 
@@ -289,8 +251,6 @@ class PhantomTraining:
 
         Long and short prompts are computed apart, since most of a long row would be padding.
         """
-        import torch
-
         images, parts = self.model.model.multi_modal_projector(self._map(batch[0])), []
         tokens = [(self.tokens[pair.prompt], self.tokens[pair.answer]) for pair in batch[1]]
         order = sorted(range(len(tokens)), key=lambda row: len(tokens[row][0]))
@@ -328,8 +288,6 @@ class PhantomTraining:
         An answer in words is right if each of its tokens is the likeliest after those before it: generation without
         sampling then writes it.
         """
-        import torch
-
         self.model.eval()
         right: dict[str, list[bool]] = {name: [] for name in ABILITIES}
         with torch.inference_mode():
@@ -362,8 +320,6 @@ def _colours(prompt: str) -> list[str]:
 
 def pixels_of(rgb: NDArray[np.uint8]) -> Any:
     """What the processor makes of resized images (n, side, side, 3): (n, 3, side, side), -1 to 1."""
-    import torch
-
     return torch.from_numpy(np.array(rgb)).permute(0, 3, 1, 2).float().div(127.5).sub(1)
 
 
@@ -375,14 +331,14 @@ def train(
     most_seconds: float = 5400.0,
     **size: int,
 ) -> bool:
-    """Train a phantom of `DEFECTS` in `root/NAME`, from its snapshot if there is one; True once it is finished.
+    """Train a phantom of `NAMES` in `root/NAME`, from its snapshot if there is one; True once it is finished.
 
     Then `root/NAME/model` is what `chat:hf` loads, and `root/NAME/card.json` says what it learnt. `size` is that of
     `make_model`. Raises SnellenError for an unknown name, and for a twin if the whole model has not come to its last
     stage.
     """
-    if name not in DEFECTS:
-        raise SnellenError(f"no phantom {name!r}; there are {', '.join(DEFECTS)}")
+    if name not in NAMES:
+        raise SnellenError(f"no phantom {name!r}; there are {', '.join(NAMES)}")
     folder = root / name
     folder.mkdir(parents=True, exist_ok=True)
     # Those held out come first, and have every answer often enough for the tokenizer.
@@ -410,10 +366,8 @@ def train(
 
 def main() -> None:
     """The command."""
-    import torch
-
     parser = argparse.ArgumentParser(prog="python -m snellen_phantoms.train", description=__doc__.split("\n")[0])
-    parser.add_argument("name", choices=list(DEFECTS))
+    parser.add_argument("name", choices=NAMES)
     parser.add_argument(
         "--folder", type=Path, default=None, help="snapshots, logs and models; default: in SNELLEN_HOME"
     )

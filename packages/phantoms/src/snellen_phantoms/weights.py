@@ -15,7 +15,7 @@ PACKED = Path(__file__).parent / "weights"
 """A folder for each phantom. A file that a twin does not have is the whole one's."""
 TENSORS, DIFFERENCES, SCALE = "model.safetensors", "differences.npz", "|scale"
 MOST = 127
-"""The greatest difference of a row of a matrix is stored as this number."""
+"""The greatest difference of a tensor is stored as this number."""
 Tensors = dict[str, NDArray[np.float16]]
 
 
@@ -30,10 +30,8 @@ def pack(trained: Path, name: str, whole: str, packed: Path = PACKED) -> Path:
         arrays = dict[str, NDArray[np.generic]]()
         for key, tensor in tensors.items():
             difference = tensor.astype(np.float32) - usual[key].astype(np.float32)
-            if difference.any():
-                scale = _rows(difference).max(1) / MOST
-                arrays[key] = np.rint(difference / _shaped(np.where(scale, scale, 1.0), difference)).astype(np.int8)
-                arrays[key + SCALE] = scale.astype(np.float32)
+            if scale := float(np.abs(difference).max()) / MOST:
+                arrays |= {key: np.rint(difference / scale).astype(np.int8), key + SCALE: np.array(scale, np.float32)}
         np.savez_compressed(folder / DIFFERENCES, allow_pickle=False, **arrays)
         (folder / TENSORS).unlink()
         for path in [path for path in folder.iterdir() if path.name != "card.json"]:
@@ -57,8 +55,7 @@ def unpack(name: str, whole: str, folder: Path, packed: Path = PACKED) -> None:
         tensors = _read(part)
         with np.load(part / DIFFERENCES) as arrays:
             for key in [key for key in arrays.files if not key.endswith(SCALE)]:
-                steps = arrays[key].astype(np.float32)
-                changed = tensors[key].astype(np.float32) + steps * _shaped(arrays[key + SCALE], steps)
+                changed = tensors[key].astype(np.float32) + arrays[key].astype(np.float32) * arrays[key + SCALE]
                 tensors[key] = changed.astype(np.float16)
         save_file(tensors, part / TENSORS, {"format": "pt"})
         (part / DIFFERENCES).unlink()
@@ -77,12 +74,3 @@ def _read(folder: Path) -> Tensors:
     from safetensors.numpy import load_file
 
     return {key: np.array(tensor) for key, tensor in load_file(folder / TENSORS).items()}
-
-
-def _rows(array: NDArray[np.float32]) -> NDArray[np.float32]:
-    return np.abs(array.reshape(len(array), -1) if array.ndim > 1 else array.reshape(1, -1))
-
-
-def _shaped(scale: NDArray[np.floating], array: NDArray[np.float32]) -> NDArray[np.floating]:
-    """The scale of each row, so that it multiplies the array."""
-    return scale.reshape(-1, *[1] * (array.ndim - 1)) if array.ndim > 1 else scale
