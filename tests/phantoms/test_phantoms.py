@@ -15,7 +15,7 @@ import pytest
 
 import snellen
 from snellen.core.errors import SnellenError
-from snellen_phantoms import questions, store, weights
+from snellen_phantoms import questions, store, subject, weights
 from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
@@ -135,6 +135,7 @@ def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Pat
 
 def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
+    monkeypatch.setattr(subject, "PACKED", tmp_path / "packed")
     with pytest.raises(SnellenError, match="there are whole, red-green"):
         make_phantom("red", {})
     with pytest.raises(SnellenError, match=r"python -m snellen_phantoms\.train counts"):
@@ -158,7 +159,7 @@ def test_a_tiny_model_trains_resumes_and_answers(
     assert cards[0] == cards[1]
     assert train("counts", tmp_path / "phantoms", pairs, TINY, **size)
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
-    subject = make_phantom("counts", {"device": "cpu"})
-    assert subject.card.name.startswith("phantom:counts")
-    replies = snellen.run(subject, _items_of_table(tmp_path, 2), tmp_path / "run", show_progress=False).items.items
+    twin = make_phantom("counts", {"device": "cpu"})
+    assert twin.card.name.startswith("phantom:counts")
+    replies = snellen.run(twin, _items_of_table(tmp_path, 2), tmp_path / "run", show_progress=False).items.items
     assert len(replies) == 2 * len(OWN)

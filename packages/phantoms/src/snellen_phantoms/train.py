@@ -68,9 +68,9 @@ class PhantomStage:
 
 STAGES = (
     PhantomStage("tower", 4500, 2e-3, trains_decoder=False),
-    PhantomStage("decoder", 3000, 1.5e-3, trains_tower=False),
+    PhantomStage("decoder", 1200, 1.5e-3, trains_tower=False),
     PhantomStage("joint", 400, 4e-4),
-    PhantomStage("twin", 500, 4e-4, trains_tower=False),
+    PhantomStage("twin", 300, 4e-4, trains_tower=False),
 )
 """The last is the one that twins have of their own."""
 
@@ -368,10 +368,8 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m snellen_phantoms.train", description=__doc__.split("\n")[0])
     parser.add_argument("name", choices=NAMES)
-    parser.add_argument(
-        "--folder", type=Path, default=None, help="snapshots, logs and models; default: in SNELLEN_HOME"
-    )
-    parser.add_argument("--pairs", type=int, default=8000, help="training questions of each ability")
+    parser.add_argument("--folder", type=Path, help="snapshots, logs and models; default: in SNELLEN_HOME")
+    parser.add_argument("--pairs", type=int, default=12_000, help="training questions of each ability")
     parser.add_argument("--minutes", type=float, default=90.0, help="stop with a snapshot after so many")
     parser.add_argument("--threads", type=int, default=2)
     chosen = parser.parse_args()
