@@ -160,6 +160,8 @@ def test_a_build_prints_the_notes_of_the_card(snellen: Command, tmp_path: Path) 
         ),
         (("list", "suits"), "did you mean 'suites'"),
         (("report", "nowhere", "--out", "r"), "nowhere"),
+        (("report", "nowhere", "--out", ""), "an argument is empty; leave it out, or fill it in"),
+        (("report", "nowhere", "--out="), "an argument is empty: --out=; leave it out"),
         (("verify", "nowhere"), "nowhere"),
         (("run", "nowhere", "--subject", "fake:oracle"), "neither a folder nor a suite"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -58,6 +59,8 @@ def _run_command() -> None:
     try:
         if advice := FORMER.get(" ".join(sys.argv[1:2])):
             raise SnellenError(f"`snellen {sys.argv[1]}` was removed: {advice}")
+        if empty := [word for word in sys.argv[1:] if not word or re.fullmatch("--[a-z-]+=", word)]:
+            raise SnellenError(f"an argument is empty{f': {empty[0]}' if empty[0] else ''}; leave it out, or fill it in")
         with one_line_errors():
             [word.encode() for word in sys.argv]  # a name that is not UTF-8 is refused before the work
             _command()(standalone_mode=True, prog_name="snellen")
