@@ -18,6 +18,7 @@ import pytest
 import snellen
 from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow, join
+from snellen.core.errors import SnellenError
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
 from snellen.reports.changes_page import change_lines
@@ -298,6 +299,12 @@ def test_equal_logs_are_seldom_called_different() -> None:
         (verdict,) = log_changes(log(sides[0]), log(sides[1], "b")).table["verdict"]
         alarms += verdict in ("dropped", "rose")
     assert alarms <= 16
+
+
+def test_more_logs_without_scores_are_refused_as_two_are() -> None:
+    logs = [log([math.nan] * 3, name) for name in "abc"]
+    with pytest.raises(SnellenError, match=r"no item has a score in both; .* `snellen run ITEMSET --subject recorded:"):
+        log_ranks(logs)
 
 
 def test_more_logs_have_pairs_and_ranks() -> None:

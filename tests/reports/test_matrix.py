@@ -65,6 +65,20 @@ def test_rows_are_worst_first_for_the_first_subject(loaded: Run) -> None:
     assert all(len(row) == len(table.lines) for row in table.rows)
 
 
+def test_the_users_other_subjects_are_named_with_what_they_do_not_see(tmp_path: Path) -> None:
+    crowd = [_able("chat:good", 1.0), _able("chat:weak", 0.0), _able("chat:fine", 1.0), _able("encoder:hog", 0.0)]
+    content = _front(_run(tmp_path, crowd, n=160))
+    assert [(name, [square.ability for square in hardly]) for name, hardly in matrix(content).others] == [
+        ("chat:weak", ["naming"])
+    ]
+
+
+def test_questions_that_the_first_subject_was_not_asked_follow_in_the_order_of_the_next(tmp_path: Path) -> None:
+    shy = replace(_able("chat:shy", 0.9), refuses="finding")
+    content = _front(_run(tmp_path, [shy, _able("chat:other", 0.0)], ("finding", "naming"), n=40))
+    assert [row[0].ability for row in matrix(content).rows] == ["naming", "finding"]
+
+
 def test_questions_that_no_subject_was_asked_are_no_rows(tmp_path: Path) -> None:
     subject = replace(_able("chat:shy", 0.9), refuses="finding")
     content = _front(_run(tmp_path, [subject], ("naming", "finding")))
@@ -123,7 +137,9 @@ def test_the_boxes_have_the_decided_questions_and_short_commands(loaded: Run, re
         assert table.first(group) == line.abilities(group)
     text = " ".join(Tags(report.page.read_text("utf-8")).text.split())
     assert f"{line.decided} of {line.scores} scores" in text
-    assert f"Of all subjects: {sum(n.decided for n in table.lines)} of {sum(n.scores for n in table.lines)}." in text
+    assert (
+        f"Of all subjects: {sum(n.decided for n in table.lines)} of {sum(n.scores for n in table.lines)} scores" in text
+    )
     pairs = commands(content, line)
     assert 0 < len(pairs) <= 3
     assert all(len(command) <= COMMAND and command in text for command, _ in pairs)

@@ -23,9 +23,10 @@ FORMER = {
     "how often your answers agree with the keys",
     "contamination": "`snellen diff PUBLIC_RUN SEALED_RUN` compares runs about two sets of one recipe",
     "archive": "`snellen report RUN…` makes one report on all runs, and results.csv has their numbers",
+    "compare": "`snellen diff BEFORE AFTER` compares runs, subjects and logs of other tools",
     "import": "`snellen run ITEMSET --subject recorded:LOG --out RUN` makes a run of Inspect's logs",
 }
-"""Commands of version 0.1 that were removed, with what to do instead."""
+"""Commands that do not exist, most of them of version 0.1, with what to do instead."""
 
 
 def main() -> None:
@@ -58,9 +59,10 @@ def _run_command() -> None:
     former = {number: signal.signal(number, interrupt) for number in signals}
     try:
         if advice := FORMER.get(" ".join(sys.argv[1:2])):
-            raise SnellenError(f"`snellen {sys.argv[1]}` was removed: {advice}")
+            raise SnellenError(f"`snellen {sys.argv[1]}` does not exist: {advice}")
         if empty := [word for word in sys.argv[1:] if not word or re.fullmatch("--[a-z-]+=", word)]:
-            raise SnellenError(f"an argument is empty{f': {empty[0]}' if empty[0] else ''}; leave it out, or fill it in")
+            shown = f": {empty[0]}" if empty[0] else ""
+            raise SnellenError(f"an argument is empty{shown}; leave it out, or fill it in")
         with one_line_errors():
             [word.encode() for word in sys.argv]  # a name that is not UTF-8 is refused before the work
             _command()(standalone_mode=True, prog_name="snellen")

@@ -330,7 +330,7 @@ def diff(
     ] = None,
     margin: Annotated[
         float | None,
-        typer.Option("--margin", "--least-drop", help="Drop in points to detect (own images: 20); of logs: exclude."),
+        typer.Option("--margin", "--least-drop", help="With --fail-on: points to detect (own: 20; logs: to exclude)."),
     ] = None,
     read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
     decide: Annotated[

@@ -54,7 +54,7 @@ def diff(
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if margin is not None and not (fail_on and 0 < margin <= 100):
-        raise SnellenError(f"--margin {margin:g}: give points above 0 and up to 100, with --fail-on drop")
+        raise SnellenError(f"--least-drop {margin:g}: give points above 0 and up to 100, and --fail-on drop beside it")
     if are_logs([former, current, *more]):
         return _diff_logs([former, current, *more], fail_on, margin, read, out, as_json)
     if more or read:

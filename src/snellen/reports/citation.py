@@ -150,12 +150,17 @@ def _item_set(run: Run) -> str:
 
 
 def _conditions(run: Run) -> list[str]:
+    recorded = list(dict.fromkeys(arm.subject for arm in run.card.arms if arm.source == "recorded"))
+    if len(recorded) == len({arm.subject for arm in run.card.arms}):
+        return ["Their answers were recorded elsewhere; what they were asked is not known to Snellen."]
     conditions = list(dict.fromkeys(arm.condition for arm in run.card.arms))
     repeats = 1 + max((arm.repeat for arm in run.card.arms), default=0)
     sentences = [
         f"They were asked under the {'condition' if len(conditions) == 1 else 'conditions'} {_listed(conditions)}"
     ]
     sentences[0] += f", {repeats} times each." if repeats > 1 else "."
+    if recorded:
+        sentences.append(f"The answers of {_listed(recorded)} were recorded elsewhere.")
     if run.card.limit is not None:
         sentences.append(f"Only the first {run.card.limit} test items of each task were asked.")
     if decided := sorted({arm.decide for arm in run.card.arms if arm.decide not in ("", "look")}):

@@ -151,9 +151,12 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
 
 
 def _sent(run: Run) -> Iterator[tuple[str, str]]:
-    """The first prompt of each task, verbatim."""
+    """The first prompt of each task, verbatim. Of recorded answers it is not known."""
     prompt_of, tasks = sent_prompts(run.root), set[str]()
+    recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
     for response in run.responses:
+        if response.subject in recorded:
+            continue
         if response.task not in tasks and response.calls and (text := prompt_of(response.calls[-1])):
             tasks.add(response.task)
             yield f"{response.task}, {arm_name(response.subject, response.condition)}", text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -13,6 +14,7 @@ from snellen.analysis.grading import states
 from snellen.analysis.grading.grades import GRADES
 from snellen.analysis.tables.cells import decimal_interval
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
+from snellen.remote import address_of
 from snellen.reports.figures import COLOURS, SAME
 from snellen.reports.front_page import Front, GradedAbility, SubjectLine
 from snellen.reports.words import BEYOND, HARDLY, foreign
@@ -42,6 +44,13 @@ class Matrix:
     def first(self, group: str) -> list[GradedAbility]:
         """The questions of a group (`front_page.GROUPS`) of the first subject, worst first."""
         return [row[0] for row in self.rows if row[0].group == group]
+
+    @property
+    def others(self) -> list[tuple[str, list[GradedAbility]]]:
+        """The user's other subjects with the questions at which they are hardly beyond guessing, at most three."""
+        lines = [(place, line) for place, line in enumerate(self.lines) if place and line.kind == self.lines[0].kind]
+        hardly = [(line.subject, [row[n] for row in self.rows if row[n].group == HARDLY]) for n, line in lines]
+        return [(name, squares) for name, squares in hardly if squares][:3]
 
     @property
     def solved(self) -> list[tuple[str, tuple[GradedAbility, ...], bool]]:
@@ -112,10 +121,12 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
         pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
     if line.kind == "person":
         pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model the same"))
-    else:
+    elif line.subject not in recorded:
         served = "your model on all suites; one on your own server is chat:openai-api/SERVICE/MODEL"
         pairs.append(("snellen checkup -s chat:openai/gpt-4o", f"examines {served}"))
     shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
+    if run.items.card.source != "generated":
+        shown = quote(address_of(run.items.root))
     pairs.append((f"snellen show {shown}", "shows exactly what is sent"))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
 

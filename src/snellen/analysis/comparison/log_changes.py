@@ -96,10 +96,7 @@ def log_changes(first_log: Log, second_log: Log, *, margin: float | None = None,
     by_task = {str(task): part for task, part in scores.groupby("task", sort=False)}
     rows = [_row(task, (task,), part, str(n)) for n, (task, part) in enumerate(by_task.items()) if len(part.dropna())]
     if not rows:
-        raise SnellenError(
-            f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, "
-            "or let --read score replies whose options and targets are in a log"
-        )
+        raise _without_scores(first_log, second_log)
     if len(rows) > 1:
         rows.append(_row(WHOLE, tuple(by_task), scores, WHOLE))
     metrics = dict.fromkeys([*by_task, WHOLE], SCORE)
@@ -215,12 +212,22 @@ class LogRanks:
         return {"pairs": plain_rows(self.table), "ranks": plain_rows(self.ranks), "notes": list(self.notes)}
 
 
+def _without_scores(first_log: Log, second_log: Log) -> SnellenError:
+    return SnellenError(
+        f"{first_log.name} and {second_log.name}: no item has a score in both; name the column with FILE:COLUMN, let "
+        "--read score replies whose options and targets are in a log, or score replies about your own items by "
+        "`snellen run ITEMSET --subject recorded:FILE`, and compare these runs"
+    )
+
+
 def log_ranks(logs: Sequence[Log], *, read: bool = False) -> LogRanks:
     """Compare every two of several logs. Raises SnellenError as `log_changes` does."""
     notes, parts = list[str](), list[pd.DataFrame]()
     for log in logs[1:]:
         joined = join(logs[0], log)
         scores = _scores(joined, read).reset_index().rename(columns={"cluster": "cluster_id"})
+        if scores[["before", "after"]].isna().any(axis=1).all():
+            raise _without_scores(logs[0], log)
         for name, side in ((logs[0].name, "before"), (log.name, "after")):
             parts.append(scores[["item_id", "task", "cluster_id"]].assign(value=scores[side], subject=name))
         notes += [f"{log.name}: {joined.shares}", *log.notes]
