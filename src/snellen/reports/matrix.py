@@ -34,12 +34,13 @@ COMMAND = 50
 class Matrix:
     """Subjects as columns, and the grades of each question, in their order; only questions that one of them has.
 
-    `ranks` are the texts of `Front.ranks`, one per subject, or empty.
+    `ranks` are the texts of `Front.ranks`, one per subject, or empty. `best` has the lowest, and whose it is.
     """
 
     lines: tuple[SubjectLine, ...]
     rows: tuple[tuple[GradedAbility, ...], ...]
     ranks: tuple[str, ...] = ()
+    best: str = ""
 
     def first(self, group: str) -> list[GradedAbility]:
         """The questions of a group (`front_page.GROUPS`) of the first subject, worst first."""
@@ -88,7 +89,9 @@ def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
     chosen, of_subject = tuple(lines[n] for n in places), front.ranks.get(title, {})
     ranks = [of_subject[line.subject] for line in chosen if line.subject in of_subject]
     texts = tuple(decimal_interval(*rank) for rank in ranks) if len(ranks) == len(chosen) else ()
-    return Matrix(chosen, tuple(sorted(columns, key=_worst_first)), texts)
+    lowest = min(of_subject, key=lambda name: of_subject[name][0]) if texts else ""
+    best = f"{lowest}, {decimal_interval(*of_subject[lowest])}" if texts else ""
+    return Matrix(chosen, tuple(sorted(columns, key=_worst_first)), texts, best)
 
 
 def _worst_first(row: Sequence[GradedAbility]) -> tuple[int, int, float]:
@@ -117,10 +120,14 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
-    if line.kind == "user" and not line.sight and line.subject not in recorded:
-        pairs.append((f"snellen sight {line.subject}", "checks what of an image reaches it"))
+    own_encoder = line.kind == "user" and line.subject.startswith("encoder:")
+    is_function = own_encoder and not line.subject.startswith("encoder:hf/")  # which no command can name
+    if line.kind == "user" and not line.sight and not is_function and line.subject not in recorded:
+        pairs.append((f"snellen sight {quote(line.subject)}", "checks what of an image reaches it"))
     if line.kind == "person":
         pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model the same"))
+    elif own_encoder:
+        pairs.append(("snellen checkup -s encoder:hf/FOLDER", "examines an encoder of transformers on all suites"))
     elif line.subject not in recorded:
         served = "your model on all suites; one on your own server is chat:openai-api/SERVICE/MODEL"
         pairs.append(("snellen checkup -s chat:openai/gpt-4o", f"examines {served}"))

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from snellen.analysis.blind.measure import across_questions
+from snellen.analysis.blind.measure import across_questions, measure_by_folds
 from snellen.analysis.blind.memory import MOST_USES, ExamMemory
 from snellen.core.item import Demo, Item, Media, Option, Split
 from snellen.core.seeds import stream
 from snellen.scoring.protocols import ACCURACY
-from tests.helpers.journey import item
+from tests.helpers.journey import item, suite_of
 
 NAMES = ("cube", "cone", "sphere", "torus")
 COUNT = 80
@@ -47,6 +47,17 @@ def test_an_image_that_is_a_labelled_example_elsewhere(is_shared: bool, least: f
         demo = Demo((former.query[0] if is_shared else image("demo", n),), str(former.answer), 1)
         others.append(replace(named(COUNT + n, [image("other", n)], answer_of(COUNT + n)), support=(demo,)))
     assert least <= share_right(items, [*items, *others]) <= most
+
+
+def test_what_no_subject_remembers_is_no_floor_of_a_users_set() -> None:
+    """Each image of a few is a labelled example in other questions."""
+    items = []
+    for n in range(COUNT):
+        demo = Demo((image("query", (n + 1) % COUNT),), str(NAMES.index(answer_of((n + 1) % COUNT))), 1)
+        items.append(replace(named(n, [image("query", n)], answer_of(n)), support=(demo,)))
+    assert share_right(items, items) >= 0.95
+    blind = next(row for row in measure_by_folds(items, suite_of()) if row.protocol == "strict")
+    assert blind.value <= 0.45
 
 
 @pytest.mark.parametrize(("is_shared", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.45)])

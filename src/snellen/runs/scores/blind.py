@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.analysis.blind import measure_blind, measure_by_folds
+from snellen.analysis.blind.measure import ATTACKS, across_questions
 from snellen.analysis.grading.floors import Floors
 from snellen.core.build_options import BALANCE, CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.item import Item
@@ -61,7 +62,8 @@ def measure_recipe(suite: Suite, folder: Path, options: BuildOptions) -> BlindCa
     train = [item for item in test if item.split == "train"]
     if without := tuple(task for task in tasks if not any(item.task == task for item in train)):
         train += _pooled(_sets(suite, folder, replace(options, n=size, tasks=without), TRAIN_SEED, TRAIN_SETS))
-    scores = measure_blind(train, [item for item in test if item.split == "test"], suite)
+    tested = [item for item in test if item.split == "test"]
+    scores = measure_blind(train, tested, suite, (*ATTACKS, across_questions([*train, *tested])))
     floors = list(_floors(suite, sets))
     method = (
         f"generated items of suite version {suite.card.version}, {count} per task, from seed {TEST_SEED} on; attackers "
