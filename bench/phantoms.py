@@ -11,11 +11,13 @@ import argparse
 import json
 import math
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import snellen
 from snellen.analysis.comparison.changes import changes
+from snellen.core.storage.home import home
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
@@ -55,16 +57,17 @@ def examined(items: Path, name: str) -> Examination:
 
 
 def verdicts(before: Examination, after: Examination) -> dict[str, Any]:
-    """By task, the verdict of `diff`; and the sentences of what decides."""
+    """By task, the verdict of `diff` and the change; and the right answers of the items that flipped to worse."""
     compared = changes(run_of_subject(str(before.root)), run_of_subject(str(after.root)))
     rows = compared.table
     tasks = rows[rows["kind"].isin(["task", "estimate"])]
-    flips = compared.flips
-    worse = flips[~flips["is_better"]] if len(flips) else flips
+    by_id = before.items.by_id
+    worse = [flip.item_id for flip in compared.flips.itertuples() if not flip.is_better]
+    answers = Counter(f"{by_id[str(item_id)].task} {by_id[str(item_id)].answer}" for item_id in worse)
     return {
         "verdicts": dict(zip(tasks["name"], tasks["verdict"], strict=True)),
         "changes": dict(zip(tasks["name"], tasks["difference"].round(3), strict=True)),
-        "worse": {str(task): int(count) for task, count in worse["task"].value_counts().items()} if len(worse) else {},
+        "worse": dict(answers.most_common(6)),
     }
 
 
@@ -76,7 +79,7 @@ def main() -> None:
     parser.add_argument("--banks", type=int, default=8)
     parser.add_argument("--items", type=int, default=240)
     chosen = parser.parse_args()
-    names = [name for name in NAMES if (PACKED / name).is_dir()]
+    names = [name for name in NAMES if (PACKED / name).is_dir() or (home() / "phantoms" / name / "model").is_dir()]
     for number in range(chosen.sets):
         for items in item_sets(chosen.folder, number, chosen.items):
             whole = examined(items, WHOLE)

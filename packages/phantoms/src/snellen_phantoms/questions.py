@@ -185,5 +185,5 @@ PLANTED: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "sides": ("side", ("left", "right"), ("left", "right")),
 }
 """The ability that a twin's pairs are wrong about, the answers concerned, and those of which one is drawn instead."""
-NAMES = (WHOLE, *PLANTED, SHUFFLED, "half-size")
-"""All phantoms."""
+NAMES = (WHOLE, *PLANTED, SHUFFLED, "half-size", "again")
+"""All phantoms. The last is the whole one with other batches in its last stage; it is not in the package."""
