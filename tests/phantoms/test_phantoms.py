@@ -15,7 +15,7 @@ import pytest
 
 import snellen
 from snellen.core.errors import SnellenError
-from snellen_phantoms import questions, store, subject, weights
+from snellen_phantoms import checkup, questions, store, subject, weights
 from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
@@ -140,6 +140,31 @@ def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeyp
         make_phantom("red", {})
     with pytest.raises(SnellenError, match=r"python -m snellen_phantoms\.train counts"):
         make_phantom("counts", {})
+
+
+def test_the_packaged_weights_are_small_and_have_cards() -> None:
+    folders = [weights.PACKED / name for name in questions.NAMES if name != "again"]
+    assert sorted(folders) == sorted(weights.PACKED.iterdir())
+    assert sum(path.stat().st_size for folder in folders for path in folder.iterdir()) <= 16e6
+    for folder in folders:
+        assert json.loads((folder / "card.json").read_text())["name"] == folder.name
+
+
+@pytest.mark.slow
+def test_packaged_phantoms_answer_and_a_twin_is_put_together_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
+    items = _items_of_table(tmp_path, 8)
+    done = snellen.run(["phantom:whole", "phantom:counts"], items, tmp_path / "run", show_progress=False)
+    scores = done.all_results().set_index(["subject", "task"])["value"]
+    assert scores["phantom:whole"].mean() >= 0.9
+    assert scores["phantom:counts"]["count"] < scores["phantom:whole"]["count"]
+    assert [path.name.partition("-")[0] for path in (tmp_path / "home/phantoms/packaged").iterdir()] == ["counts"]
+    part = checkup.PART
+    assert part.subjects == ("phantom:whole", "phantom:red-green")
+    table = part.write_table(tmp_path / "questions", 2)
+    assert len(table.read_text().splitlines()) == 1 + 2 * len(checkup.learnt())
 
 
 @pytest.mark.slow

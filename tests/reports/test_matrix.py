@@ -47,12 +47,13 @@ def test_columns_are_the_users_subjects_then_packaged_ones_then_baselines(tmp_pa
     crowd = [
         _able("encoder:hog", 1.0, parameters="0"), _able("encoder:conse", 0.2), _able("chat:mine", 0.1),
         _able("encoder:efficientnet-lite0?readout=knn", 1.0), _able("chat:other", 1.0), _able("py:edges", 0.5),
+        _able("phantom:whole", 0.4, phantom="whole"),
     ]  # fmt: skip
     content = _front(_run(tmp_path, crowd, n=40))
     assert [(line.subject, line.kind) for line in matrix(content).lines] == [
         ("chat:mine", "user"), ("chat:other", "user"), ("py:edges", "user"),
-        ("encoder:efficientnet-lite0?readout=knn", "packaged"), ("encoder:conse", "packaged"),
-        ("encoder:hog", "baseline"),
+        ("phantom:whole", "phantom"), ("encoder:efficientnet-lite0?readout=knn", "packaged"),
+        ("encoder:conse", "packaged"), ("encoder:hog", "baseline"),
     ]  # fmt: skip
 
 

@@ -364,7 +364,7 @@ def _line(
 def _kind(arm: ArmCard) -> Kind:
     if arm.role in ("simulated", "person"):
         return arm.role
-    if arm.subject.startswith("phantom:"):
+    if "phantom" in arm.attributes:
         return "phantom"
     if arm.attributes.get("parameters") == "0":
         return "baseline"

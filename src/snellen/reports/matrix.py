@@ -120,9 +120,9 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
-    own_encoder = line.kind == "user" and line.subject.startswith("encoder:")
-    is_function = own_encoder and not line.subject.startswith("encoder:hf/")  # which no command can name
-    if line.kind == "user" and not line.sight and not is_function and line.subject not in recorded:
+    encoders = {arm.subject for part, _ in front.abilities for arm in part.run.card.arms if arm.role == "encoder"}
+    own_encoder = line.kind == "user" and line.subject in encoders
+    if line.kind == "user" and not (line.sight or own_encoder or line.subject in recorded):
         pairs.append((f"snellen sight {quote(line.subject)}", "checks what of an image reaches it"))
     if line.kind == "person":
         pairs.append((f"snellen run {run.card.suite} -s chat:openai/gpt-4o", "asks a model the same"))

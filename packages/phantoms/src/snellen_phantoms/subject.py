@@ -47,4 +47,6 @@ def make_phantom(name: str, settings: Mapping[str, str], items: Sequence[Item] =
     """
     local = make_local(str(folder_of(name)), settings)
     changed = local.card.name.partition("?")[2]
-    return replace(local, card=replace(local.card, name=f"phantom:{name}" + (f"?{changed}" if changed else "")))
+    attributes = {**local.card.attributes, "phantom": name}
+    full_name = f"phantom:{name}" + (f"?{changed}" if changed else "")
+    return replace(local, card=replace(local.card, name=full_name, attributes=attributes))

@@ -227,7 +227,8 @@ class PhantomTraining:
             if rows:
                 logits[name] = self.heads[name](mean[rows])
             if rows and name == "side":  # of each colour, how far to the right it is
-                asked = torch.tensor([[list(COLOURS).index(c) for c in _colours(pairs[row].prompt)] for row in rows])
+                named = [re.findall("|".join(COLOURS), pairs[row].prompt) for row in rows]
+                asked = torch.tensor([[list(COLOURS).index(colour) for colour in colours] for colours in named])
                 first, second = logits[name].gather(1, asked).T
                 logits[name] = torch.stack([second - first, first - second], 1)
         return logits
@@ -308,14 +309,9 @@ class PhantomTraining:
 
     def _log(self, stage: PhantomStage) -> None:
         line = {"stage": stage.name, "batch": self.batch, "loss": self.losses[-1]}
-        scores = {"held_out": self.scores(by_heads=not stage.trains_decoder)}
+        line |= {"held_out": self.scores(by_heads=not stage.trains_decoder)}
         with (self.folder / "log.jsonl").open("a", encoding="utf-8") as file:
-            file.write(f"{json.dumps(line | scores)}\n")
-
-
-def _colours(prompt: str) -> list[str]:
-    """The colours that a prompt names, in their order."""
-    return re.findall("|".join(COLOURS), prompt)
+            file.write(f"{json.dumps(line)}\n")
 
 
 def pixels_of(rgb: NDArray[np.uint8]) -> Any:

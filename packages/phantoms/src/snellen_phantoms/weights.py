@@ -23,7 +23,7 @@ def pack(trained: Path, name: str, whole: str, packed: Path = PACKED) -> Path:
     """Write a trained phantom (`trained/NAME`) into this package, a twin after the whole one. Returns its folder."""
     source, folder = trained / name / "model", packed / name
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(source, folder)
+    shutil.copytree(source, folder, copy_function=shutil.copyfile)
     shutil.copy(trained / name / "card.json", folder / "card.json")
     if name != whole:
         tensors, usual = _read(source), _read(packed / whole)
