@@ -17,6 +17,7 @@ from typing import Any
 
 import snellen
 from snellen.analysis.comparison.changes import changes
+from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.exam.compare import run_of_subject
@@ -58,7 +59,11 @@ def examined(items: Path, name: str) -> Examination:
 
 def verdicts(before: Examination, after: Examination) -> dict[str, Any]:
     """By task, the verdict of `diff` and the change; and the right answers of the items that flipped to worse."""
-    compared = changes(run_of_subject(str(before.root)), run_of_subject(str(after.root)))
+    try:
+        compared = changes(run_of_subject(str(before.root)), run_of_subject(str(after.root)))
+    except SnellenError:  # it understands no question
+        states = after.grades().set_index("task")["reason"]
+        return {"verdicts": {str(task): str(reason) for task, reason in states.items()}}
     rows = compared.table
     tasks = rows[rows["kind"].isin(["task", "estimate"])]
     by_id = before.items.by_id

@@ -129,8 +129,6 @@ def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Pat
     assert np.array_equal(made["same"], usual[0])
     assert (tmp_path / "counts/processor_config.json").read_text() == "counts"
     assert not (tmp_path / "counts" / weights.DIFFERENCES).exists()
-    with pytest.raises(SnellenError, match="not in the package"):
-        weights.unpack("sides", "whole", tmp_path / "sides", tmp_path / "packed")
 
 
 def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
