@@ -153,7 +153,7 @@ def test_packaged_phantoms_answer_and_a_twin_is_put_together_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
-    items = _items_of_table(tmp_path, 8)
+    items = _items_of_table(tmp_path, 24)
     done = snellen.run(["phantom:whole", "phantom:counts"], items, tmp_path / "run", show_progress=False)
     scores = done.all_results().set_index(["subject", "task"])["value"]
     assert scores["phantom:whole"].mean() >= 0.9
