@@ -48,8 +48,12 @@ class Matrix:
 
     @property
     def others(self) -> list[tuple[str, list[GradedAbility]]]:
-        """The user's other subjects with the questions at which they are hardly beyond guessing, at most three."""
-        lines = [(place, line) for place, line in enumerate(self.lines) if place and line.kind == self.lines[0].kind]
+        """Other subjects like the first with the questions at which they are hardly beyond guessing, at most three.
+
+        Beside phantoms, which see what they were trained on, these are packaged encoders, too.
+        """
+        kinds = ("phantom", "packaged") if self.lines[0].kind == "phantom" else (self.lines[0].kind,)
+        lines = [(place, line) for place, line in enumerate(self.lines) if place and line.kind in kinds]
         hardly = [(line.subject, [row[n] for row in self.rows if row[n].group == HARDLY]) for n, line in lines]
         return [(name, squares) for name, squares in hardly if squares][:3]
 
@@ -116,7 +120,9 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     run, pairs = front.abilities[0][0].run, []
     roots = [root for part, _ in front.abilities for root in part.run.roots]
     is_checkup = all(root.parent.name == "run" and root.parents[1].name == "checkup" for root in roots)
-    if any(square.grade.needs_items for square in line.grades) and run.items.card.source == "generated":
+    asked = [other for other in front.lines if other.kind != "simulated"] if is_checkup else [line]
+    needs_items = any(square.grade.needs_items for other in asked for square in other.grades)
+    if needs_items and run.items.card.source == "generated":
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
     recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}

@@ -7,6 +7,7 @@ the best expected score. Boxes, colours and numbers are learnt by ridge regressi
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -131,7 +132,10 @@ def _fit_classes(train: Sequence[Item], metric: Metric, features: Clues) -> Atta
     truths = [portable(item) for item in train]
     classes = sorted(set(truths), key=str)
     targets = [classes.index(truth) for truth in truths]
-    model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(_matrix([features(item) for item in train]), targets)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes")  # of which most may occur once
+        rows = _matrix([features(item) for item in train])
+        model = LogisticRegression(C=0.3, tol=1e-2, max_iter=100).fit(rows, targets)
     # worth[truth, answer]: the metric of an answer on an item with that truth.
     examples = [train[targets.index(n)] for n in range(len(classes))]
     worth = np.array([[metric.score(example, applied(answer, example)) for answer in classes] for example in examples])

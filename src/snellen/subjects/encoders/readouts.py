@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -76,7 +77,9 @@ def fit_probe(features: ArrayLike, answers: Sequence[str], c: float) -> Probe:
     classes = tuple(sorted(set(answers)))
     if len(classes) == 1:
         return Probe(classes, mean, scale, np.zeros((1, rows.shape[1])), np.zeros(1))
-    with threadpool_limits(1):  # in problems this small, threads that wait for each other cost up to 30 times the work
+    # In problems this small, threads that wait for each other cost up to 30 times the work.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes")  # one or two examples of each
         model = LogisticRegression(C=c, max_iter=1000).fit((rows - mean) / scale, np.asarray(answers))
     weights, bias = model.coef_, model.intercept_
     if len(classes) == 2:  # one row, for the second answer
