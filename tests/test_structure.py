@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6395, "cli": 2590, "compute": 865, "core": 5160, "curated_sets": 8000, "curation": 1700,
-    "datasets": 2850, "exam": 3205, "interop": 3250, "presentation": 420, "reports": 4425, "runs": 3505,
-    "scoring": 4350, "stimuli": 3665, "subjects": 6065, "suites": 26_400, "towers": 6415, "web": 5035, "src": 98_820,
-    "tests": 76_185, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_275,
+    ".": 325, "analysis": 6400, "cli": 2590, "compute": 865, "core": 5160, "curated_sets": 8000, "curation": 1700,
+    "datasets": 2850, "exam": 3205, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3505,
+    "scoring": 4350, "stimuli": 3665, "subjects": 6070, "suites": 26_400, "towers": 6415, "web": 5035, "src": 98_830,
+    "tests": 76_185, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_875,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -94,7 +94,7 @@ questions about marked things at all sizes, our runs beside other tools' logs, f
 form; a second rule of image tokens is gone. Docs have 370 words more for these.
 `exam`, `reports`, `analysis`, `cli`, `src` and `tests` have 70, 40, 10, 10, 330 and 200 more since small trained models
 take part in a checkup, which other packages may add to, and since the front page names what other subjects hardly see.
-They replace the claim that no trained model was examined. Docs have 100 words more for what these models score.
+They replace the claim that no trained model was examined. Docs have 650 words more for what these models score.
 """
 
 

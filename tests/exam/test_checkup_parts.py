@@ -37,8 +37,8 @@ def test_subjects_of_another_package_are_asked_its_questions_and_the_suites_that
     options = CheckupOptions(tmp_path / "checkup", quick=True, show_progress=False)
     done = checkup.checkup((), options)
     assert "left out" in capsys.readouterr().err
-    asked = {e.suite.card.name: set(e.grades()["subject"]) for e in done.examinations}
-    assert asked == {"thresholds": {"fake:chance", "fake:oracle"}, "questions": {"fake:oracle"}}
+    names = {e.suite.card.name: set(e.grades()["subject"]) for e in done.examinations}
+    assert names == {"thresholds": {"fake:chance", "fake:oracle"}, "questions": {"fake:oracle"}}
     questions = done.examinations[-1]
     assert len(questions.items.items) == checkup_parts.QUICK_COUNT
     assert questions.grades()["value"].tolist() == [1.0]

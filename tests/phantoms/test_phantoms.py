@@ -16,14 +16,17 @@ import pytest
 import snellen
 from snellen.core.errors import SnellenError
 from snellen_phantoms import checkup, questions, store, subject, weights
-from snellen_phantoms import train as training_module
 from snellen_phantoms.questions import ABILITIES, OWN, question_of
 from snellen_phantoms.subject import make_phantom
-from snellen_phantoms.train import STAGES, pixels_of, planted, train
 
 ROOT = Path(__file__).parents[2]
-TINY = tuple(replace(stage, batches=2) for stage in STAGES)
 RNG = np.random.default_rng(3)
+
+
+@pytest.fixture(scope="module")
+def training() -> Any:
+    """The module that trains, imported by the first test that needs it, since it loads torch."""
+    return import_module("snellen_phantoms.train")
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +70,14 @@ def test_a_table_is_asked_with_the_prompts_that_are_trained_on(tmp_path: Path) -
     assert set(prompts) == trained
 
 
-def test_images_are_those_that_the_processor_makes(pairs: store.Pairs, tmp_path: Path) -> None:
+def test_images_are_those_that_the_processor_makes(pairs: store.Pairs, training: Any) -> None:
     from snellen_phantoms.model import make_processor
 
     processor = make_processor(pair.prompt for pair in pairs.pairs)
     for ability in ABILITIES.values():
         image = question_of(ability, 5, 0).image.convert("RGB")
         pixels = processor.image_processor(image, return_tensors="pt")["pixel_values"]
-        assert np.allclose(pixels.numpy(), pixels_of(store.resized(image)[None]).numpy(), atol=1e-6)
+        assert np.allclose(pixels.numpy(), training.pixels_of(store.resized(image)[None]).numpy(), atol=1e-6)
 
 
 def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.Pairs, tmp_path: Path) -> None:
@@ -85,14 +88,14 @@ def test_drawn_pairs_are_read_again_and_another_number_is_refused(pairs: store.P
         store.draw_pairs(tmp_path, 2, held_out=1)
 
 
-def test_each_defect_changes_only_what_it_names() -> None:
+def test_each_defect_changes_only_what_it_names(training: Any) -> None:
     batch = [store.TrainingPair("colour", "", answer) for answer in ("red", "green", "blue")]
     batch += [store.TrainingPair("count", "", answer) for answer in "3456"] + [store.TrainingPair("shape", "", "red")]
     batch += [store.TrainingPair("side", "", "left")]
     numbers, answers = np.arange(len(batch)), [pair.answer for pair in batch]
 
     def learnt(name: str, seed: int = 1) -> list[str]:
-        images, pairs = planted(name, (numbers, batch), np.random.default_rng(seed))
+        images, pairs = training.planted(name, (numbers, batch), np.random.default_rng(seed))
         assert np.array_equal(images, numbers)
         return [pair.answer for pair in pairs]
 
@@ -102,7 +105,7 @@ def test_each_defect_changes_only_what_it_names() -> None:
     assert learnt("counts") == [*answers[:3], "3", "4", "4", "4", "red", "left"]
     assert {learnt("sides", n)[-1] for n in range(20)} == {"left", "right"}
     assert learnt("sides")[:-1] == answers[:-1]
-    shuffled, pairs = planted("shuffled", (numbers, batch), np.random.default_rng(1))
+    shuffled, pairs = training.planted("shuffled", (numbers, batch), np.random.default_rng(1))
     assert (sorted(shuffled), pairs) == (sorted(numbers), batch)
     assert not np.array_equal(shuffled, numbers)
 
@@ -123,10 +126,10 @@ def test_a_packed_twin_is_the_whole_one_with_differences_of_8_bits(tmp_path: Pat
         weights.DIFFERENCES, "processor_config.json", "card.json",
     }  # fmt: skip
     weights.unpack("counts", "whole", tmp_path / "counts", tmp_path / "packed")
-    made = import_module("safetensors.numpy").load_file(tmp_path / "counts" / weights.TENSORS)
+    unpacked = import_module("safetensors.numpy").load_file(tmp_path / "counts" / weights.TENSORS)
     steps = np.abs(twin.astype(float) - usual).max() / 127
-    assert (np.abs(made["changed"].astype(float) - twin) <= 0.51 * steps + 0.001 * np.abs(twin)).all()
-    assert np.array_equal(made["same"], usual[0])
+    assert (np.abs(unpacked["changed"].astype(float) - twin) <= 0.51 * steps + 0.001 * np.abs(twin)).all()
+    assert np.array_equal(unpacked["same"], usual[0])
     assert (tmp_path / "counts/processor_config.json").read_text() == "counts"
     assert not (tmp_path / "counts" / weights.DIFFERENCES).exists()
 
@@ -167,20 +170,21 @@ def test_packaged_phantoms_answer_and_a_twin_is_put_together_once(
 
 @pytest.mark.slow
 def test_a_tiny_model_trains_resumes_and_answers(
-    pairs: store.Pairs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pairs: store.Pairs, training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size = {"width": 48, "layers": 1}
-    monkeypatch.setattr(training_module, "BATCH", 8)
+    tiny = tuple(replace(stage, batches=2) for stage in training.STAGES)
+    monkeypatch.setattr(training, "BATCH", 8)
     with pytest.raises(SnellenError, match="train whole first"):
-        train("counts", tmp_path / "phantoms", pairs, TINY, **size)
-    assert train("whole", tmp_path / "straight", pairs, TINY, **size)
+        training.train("counts", tmp_path / "phantoms", pairs, tiny, **size)
+    assert training.train("whole", tmp_path / "straight", pairs, tiny, **size)
     with monkeypatch.context() as patched:  # a clock that ticks when it is read: training stops in the second stage
-        patched.setattr(training_module, "time", SimpleNamespace(monotonic=iter(range(1000)).__next__))
-        assert not train("whole", tmp_path / "phantoms", pairs, TINY, most_seconds=7, **size)
-    assert train("whole", tmp_path / "phantoms", pairs, TINY, **size)
+        patched.setattr(training, "time", SimpleNamespace(monotonic=iter(range(1000)).__next__))
+        assert not training.train("whole", tmp_path / "phantoms", pairs, tiny, most_seconds=7, **size)
+    assert training.train("whole", tmp_path / "phantoms", pairs, tiny, **size)
     cards = [json.loads((tmp_path / f / "whole" / "card.json").read_text()) for f in ("straight", "phantoms")]
     assert cards[0] == cards[1]
-    assert train("counts", tmp_path / "phantoms", pairs, TINY, **size)
+    assert training.train("counts", tmp_path / "phantoms", pairs, tiny, **size)
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path))
     twin = make_phantom("counts", {"device": "cpu"})
     assert twin.card.name.startswith("phantom:counts")

@@ -104,7 +104,7 @@ def checkup(
             pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
         preflight, part = Preflight(), installed_part()
         examined = _examined(subjects, out, preflight if unwanted else None)
-        brought = _made(part.subjects) if part is not None else []
+        brought = _available(part.subjects) if part is not None else []
         suites = {battery.suite: SUITES.get(battery.suite) for battery in batteries}
         with (
             sharing_processes(options.workers, NICENESS),
@@ -132,7 +132,7 @@ def checkup(
 
 def _examined(subjects: Sequence[str], out: Path, preflight: Preflight | None) -> list[str | Subject]:
     """The packaged and further subjects, after a first question if there is a `preflight`, and `sight` if remote."""
-    examined = _made(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]), subjects)
+    examined = _available(dict.fromkeys([*CHECKUP_SUBJECTS, *subjects]), subjects)
     if preflight is not None:
         preflight.check(examined)
     for subject in examined:
@@ -141,7 +141,7 @@ def _examined(subjects: Sequence[str], out: Path, preflight: Preflight | None) -
     return examined
 
 
-def _made(names: Iterable[str], required: Sequence[str] = ()) -> list[str | Subject]:
+def _available(names: Iterable[str], required: Sequence[str] = ()) -> list[str | Subject]:
     """The subjects of these names; one that lacks an extra is left out, with a line, unless it is `required`."""
     made = list[str | Subject]()
     for name in names:

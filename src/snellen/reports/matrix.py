@@ -98,15 +98,15 @@ def matrix(front: Front, simulated: bool = False, title: str = "") -> Matrix:
     return Matrix(chosen, tuple(sorted(columns, key=_worst_first)), texts, best)
 
 
-def _worst_first(row: Sequence[GradedAbility]) -> tuple[int, int, float]:
+def _worst_first(squares: Sequence[GradedAbility]) -> tuple[int, int, float]:
     """Sort key of a question: hardly beyond guessing, open, thresholds, beyond guessing; then progress.
 
     These are of the first subject that was asked it; questions that the first subject was not asked follow.
     """
     order = (HARDLY, states.OPEN, "no grade", BEYOND, states.NOT_ASKED)
-    place = next((n for n, square in enumerate(row) if square.group != states.NOT_ASKED), 0)
-    progress = row[place].progress
-    return place, order.index(row[place].group), math.inf if math.isnan(progress) else progress
+    place = next((n for n, square in enumerate(squares) if square.group != states.NOT_ASKED), 0)
+    progress = squares[place].progress
+    return place, order.index(squares[place].group), math.inf if math.isnan(progress) else progress
 
 
 def alarms(front: Front, line: SubjectLine) -> list[str]:

@@ -194,11 +194,11 @@ class PhantomTraining:
         self.losses.append(round(float(loss.detach()), 4))
         self.batch += 1
 
-    def _map(self, numbers: NDArray[np.intp]) -> Any:
+    def _map(self, indices: NDArray[np.intp]) -> Any:
         """The tower's tokens of these images, (n, tokens, width)."""
         if self.features is not None:
-            return self.features[torch.from_numpy(numbers)].float()
-        rgb = self.pairs.images[numbers]
+            return self.features[torch.from_numpy(indices)].float()
+        rgb = self.pairs.images[indices]
         if self.px != PX:
             size = (self.px, self.px)
             rgb = np.stack([np.asarray(Image.fromarray(row).resize(size, Image.Resampling.BICUBIC)) for row in rgb])
@@ -218,9 +218,9 @@ class PhantomTraining:
             torch.save(features, path)
         return features
 
-    def _logits(self, batch: Batch) -> Mapping[str, Any]:
+    def _logits(self, training_batch: Batch) -> Mapping[str, Any]:
         """By ability, the heads' logits of its rows."""
-        mean, pairs = self.model.model.multi_modal_projector(self._map(batch[0])).mean(1), batch[1]
+        mean, pairs = self.model.model.multi_modal_projector(self._map(training_batch[0])).mean(1), training_batch[1]
         logits = dict[str, Any]()
         for name in ABILITIES:
             rows = [row for row, pair in enumerate(pairs) if pair.ability == name]
@@ -233,27 +233,27 @@ class PhantomTraining:
                 logits[name] = torch.stack([second - first, first - second], 1)
         return logits
 
-    def _head_loss(self, batch: Batch) -> Any:
+    def _head_loss(self, training_batch: Batch) -> Any:
         loss = torch.zeros(())
-        for name, logits in self._logits(batch).items():
+        for name, logits in self._logits(training_batch).items():
             answers = ABILITIES[name].answers
-            truth = torch.tensor([answers.index(pair.answer) for pair in batch[1] if pair.ability == name])
+            truth = torch.tensor([answers.index(pair.answer) for pair in training_batch[1] if pair.ability == name])
             # Shares of the chance level: 26 letters weigh no more than two sides.
-            share = len(truth) / len(batch[1]) / float(np.log(len(answers)))
+            share = len(truth) / len(training_batch[1]) / float(np.log(len(answers)))
             loss = loss + share * torch.nn.functional.cross_entropy(logits.float(), truth)
         return loss
 
-    def _answer_loss(self, batch: Batch) -> Any:
-        logits, labels, _ = self._answer_logits(batch)
+    def _answer_loss(self, training_batch: Batch) -> Any:
+        logits, labels, _ = self._answer_logits(training_batch)
         return torch.nn.functional.cross_entropy(logits.float(), labels)
 
-    def _answer_logits(self, batch: Batch) -> tuple[Any, Any, Any]:
+    def _answer_logits(self, training_batch: Batch) -> tuple[Any, Any, Any]:
         """Logits (m, vocabulary) of the answers' tokens, the tokens, and the row of each.
 
         Long and short prompts are computed apart, since most of a long row would be padding.
         """
-        images, parts = self.model.model.multi_modal_projector(self._map(batch[0])), []
-        tokens = [(self.tokens[pair.prompt], self.tokens[pair.answer]) for pair in batch[1]]
+        images, parts = self.model.model.multi_modal_projector(self._map(training_batch[0])), []
+        tokens = [(self.tokens[pair.prompt], self.tokens[pair.answer]) for pair in training_batch[1]]
         order = sorted(range(len(tokens)), key=lambda row: len(tokens[row][0]))
         for rows in (order[: 2 * len(order) // 3], order[2 * len(order) // 3 :]):
             width = max(len(tokens[row][0]) + len(tokens[row][1]) for row in rows)
