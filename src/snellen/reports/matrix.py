@@ -140,7 +140,8 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
     if run.items.card.source != "generated":
         shown = quote(address_of(run.items.root))
-    pairs.append((f"snellen show {shown}", "shows exactly what is sent"))
+    purpose = "shows the questions" if line.subject in recorded else "shows exactly what is sent"
+    pairs.append((f"snellen show {shown}", purpose))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]
 
 
