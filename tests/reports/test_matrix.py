@@ -113,10 +113,10 @@ def test_ranks_are_over_the_questions_that_all_subjects_have_a_score_in(loaded: 
     assert set(common.index) == set(ranks)
     for subject, rank in ranks.items():
         assert rank == pytest.approx(tuple(common.loc[subject]))
-    table = matrix(_front(loaded))
-    assert table.ranks[0] == "{:.1f} [{:.1f}, {:.1f}]".format(*ranks["chat:openai/gpt-4o"])
+    of_front = matrix(_front(loaded))
+    assert of_front.ranks[0] == "{:.1f} [{:.1f}, {:.1f}]".format(*ranks["chat:openai/gpt-4o"])
     best = min(ranks, key=lambda name: ranks[name][0])
-    assert table.best == "{}, {:.1f} [{:.1f}, {:.1f}]".format(best, *ranks[best])
+    assert of_front.best == "{}, {:.1f} [{:.1f}, {:.1f}]".format(best, *ranks[best])
 
 
 def test_two_subjects_have_no_ranks(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from types import FrameType
 
 GARBAGE_THRESHOLDS = (50_000, 20, 20)
@@ -108,7 +109,5 @@ def _exit(code: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     if "multiprocessing.synchronize" in sys.modules:  # whose semaphores would be reported as leaked
-        from multiprocessing.util import _run_finalizers
-
-        _run_finalizers(0)
+        import_module("multiprocessing.util")._run_finalizers(0)
     os._exit(code)
