@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6400, "cli": 2590, "compute": 865, "core": 5160, "curated_sets": 8000, "curation": 1700,
-    "datasets": 2850, "exam": 3205, "interop": 3250, "presentation": 420, "reports": 4435, "runs": 3505,
-    "scoring": 4350, "stimuli": 3665, "subjects": 6070, "suites": 26_400, "towers": 6415, "web": 5035, "src": 98_830,
-    "tests": 76_185, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_875,
+    ".": 325, "analysis": 6400, "cli": 2590, "compute": 865, "core": 5165, "curated_sets": 8000, "curation": 1700,
+    "datasets": 2850, "exam": 3220, "interop": 3250, "presentation": 420, "reports": 4440, "runs": 3505,
+    "scoring": 4350, "stimuli": 3665, "subjects": 6070, "suites": 26_400, "towers": 6415, "web": 5035, "src": 98_860,
+    "tests": 76_185, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from snellen.core.storage.runfolder import cost_by_subject, read_run_card
+from snellen.core.storage.runfolder import cost_by_subject, read_run_card, recorded_subjects
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.session import Session
 from snellen.reports.task_tables import TaskTables
@@ -40,8 +40,7 @@ class RunSummary:
 
 def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
     """The summary of a run; its table is stored in the stamp for the next time."""
-    table, arms = None, read_run_card(examination.root).arms
-    recorded = frozenset(arm.subject for arm in arms if arm.source == "recorded")
+    table, recorded = None, frozenset(recorded_subjects(read_run_card(examination.root)))
     if with_table and examination.responses:
         from snellen.reports import print_table
 

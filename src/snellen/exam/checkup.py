@@ -22,7 +22,6 @@ from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject
 from snellen.exam.board import Board
 from snellen.exam.checkup_growth import MAX_ITEMS, MORE_SECONDS, expected_decisions, grow
-from snellen.exam.checkup_parts import SUITE as PART_SUITE
 from snellen.exam.checkup_parts import examine_part, installed_part
 from snellen.exam.checkup_sets import (
     CHECKUP_SUITES,
@@ -102,9 +101,8 @@ def checkup(
         set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
         if unwanted:
             pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
-        preflight, part = Preflight(), installed_part()
+        preflight = Preflight()
         examined = _examined(subjects, out, preflight if unwanted else None)
-        brought = _available(part.subjects) if part is not None else []
         suites = {battery.suite: SUITES.get(battery.suite) for battery in batteries}
         with (
             sharing_processes(options.workers, NICENESS),
@@ -112,9 +110,8 @@ def checkup(
         ):
 
             def run_set(battery: Battery, items: ItemSet, most: int | None) -> Examination:
-                asked = [*examined, *(brought if part is not None and battery.suite in part.suites else ())]
                 return run(
-                    items, asked, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
+                    items, examined, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
                     show_progress=False, progress=board.states[battery.suite].questions, announce=announce,
                     watch=partial(board.graded, battery.suite, battery.run_root), preflight=preflight,
                 )  # fmt: skip
@@ -125,8 +122,11 @@ def checkup(
                     deadline = time.monotonic() + MORE_SECONDS
                     pace = grow(batteries, examined, examinations, deadline, run_set, draw_next)
                 growing = None  # whose runs may have grown
-            if part is not None and brought:
-                examinations[PART_SUITE] = examine_part(part, brought, options)
+            # Last, since their libraries take seconds to load.
+            if (part := installed_part()) is not None and (brought := _available(part.subjects)):
+                examinations |= examine_part(part, brought, examinations, options)
+                for name in part.suites if growing is not None else ():
+                    growing.runs.pop(examinations[name].root, None)
             return _reported(batteries, examinations, options, explorer, growing, start, pace)
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from snellen.analysis.tables.run_view import arm_name, examined
 from snellen.analysis.tables.section import Run, protocol_of
 from snellen.core.storage.run_digest import RunDigest, read_digest
+from snellen.core.storage.runfolder import recorded_subjects
 from snellen.core.storage.seal import SEALED
 from snellen.core.storage.versions import versions
 from snellen.core.suite import SuiteCard
@@ -150,7 +151,7 @@ def _item_set(run: Run) -> str:
 
 
 def _conditions(run: Run) -> list[str]:
-    recorded = list(dict.fromkeys(arm.subject for arm in run.card.arms if arm.source == "recorded"))
+    recorded = recorded_subjects(run.card)
     if len(recorded) == len({arm.subject for arm in run.card.arms}):
         return ["Their answers were recorded elsewhere; what they were asked is not known to Snellen."]
     conditions = list(dict.fromkeys(arm.condition for arm in run.card.arms))

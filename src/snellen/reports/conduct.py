@@ -17,7 +17,7 @@ from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.run_tables import SENT, read_calls, sent_parts
-from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of
+from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of, recorded_subjects
 from snellen.remote import address_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
@@ -153,7 +153,7 @@ def _reasons(run: Run) -> Iterator[tuple[str, str, str, int]]:
 def _sent(run: Run) -> Iterator[tuple[str, str]]:
     """The first prompt of each task, verbatim. Of recorded answers it is not known."""
     prompt_of, tasks = sent_prompts(run.root), set[str]()
-    recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
+    recorded = recorded_subjects(run.card)
     for response in run.responses:
         if response.subject in recorded:
             continue

@@ -201,6 +201,11 @@ class SubjectLine:
     faults: tuple[str, ...] = ()
 
     @property
+    def label(self) -> str:
+        """What its column says below the name; empty for what readers examine."""
+        return self.kind if self.kind in ("phantom", "baseline", "simulated") else ""
+
+    @property
     def decided(self) -> int:
         """The number of its scores that are decided."""
         return sum(square.grade.is_decided for square in self.grades)

@@ -14,6 +14,7 @@ from snellen.analysis.grading import states
 from snellen.analysis.grading.grades import GRADES
 from snellen.analysis.tables.cells import decimal_interval
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
+from snellen.core.storage.runfolder import recorded_subjects
 from snellen.remote import address_of
 from snellen.reports.figures import COLOURS, SAME
 from snellen.reports.front_page import Front, GradedAbility, SubjectLine
@@ -125,7 +126,7 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
     if needs_items and run.items.card.source == "generated":
         longer = f"snellen run {run.card.suite} -s {line.subject} --until-decided"
         pairs.append(("snellen checkup --more" if is_checkup else longer, "decides more scores"))
-    recorded = {arm.subject for arm in run.card.arms if arm.source == "recorded"}
+    recorded = recorded_subjects(run.card)
     encoders = {arm.subject for part, _ in front.abilities for arm in part.run.card.arms if arm.role == "encoder"}
     own_encoder = line.kind == "user" and line.subject in encoders
     if line.kind == "user" and not (line.sight or own_encoder or line.subject in recorded):
@@ -157,7 +158,7 @@ def draw_matrix(table: Matrix) -> Figure:
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     heads = [two_lines(foreign(line.subject, 400), 22) for line in table.lines]
-    notes = [f"\n{line.kind}" if line.kind in ("phantom", "baseline", "simulated") else "" for line in table.lines]
+    notes = [f"\n{line.label}" if line.label else "" for line in table.lines]
     axes.xaxis.tick_top()
     axes.set_xticks([n + 0.45 for n in range(len(heads))], map("".join, zip(heads, notes, strict=True)))
     about = [(row[0].about.name or row[0].ability, row[0].about.measure) for row in table.rows]

@@ -49,7 +49,7 @@ def make_processor(texts: Iterable[str], px: int = PX) -> Any:
 
 
 def make_model(processor: Any, seed: int, width: int = WIDTH, layers: int = LAYERS) -> Any:
-    """A model with random weights, 3.3 million for the default width."""
+    """A model with random weights, 3.4 million for the default width."""
     import torch
 
     transformers: Any = import_module("transformers")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.storage.files import kernel_lock
 from snellen.core.storage.home import home
 from snellen.core.subject import Subject
 from snellen.subjects.chat.transformers_model import make_local
@@ -34,9 +35,10 @@ def folder_of(name: str) -> Path:
     if name == WHOLE:
         return PACKED / name
     packaged = home() / "phantoms" / "packaged" / f"{name}-{packed_digest(name, WHOLE)}"
-    if not packaged.is_dir():
-        packaged.parent.mkdir(parents=True, exist_ok=True)
-        unpack(name, WHOLE, packaged)
+    packaged.parent.mkdir(parents=True, exist_ok=True)
+    with kernel_lock(packaged.parents[1] / "lock", packaged.parent, wait=True):
+        if not packaged.is_dir():
+            unpack(name, WHOLE, packaged)
     return packaged
 
 

@@ -100,6 +100,11 @@ class RunCard(Card):
     versions: dict[str, str] = Field(default_factory=dict)
 
 
+def recorded_subjects(card: RunCard) -> list[str]:
+    """The subjects whose answers were recorded elsewhere, in their order."""
+    return list(dict.fromkeys(arm.subject for arm in card.arms if arm.source == "recorded"))
+
+
 def same_items(earlier: RunCard, current: RunCard) -> bool:
     """True if two runs asked the same items: the same bytes, or the same decisions rendered on two machines.
 
