@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from snellen.core.storage.sight import FOLDER, latest_sight
 from snellen.core.subject import Subject
 from snellen.exam.board import Board
 from snellen.exam.checkup_growth import MAX_ITEMS, MORE_SECONDS, expected_decisions, grow
+from snellen.exam.checkup_parts import SUITE as PART_SUITE
 from snellen.exam.checkup_parts import examine_part, installed_part
 from snellen.exam.checkup_sets import (
     CHECKUP_SUITES,
@@ -101,7 +102,9 @@ def checkup(
         set_aside([battery for battery in unwanted if is_itemset(battery.options.out)], out)
         if unwanted:
             pyav()  # vlm2-bench has clips; a missing package is better reported before minutes of rendering
-        preflight = Preflight()
+        preflight, part = Preflight(), installed_part()
+        # Made when the first set is there: their libraries take seconds to load, while further sets are drawn.
+        of_part = cache(lambda: _available(part.subjects) if part is not None else [])
         examined = _examined(subjects, out, preflight if unwanted else None)
         suites = {battery.suite: SUITES.get(battery.suite) for battery in batteries}
         with (
@@ -110,8 +113,10 @@ def checkup(
         ):
 
             def run_set(battery: Battery, items: ItemSet, most: int | None) -> Examination:
+                brought = of_part() if part is not None and battery.suite in part.suites else []
+                everyone = [*examined, *brought]
                 return run(
-                    items, examined, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
+                    items, everyone, battery.run_root, until_decided=True, max_items=MAX_ITEMS, max_instalments=most,
                     show_progress=False, progress=board.states[battery.suite].questions, announce=announce,
                     watch=partial(board.graded, battery.suite, battery.run_root), preflight=preflight,
                 )  # fmt: skip
@@ -122,11 +127,8 @@ def checkup(
                     deadline = time.monotonic() + MORE_SECONDS
                     pace = grow(batteries, examined, examinations, deadline, run_set, draw_next)
                 growing = None  # whose runs may have grown
-            # Last, since their libraries take seconds to load.
-            if (part := installed_part()) is not None and (brought := _available(part.subjects)):
-                examinations |= examine_part(part, brought, examinations, options)
-                for name in part.suites if growing is not None else ():
-                    growing.runs.pop(examinations[name].root, None)
+            if part is not None and (subjects_of_part := of_part()):
+                examinations[PART_SUITE] = examine_part(part, subjects_of_part, options)
             return _reported(batteries, examinations, options, explorer, growing, start, pace)
 
 

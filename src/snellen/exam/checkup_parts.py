@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from snellen.core.registry import Registry
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.subject import Subject
-from snellen.exam.checkup_growth import MAX_ITEMS
 from snellen.exam.examination import Examination
 from snellen.exam.items import build
 from snellen.exam.run import run
@@ -43,16 +42,8 @@ def installed_part() -> CheckupPart | None:
     return next((part for part in map(PARTS.get, PARTS) if part.subjects), None)
 
 
-def examine_part(
-    part: CheckupPart,
-    subjects: Sequence[str | Subject],
-    examinations: Mapping[str, Examination],
-    options: CheckupOptions,
-) -> dict[str, Examination]:
-    """Ask the subjects all of the part's questions, which are built unless they are there, and the sets of its suites.
-
-    `examinations` are those of the checkup so far, by suite; returns the new ones.
-    """
+def examine_part(part: CheckupPart, subjects: Sequence[str | Subject], options: CheckupOptions) -> Examination:
+    """Build the part's questions unless they are there, and ask the subjects all of them."""
     root = options.out / "items" / SUITE
     if not is_itemset(root):
         with tempfile.TemporaryDirectory(prefix="snellen-") as folder:
@@ -61,10 +52,4 @@ def examine_part(
                 root, sources={"table": table}, columns={"factors": "colour"}, workers=1, show_progress=False
             )
             build(SUITES.get(SUITE), "table", built)
-    examined = {SUITE: run(read_itemset(root), subjects, options.out / "run" / SUITE, show_progress=False)}
-    for name in part.suites:
-        of_suite = examinations[name]
-        examined[name] = run(
-            of_suite.items, subjects, of_suite.root, until_decided=True, max_items=MAX_ITEMS, show_progress=False
-        )
-    return examined
+    return run(read_itemset(root), subjects, options.out / "run" / SUITE, show_progress=False)
