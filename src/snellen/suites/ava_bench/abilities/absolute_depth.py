@@ -41,9 +41,15 @@ BIN_EDGE_M = 0.02
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
-    """Single things whose depth is at least `BIN_EDGE_M` from the ends of its bin."""
+    """Single things whose depth is at least `BIN_EDGE_M` from the ends of its bin.
+
+    The last two bins are less frequent than others: tables have few things beyond 9 m.
+    """
     return [
-        (solid, {"bin": name, "kind": solid.kind, "bin of kind": (solid.kind, name)})
+        (
+            solid,
+            {"range": min(name, TABLE_BINS[-2]), "bin": name, "kind": solid.kind, "bin of kind": (solid.kind, name)},
+        )
         for solid in table.placed_in_depth
         if (name := depth_bin(solid.nearest_m)) in TABLE_BINS and BIN_EDGE_M <= solid.nearest_m % 1 <= 1 - BIN_EDGE_M
     ]
@@ -61,7 +67,12 @@ def _tabletop_item(turn: ItemSlot, solid: VisibleSolid, rng: np.random.Generator
     )
 
 
-SIZES = {"bin": len(TABLE_BINS), "kind": len(KINDS), "bin of kind": len(TABLE_BINS) * len(KINDS)}
+SIZES = {
+    "range": len(TABLE_BINS) - 1,
+    "bin": len(TABLE_BINS),
+    "kind": len(KINDS),
+    "bin of kind": len(TABLE_BINS) * len(KINDS),
+}
 
 
 # Items
