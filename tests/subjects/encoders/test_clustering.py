@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from snellen.subjects.encoders.clustering import (
     linked_groups,
     pairwise_similarity,
 )
+from snellen.subjects.encoders.readouts import unit
 from tests.subjects.encoders.scenes import BLUE, GREEN, RED, Album, ask, declined, subject, teach
 
 COUNTS = ("1", "2", "3", "4")
@@ -272,3 +274,12 @@ def test_without_training_examples_it_declines(album: Album) -> None:
     assert declined(teach(subject("colour-histogram"), album, compared), view) == reason, (
         "another kind of training example"
     )
+
+
+def test_no_limit_lies_between_equal_pairs() -> None:
+    """A feature and three times that feature have the same cosine with a third one, but for the last digits."""
+    features = np.random.default_rng(0).normal(size=(12, 50))
+    both = np.concatenate([features, 3 * features])
+    exact = {float(first @ second) for first, second in combinations(unit(both), 2)}
+    rounded = set(pairwise_similarity(both).cosines.tolist())
+    assert len(exact) > len(rounded) == 12 * 11 // 2 + 1

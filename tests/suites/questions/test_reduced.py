@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -16,8 +18,9 @@ from snellen.core.item import Item
 from snellen.core.score import MEASURED, NOT_UNDERSTOOD
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Trial
+from snellen.exam.run import run
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, estimate, level_of, read
+from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, bias, estimate, level_of, read
 
 COUNT, SIDE = 110, 48
 WORDS = ("red", "green", "blue", "grey")
@@ -29,7 +32,7 @@ def build(folder: Path, count: int | None = None, **settings: str) -> ItemSet:
     rng, rows = random.Random(2), [["image", "question", "A", "B", "C", "D", "answer"]]
     for number in range(COUNT):
         Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE**2)).save(folder / f"images/{number}.png")
-        rows.append([f"images/{number}.png", "Which?", *WORDS, WORDS[number % 4]])
+        rows.append([f"images/{number}.png", f"Which, {number}?", *WORDS, WORDS[number % 4]])
     with (folder / "t.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
     sources = {"table": folder / "t.csv"}
@@ -43,28 +46,36 @@ def reduced(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     return build(tmp_path_factory.mktemp("reduced"))
 
 
-def ask(items: ItemSet, need: float, blind: frozenset[str] = frozenset()) -> tuple[list[Item], list[float]]:
-    """What a reader is asked that needs `need` of full size, and its errors; it knows `blind` questions anyway."""
-    suite, rng = SUITE.of_items(items), random.Random(3)
-    by_id, errors = {item.item_id: item for item in items.items}, dict[str, float]()
+def batches(items: ItemSet, is_right: Callable[[Item, int], bool]) -> list[dict[str, float]]:
+    """The errors of each batch that is asked; `is_right` takes an item and the number of those already asked."""
+    suite, by_id = SUITE.of_items(items), {item.item_id: item for item in items.items}
+    errors = list[dict[str, float]]()
     schedule = suite.tasks["questions"].schedule
     assert schedule is not None
-    order = schedule(items.items)([Trial((item.view(),)) for item in items.items])
+    order = schedule(items.items)([Trial((item.view(),)) for item in items.items if item.split == "test"])
     batch = next(order)
     while True:
-        scores = {}
-        for trial in batch:
-            item = by_id[trial.views[0].item_id]
-            threshold = need * 10 ** rng.gauss(0, 0.1)
-            sees = level_of(item) >= 0 and LEVELS[level_of(item)] >= threshold
-            is_right = sees or item.group_id in blind or rng.random() < 0.25
-            scores[item.item_id] = 0.0 if is_right else 1.0
+        count = sum(map(len, errors))
+        names = [trial.views[0].item_id for trial in batch]
+        errors.append({name: 1.0 - is_right(by_id[name], count) for name in names})
+        try:
+            batch = order.send(errors[-1])
+        except StopIteration:
+            return errors
+
+
+def ask(items: ItemSet, need: float, blind: frozenset[str] = frozenset()) -> tuple[list[Item], list[float]]:
+    """What a reader is asked that needs `need` of full size, and its errors; it knows `blind` questions anyway."""
+    by_id, rng, errors = {item.item_id: item for item in items.items}, random.Random(3), dict[str, float]()
+
+    def is_right(item: Item, count: int) -> bool:
+        sees = level_of(item) >= 0 and LEVELS[level_of(item)] >= need * 10 ** rng.gauss(0, 0.1)
+        return sees or item.group_id in blind or rng.random() < 0.25
+
+    for scores in batches(items, is_right):
         assert not scores.keys() & errors.keys()
         errors |= scores
-        try:
-            batch = order.send(scores)
-        except StopIteration:
-            return [by_id[name] for name in errors], list(errors.values())
+    return [by_id[name] for name in errors], list(errors.values())
 
 
 def test_full_size_keeps_its_bytes_and_levels_shrink(reduced: ItemSet) -> None:
@@ -103,6 +114,66 @@ def test_blind_questions_are_struck_and_asked_no_more(reduced: ItemSet) -> None:
     assert blind <= reading.struck
     assert len(reading.struck) <= 10
     assert not [item for item in items if item.group_id in blind and level_of(item) >= 0]
+
+
+def write_table(folder: Path, rows: list[list[str]]) -> dict[str, Path]:
+    """A table about images of noise, one a row, as the sources of a build."""
+    (folder / "images").mkdir(parents=True)
+    for number in range(len(rows)):
+        pixels = random.Random(number).randbytes(3 * SIDE**2)
+        Image.frombytes("RGB", (SIDE, SIDE), pixels).save(folder / f"images/{number}.png")
+    with (folder / "t.csv").open("w", newline="") as file:
+        header = ["image", "question", "answer", "split", "A", "B"]
+        csv.writer(file).writerows([header, *([f"images/{n}.png", *row] for n, row in enumerate(rows))])
+    return {"table": folder / "t.csv"}
+
+
+def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> None:
+    """Two have the same words and other answers; of one there are training items, which are at full size alone."""
+    options = ["red", "green"]
+    rows = [["Which?", "red", "test", *options], ["Which?", "green", "test", *options]]
+    rows += [["Which of these?", "red", split, *options] for split in ("test", "train")]
+    sources = write_table(tmp_path, [[*row, "blue", "grey"] for row in rows])
+    text = sources["table"].read_text().replace("split,A,B", "split,A,B,C,D", 1)
+    sources["table"].write_text(text)
+    items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
+    assert {item.question for item in items if level_of(item) < 0} == {"Which of these?"}
+    assert [(item.question, level_of(item)) for item in items if item.split == "train"] == [("Which of these?", 0)]
+    assert len([item for item in items if item.split == "test" and level_of(item) >= 0]) == 3 * len(LEVELS)
+
+
+def test_yes_and_no_are_counted_apart(tmp_path: Path) -> None:
+    """Six questions, half of them with *yes*: at full size one *no* is missed, at half size two *yes* as well."""
+    rows = [["A dent?", "yes" if n % 2 else "no", "test", "yes", "no"] for n in range(6)]
+    sources = write_table(tmp_path, rows)
+    items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
+    half = LEVELS.index(0.5)
+    wrong = {(0, 0), (0, half), (1, half), (3, half)}
+    number_of = {name: n for n, name in enumerate(dict.fromkeys(item.group_id for item in items))}
+    errors = {
+        item.item_id: float((number_of[item.group_id], level_of(item)) in wrong)
+        for item in items
+        if level_of(item) in (0, half)
+    }
+    assert bias(read(items, errors), items) == (
+        '; of 3 "yes" missed 0 at full size, 2 reduced; of 3 "no" missed 1 at full size, 1 reduced'
+    )
+
+
+def test_pairs_are_asked_again_at_a_higher_level_while_they_lose(reduced: ItemSet) -> None:
+    """A reader that needs little in the search, and then more than half of the size."""
+    by_id = {item.item_id: item for item in reduced.items}
+    count_blind = sum(level_of(item) < 0 for item in reduced.items)
+
+    def is_right(item: Item, count: int) -> bool:
+        return 0 <= level_of(item) <= (9 if count < count_blind + ANSWERS else 2)
+
+    levels_of_batches = [{level_of(by_id[name]) for name in errors} for errors in batches(reduced, is_right)]
+    first = max(number for number, levels in enumerate(levels_of_batches) if 0 in levels and len(levels) == 2)
+    pairs = [max(levels) for levels in levels_of_batches[first:]]
+    assert len(pairs) > 1
+    assert pairs == sorted(set(pairs), reverse=True)
+    assert pairs[-1] <= 3
 
 
 def test_a_subject_that_guesses_has_no_size(reduced: ItemSet) -> None:
@@ -154,3 +225,20 @@ def test_boxes_without_a_question_are_refused(tmp_path: Path) -> None:
     sources = {"images": tmp_path, "boxes": tmp_path / "boxes.csv"}
     with pytest.raises(SnellenError, match="no image with a box of a named class"):
         SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False))
+
+
+def test_an_encoder_learns_from_training_items_at_full_size(tmp_path: Path) -> None:
+    """Level or upright stripes of 2 px, which are gone at half size."""
+    rows = [
+        ["Which way?", ("level", "upright")[n % 2], ("train", "test")[n % 6 > 1], "level", "upright"] for n in range(60)
+    ]
+    sources = write_table(tmp_path, rows)
+    for number in range(60):
+        pixels = np.random.default_rng(number).normal(128, 10, (SIDE, SIDE)) + 40 * (np.arange(SIDE) // 2 % 2)
+        image = Image.fromarray((pixels if number % 2 else pixels.T).clip(0, 255).astype(np.uint8)).convert("RGB")
+        image.save(tmp_path / f"images/{number}.png")
+    items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False))
+    results = run(items, ["encoder:hog"], tmp_path / "run", show_progress=False).all_results()
+    [row] = results[results["metric"] == "size_kept"].to_dict("records")
+    assert row["reason"] == MEASURED
+    assert 0.4 < row["value"] < 0.9

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from snellen.core.item import View
-from snellen.subjects.encoders.readouts import Doubles, pick, unit
+from snellen.subjects.encoders.readouts import Doubles, pairwise_cosines, pick
 
 NONE = "none"
 _GROUP = re.compile(rf"{NONE}|\d+(\+\d+)+")
@@ -54,8 +54,7 @@ class Similarity:
 
 def pairwise_similarity(features: ArrayLike) -> Similarity:
     """Similarities of features (n, d), one row per image: n * (n - 1) / 2 cosines."""
-    rows = unit(features)
-    return Similarity(len(rows), np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)], dtype=np.float64))
+    return Similarity(len(np.asarray(features)), pairwise_cosines(features))
 
 
 def linked_groups(similarity: Similarity, limit: float) -> tuple[int, ...]:

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Doubles: TypeAlias = NDArray[np.float64]
+DIGITS = 9
+"""Digits after the point of cosines and scores that are compared: processors differ in the last digits of a double."""
 
 
 def unit(features: ArrayLike) -> Doubles:
@@ -166,10 +168,18 @@ def fit_threshold(similarities: Sequence[float], truths: Sequence[bool]) -> Thre
     return Threshold(-best[3], best[1])
 
 
+def pairwise_cosines(features: ArrayLike) -> Doubles:
+    """The cosines of all pairs of features (n, d), in the order (0, 1), (0, 2), …, (1, 2), ….
+
+    They are rounded to `DIGITS`, so that no limit can lie between those of equal pairs.
+    """
+    rows = unit(features)
+    return np.asarray((rows @ rows.T)[np.triu_indices(len(rows), 1)].round(DIGITS), dtype=np.float64)
+
+
 def least_similarity(features: ArrayLike) -> float:
     """The smallest cosine between any two of the features (n, d), n at least 2."""
-    rows = unit(features)
-    return float((rows @ rows.T)[np.triu_indices(len(rows), 1)].min())
+    return float(pairwise_cosines(features).min())
 
 
 def key_of(answer: Any) -> str:
@@ -178,6 +188,7 @@ def key_of(answer: Any) -> str:
 
 
 def pick(scores: Doubles, keys: Sequence[str], rng: np.random.Generator) -> str:
-    """The key with the highest score; ties are drawn uniformly."""
+    """The key with the highest score, rounded to `DIGITS`; ties are drawn uniformly."""
+    scores = scores.round(DIGITS)
     best = np.flatnonzero(scores == scores.max())
     return keys[int(best[0] if len(best) == 1 else rng.choice(best))]

@@ -3,7 +3,8 @@
 The main metric is the size kept: the least level that keeps 95 % of what is right at full size (`scoring.kept_size`).
 First every question is asked about a grey image, with the options in several orders, and struck if it is right more
 often than guessing explains. Then QUEST+ chooses the level of each question. At last 40 questions are asked at full
-size and at the next level above the size kept; only then does the note give advice, with the loss in these pairs.
+size and at the next level above the size kept, and at higher ones while the loss is above zero; only then does the note
+give advice, with the loss in these pairs.
 """
 
 from __future__ import annotations
@@ -50,12 +51,13 @@ PRICED = ("claude", "gpt-4o")
 
 
 class Reading(NamedTuple):
-    """The fit of a subject's answers: the questions struck, the level in the pairs, pairs and their errors."""
+    """The fit of a subject's answers: the questions struck, the level in the pairs, and who is right in which pair."""
 
     fit: Reduction
     struck: frozenset[str]
     guess: float
     pair_level: int
+    pairs: tuple[str, ...]
     full_right: tuple[bool, ...]
     reduced_right: tuple[bool, ...]
 
@@ -63,6 +65,13 @@ class Reading(NamedTuple):
 def is_reduced(item: Item) -> bool:
     """True for items of a set with levels."""
     return "sent_level" in item.measures
+
+
+def key_text(item: Item) -> str:
+    """The right answer in words: yes or no for a statement, else the text of the right option."""
+    if isinstance(item.answer, bool):
+        return "yes" if item.answer else "no"
+    return next((option.text for option in item.options if option.key == item.answer), str(item.answer))
 
 
 def level_of(item: Item) -> int:
@@ -128,13 +137,31 @@ def read(items: Sequence[Item], errors: Mapping[str, float]) -> Reading:
     level = (
         max(both, key=lambda index: (both[index], -abs(index - next_level(fit.size)))) if both else next_level(fit.size)
     )
-    pairs = [(of[0], of[level]) for of in right.values() if 0 in of and level in of]
-    return Reading(fit, struck, share, level, tuple(full for full, _ in pairs), tuple(small for _, small in pairs))
+    pairs = {name: (of[0], of[level]) for name, of in right.items() if 0 in of and level in of}
+    full_right, reduced_right = (tuple(of[size] for of in pairs.values()) for size in (0, 1))
+    return Reading(fit, struck, share, level, tuple(pairs), full_right, reduced_right)
 
 
 def next_level(size: float) -> int:
     """The index of the least level that is not below the size kept, but never that of full size."""
     return max(1, max(index for index, share in enumerate(LEVELS) if share >= size - 1e-9 or index == 0))
+
+
+def bias(reading: Reading, items: Sequence[Item]) -> str:
+    """Of questions with yes or no: how many "yes" and "no" are missed in the pairs; empty for other questions."""
+    keys = {item.group_id: key_text(item).lower() for item in items}
+    if not set(keys.values()) <= {"yes", "no"}:
+        return ""
+    parts = []
+    for key in ("yes", "no"):
+        of_key = [
+            (full, small)
+            for name, full, small in zip(reading.pairs, reading.full_right, reading.reduced_right, strict=True)
+            if keys[name] == key
+        ]
+        wrong = [sum(not is_right[size] for is_right in of_key) for size in (0, 1)]
+        parts.append(f'of {len(of_key)} "{key}" missed {wrong[0]} at full size, {wrong[1]} reduced')
+    return "; " + "; ".join(parts)
 
 
 def advice(reading: Reading, items: Sequence[Item]) -> str:
@@ -146,6 +173,7 @@ def advice(reading: Reading, items: Sequence[Item]) -> str:
     loss, share = paired_loss(reading.full_right, reading.reduced_right), LEVELS[reading.pair_level]
     ends = (
         f"loss {100 * loss.value:.1f} points [{100 * loss.low:.1f}, {100 * loss.high:.1f}] in {count} paired questions"
+        f"{bias(reading, items)}"
     )
     if loss.low > 0:
         return f"do not send at {share:.2f}: {ends}{struck}"
@@ -237,8 +265,12 @@ def schedule(items: Sequence[Item]) -> Schedule:
             remaining -= len(batch)
             errors |= yield tuple(batch)
         level = next_level(read(items, errors).fit.size)
-        pairs = [by_level.pop((name, k)) for name in names[-PAIRS:] for k in (0, level) if (name, k) in by_level]
-        if pairs:
-            yield tuple(pairs)
+        while level:
+            pairs = [by_level.pop((name, k)) for name in names[-PAIRS:] for k in (0, level) if (name, k) in by_level]
+            if pairs:
+                errors |= yield tuple(pairs)
+            reading = read(items, errors)
+            is_lossy = bool(reading.pairs) and paired_loss(reading.full_right, reading.reduced_right).low > 0
+            level = min(level - 1, next_level(reading.fit.size)) if is_lossy else 0
 
     return order

@@ -31,7 +31,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.scoring.kept_size import blind_orders
 from snellen.suites.questions.kinds import SUITE, VERSION
 from snellen.suites.questions.reduced.boxes import box_table
-from snellen.suites.questions.sizes import LEVELS, guess_of
+from snellen.suites.questions.sizes import LEVELS, guess_of, key_text
 from snellen.suites.questions.table.recipe import IMAGES, TABLE, FromTable
 
 BOXES = "boxes"
@@ -99,17 +99,27 @@ class Reduced(FromTable):
             )
         reduction, has_blind = options.setting("level", SETTINGS), options.setting("blind", SETTINGS) == "yes"
         px_of = {item.item_id: {"thing_px": thing_px[item.item_id]} if thing_px else {} for item in items}
-        tested = [
-            replace(item, measures={**item.measures, **px_of[item.item_id]}) for item in items if item.split == "test"
-        ]
-        reduced: list[Item] = []
+        items = [replace(item, measures={**item.measures, **px_of[item.item_id]}) for item in items]
+        tested = [item for item in items if item.split == "test"]
+        # Training items, from which encoders learn, are at full size alone.
+        reduced = [_moved(item, "1.000", 0, reduction, item.query) for item in items if item.split != "test"]
+        by_words: dict[tuple[str, ...], list[Item]] = {}
+        for item in tested:
+            by_words.setdefault(_words(item), []).append(item)
         with Progress("reducing", unit="questions", visible=options.show_progress) as progress:
             for item in tested:
                 reduced += _at_levels(item, reduction, options.seed, media)
-                reduced += _blind(item, reduction, media) if has_blind else ()
+                # What has one answer for one image and another for the next cannot be known without the image.
+                is_unlike = len({key_text(other) for other in by_words[_words(item)]}) == 1
+                reduced += _blind(item, reduction, media) if has_blind and is_unlike else ()
                 progress.advance(1)
         notes.append(f"each question at {len(LEVELS)} levels of {reduction}; a run asks it at one or a few of them")
         return reduced, notes
+
+
+def _words(item: Item) -> tuple[str, ...]:
+    """What a subject reads of an item: the question, and the options in alphabetical order."""
+    return item.question, *sorted(option.text for option in item.options)
 
 
 def _at_levels(item: Item, reduction: str, seed: int, media: MediaFolder) -> Iterator[Item]:
