@@ -154,7 +154,8 @@ def test_blind_scores_that_nobody_measures_are_found(monkeypatch: pytest.MonkeyP
     whole, stranger = _blind(MEASURED), _blind({"spatial": 0.3}, protocol="other")
     assert "spatial other accuracy: this machine" in _checked(monkeypatch, whole + stranger)
     assert "3 scores" in _checked(monkeypatch, whole + _blind({"spatial": 0.3}, task="ocr")), "would take too long"
-    assert "3 scores" in _checked(monkeypatch, whole + _blind({"spatial": 0.3}, factor="size", level="small"))
+    of_level = _blind({"spatial": 0.3}, factor="size", level="small")
+    assert "spatial strict accuracy size small: this machine" in _checked(monkeypatch, whole + of_level)
     assert "1 of them differ" in _checked(monkeypatch, whole[:2])
     assert "counting strict mae_over_gt: this machine" in _checked(monkeypatch, (whole[0], whole[2]))
     floor = FloorScore(task="spatial", protocol="strict", metric="accuracy", name="x", value=0.3, n=100)

@@ -108,7 +108,7 @@ def check_blind(items: ItemSet, suite: Suite) -> str:
         return "not compared, since the set had fewer instalments when they were measured"
     measured, left_out = _measured(items, suite)
     scores = {score.key: score for score in stored.scores}
-    odd = [key for key in scores.keys() - measured.keys() if key[0] not in left_out and not key[3]]
+    odd = [key for key in scores.keys() - measured.keys() if key[0] not in left_out]
     changed = 0
     for key, score in measured.items():
         metric = metric_of(suite.tasks[score.task].protocols[score.protocol], score.metric)
