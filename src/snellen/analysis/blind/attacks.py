@@ -46,10 +46,16 @@ def choices(item: Item) -> tuple[str, ...]:
     return ("true", "false") if item.answer_kind == "true_false" else tuple(option.key for option in item.options)
 
 
+def labels(item: Item) -> Mapping[str, str]:
+    """The names of `choices` by their keys: an option's text, or its place if it is an image."""
+    if not item.options or item.answer_kind == "choices":
+        return {key: key for key in choices(item)}
+    return {option.key: option.text or f"image {place}" for place, option in enumerate(item.options, 1)}
+
+
 def label(item: Item, key: str) -> str:
-    """The name of an option: its text, or its place if it is an image."""
-    texts = {option.key: option.text for option in item.options}
-    return texts.get(key, "") or (key if not item.options else f"image {choices(item).index(key) + 1}")
+    """The name of one possible answer."""
+    return labels(item)[key]
 
 
 def portable(item: Item) -> Answer:
@@ -75,7 +81,7 @@ def applied(answer: Answer, item: Item) -> Answer:
     if item.answer_kind == "point":
         return answer[0] * item.query[0].width, answer[1] * item.query[0].height
     if choices(item):
-        return next((key for key in choices(item) if label(item, key) == answer), None)
+        return next((key for key, name in labels(item).items() if name == answer), None)
     if item.answer_kind == "choices" and not {option.key for option in item.options}.issuperset(answer):
         return None
     return answer
@@ -88,7 +94,7 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
     """
     truths = Counter(_hashable(portable(item)) for item in items)
     if choices(items[0]):
-        offered = Counter(label(item, key) for item in items for key in choices(item))
+        offered = Counter(name for item in items for name in labels(item).values())
         return sorted(offered, key=lambda answer: (-(truths[answer] + 0.5) / (offered[answer] + 1), answer))
     candidates = [truth for truth, _ in truths.most_common(MAX_TRUTHS)]
     order = stream("blind worth", len(items)).permutation(len(items))
@@ -114,7 +120,7 @@ def best_answer(train: Sequence[Item], metric: Metric) -> Attacker:
 
 
 def _question_and_options(item: Item) -> Hashable:
-    return item.question, tuple(sorted(label(item, key) for key in choices(item)))
+    return item.question, tuple(sorted(labels(item).values()))
 
 
 def best_answer_by_question(train: Sequence[Item], metric: Metric, min_alike: int = MIN_ALIKE) -> Attacker:
@@ -151,7 +157,7 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
     """Attacker that gives the option least, or most, like the others in words: whichever was right more often."""
 
     def ranked(item: Item) -> list[str]:
-        words = {key: set(label(item, key).lower().split()) for key in choices(item)}
+        words = {key: set(name.lower().split()) for key, name in labels(item).items()}
         shared = {key: sum(len(words[key] & words[other]) for other in words if other != key) for key in words}
         return sorted(words, key=lambda key: (shared[key], len(label(item, key)), key))
 

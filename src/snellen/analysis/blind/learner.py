@@ -19,7 +19,7 @@ from snellen.analysis.blind.attacks import (
     applied,
     best_answer,
     choices,
-    label,
+    labels,
     portable,
     words_at_places,
     words_in_order,
@@ -72,8 +72,8 @@ def item_features(item: Item) -> Iterator[str]:
 
 def option_features(item: Item, key: str) -> Iterator[str]:
     """The features of an option among the others: words, place, length, examples of it, its image's size."""
-    keys = choices(item)
-    text, place = label(item, key), keys.index(key)
+    keys, names = choices(item), labels(item)
+    text, place = names[key], keys.index(key)
     yield f"label={text}"
     yield f"place={place}/{len(keys)}"
     yield f"question={item.question}/label={text}"
@@ -82,9 +82,9 @@ def option_features(item: Item, key: str) -> Iterator[str]:
     yield from (f"word={word}" for word in words)
     yield from (f"asked={word}/label={text}" for word in set(words_in_order(item.question)))
     yield from (f"at={word}/label={text}" for word in words_at_places(item.question))
-    yield "offered=" + "/".join(sorted(label(item, other) for other in keys)) + f"/label={text}"
+    yield "offered=" + "/".join(sorted(names.values())) + f"/label={text}"
     yield f"in question={len(question_words & set(words))}"
-    lengths = sorted(len(label(item, other)) for other in keys)
+    lengths = sorted(map(len, names.values()))
     yield f"length={lengths.index(len(text))}/{len(keys)}"
     examples = [demo.answer for demo in item.support]
     yield f"examples={examples.count(key)}"

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from snellen.analysis.blind.attacks import choices, label
+from snellen.analysis.blind.attacks import label, labels
 from snellen.core.item import Box, Item
 
 MAX_LINKED = 10
@@ -83,8 +83,8 @@ class ExamMemory:
         """Whether examples of other questions label the image so, or other questions on it name or offer the option."""
         text = label(item, key).lower()
         own = _files(item)[:1]
-        labels = {name.lower() for file in own for at, name in self._labels[file] if at != item.item_id}
-        yield f"label={text in labels}"
+        elsewhere = {name.lower() for file in own for at, name in self._labels[file] if at != item.item_id}
+        yield f"label={text in elsewhere}"
         others = self._others(item)
         named = [question for question in others if text in question.question.lower()]
         boxes = set(_boxes(item))
@@ -92,7 +92,7 @@ class ExamMemory:
         yield from (f"named in {task}" for task in sorted({question.task for question in named}))
         yield f"named in box={any(boxes & set(_boxes(question)) for question in named)}"
         if (offers := self._offers.get(item.item_id)) is None:
-            offers = [{label(question, other).lower() for other in choices(question)} for question in others]
+            offers = [{name.lower() for name in labels(question).values()} for question in others]
             self._offers[item.item_id] = offers
         yield f"offered={sum(text in offer for offer in offers)} of {len(offers)}"
         files = {media.sha256 for option in item.options if option.key == key for media in option.media}
