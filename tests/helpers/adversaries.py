@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question, choices, label, portable
+from snellen.analysis.blind.attacks import Answer, applied, best_answer_by_question, choices, labels, portable
 from snellen.analysis.blind.measure import main_metric, score_frame
 from snellen.analysis.grading.cheap_sight import image_features
 from snellen.analysis.grading.floors import THUMBNAIL
@@ -111,7 +111,7 @@ def thumbnail_forest(questions: Questions) -> list[Answer]:
         forest.fit([pixels(boxes, item) for item in train], [portable(item) for item in train])
         for item, row in zip(test, forest.predict_proba([pixels(boxes, item) for item in test]), strict=True):
             likely = dict(zip(forest.classes_, row, strict=True))
-            answers[item.item_id] = max(choices(item), key=lambda key: likely.get(label(item, key), 0.0))
+            answers[item.item_id] = max(choices(item), key=lambda key: likely.get(labels(item)[key], 0.0))
     return [answers[item.item_id] for item in questions.test]
 
 

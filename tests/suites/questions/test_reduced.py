@@ -130,12 +130,10 @@ def write_table(folder: Path, rows: list[list[str]]) -> dict[str, Path]:
 
 def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> None:
     """Two have the same words and other answers; of one there are training items, which are at full size alone."""
-    options = ["red", "green"]
-    rows = [["Which?", "red", "test", *options], ["Which?", "green", "test", *options]]
-    rows += [["Which of these?", "red", split, *options] for split in ("test", "train")]
-    sources = write_table(tmp_path, [[*row, "blue", "grey"] for row in rows])
-    text = sources["table"].read_text().replace("split,A,B", "split,A,B,C,D", 1)
-    sources["table"].write_text(text)
+    rows = [["Which?", "red", "test"], ["Which?", "green", "test"]]
+    rows += [["Which of these?", "red", split] for split in ("test", "train")]
+    sources = write_table(tmp_path, [[*row, *WORDS] for row in rows])
+    sources["table"].write_text(sources["table"].read_text().replace("split,A,B", "split,A,B,C,D", 1))
     items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
     assert {item.question for item in items if level_of(item) < 0} == {"Which of these?"}
     assert [(item.question, level_of(item)) for item in items if item.split == "train"] == [("Which of these?", 0)]
@@ -169,8 +167,8 @@ def test_pairs_are_asked_again_at_a_higher_level_while_they_lose(reduced: ItemSe
         return 0 <= level_of(item) <= (9 if count < count_blind + ANSWERS else 2)
 
     levels_of_batches = [{level_of(by_id[name]) for name in errors} for errors in batches(reduced, is_right)]
-    first = max(number for number, levels in enumerate(levels_of_batches) if 0 in levels and len(levels) == 2)
-    pairs = [max(levels) for levels in levels_of_batches[first:]]
+    first = max(n for n, levels in enumerate(levels_of_batches) if 0 in levels and len(levels) == 2)
+    pairs = list(map(max, levels_of_batches[first:]))
     assert len(pairs) > 1
     assert pairs == sorted(set(pairs), reverse=True)
     assert pairs[-1] <= 3

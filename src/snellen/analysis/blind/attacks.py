@@ -53,11 +53,6 @@ def labels(item: Item) -> Mapping[str, str]:
     return {option.key: option.text or f"image {place}" for place, option in enumerate(item.options, 1)}
 
 
-def label(item: Item, key: str) -> str:
-    """The name of one possible answer."""
-    return labels(item)[key]
-
-
 def portable(item: Item) -> Answer:
     """The truth in terms that apply to other items: boxes and points as shares of the image, options by their label."""
     if item.answer_kind == "box":
@@ -67,7 +62,7 @@ def portable(item: Item) -> Answer:
     if item.answer_kind == "point":
         return item.answer[0] / item.query[0].width, item.answer[1] / item.query[0].height
     if choices(item):
-        return label(item, str(item.answer))
+        return labels(item)[str(item.answer)]
     if item.answer_kind == "text" and isinstance(item.answer, tuple):  # the first of the texts that are accepted
         return item.answer[0]
     return tuple(item.answer) if isinstance(item.answer, list | tuple) else item.answer
@@ -157,9 +152,10 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
     """Attacker that gives the option least, or most, like the others in words: whichever was right more often."""
 
     def ranked(item: Item) -> list[str]:
-        words = {key: set(name.lower().split()) for key, name in labels(item).items()}
+        names = labels(item)
+        words = {key: set(name.lower().split()) for key, name in names.items()}
         shared = {key: sum(len(words[key] & words[other]) for other in words if other != key) for key in words}
-        return sorted(words, key=lambda key: (shared[key], len(label(item, key)), key))
+        return sorted(words, key=lambda key: (shared[key], len(names[key]), key))
 
     rights = np.zeros(2)
     for item in train:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from snellen.analysis.blind.attacks import label, labels
+from snellen.analysis.blind.attacks import labels
 from snellen.core.item import Box, Item
 
 MAX_LINKED = 10
@@ -37,14 +37,14 @@ class ExamMemory:
                 self._uses[file].add((item.task, *files))
             for demo in item.support:
                 for media in demo.media:
-                    self._labels[media.sha256].add((item.item_id, label(item, demo.answer)))
+                    self._labels[media.sha256].add((item.item_id, labels(item).get(demo.answer, demo.answer)))
         for file in [file for file, questions in self._by_file.items() if len(questions) > MOST_USES]:
             del self._by_file[file], self._uses[file]
             self._labels.pop(file, None)
 
     def clues(self, item: Item, key: str = "") -> Iterator[str]:
         """What other questions reveal about an item, and about the option `key` if one is given; as words."""
-        text = label(item, key) if key else ""
+        text = labels(item).get(key, key) if key else ""
         often = self._often(item)
         several = f"often={sum(often)} of {len(often)}"
         numbers = [int(number) for number in re.findall(r"\d+", text)]
@@ -81,7 +81,7 @@ class ExamMemory:
 
     def _of_option(self, item: Item, key: str) -> Iterator[str]:
         """Whether examples of other questions label the image so, or other questions on it name or offer the option."""
-        text = label(item, key).lower()
+        text = labels(item).get(key, key).lower()
         own = _files(item)[:1]
         elsewhere = {name.lower() for file in own for at, name in self._labels[file] if at != item.item_id}
         yield f"label={text in elsewhere}"

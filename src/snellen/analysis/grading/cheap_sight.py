@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from snellen.analysis.blind.attacks import Answer, applied, choices, label, portable
+from snellen.analysis.blind.attacks import Answer, applied, choices, labels, portable
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -157,9 +157,8 @@ def _answers(
         worth = np.array([[metric.score(example, answer) for answer in classes] for example in examples])
         return [classes[n] for n in np.argmax(metric.sign * likely @ worth, axis=1)]
     rows = [dict(zip(classes, row, strict=True)) for row in likely]
-    return [
-        max(choices(item), key=lambda key: row.get(label(item, key), 0.0)) for item, row in zip(test, rows, strict=True)
-    ]
+    both = zip(test, rows, strict=True)
+    return [max(names := labels(item), key=lambda key: row.get(names[key], 0.0)) for item, row in both]
 
 
 def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:

@@ -152,16 +152,13 @@ def bias(reading: Reading, items: Sequence[Item]) -> str:
     keys = {item.group_id: key_text(item).lower() for item in items}
     if not set(keys.values()) <= {"yes", "no"}:
         return ""
-    parts = []
+    pairs = list(zip(reading.pairs, reading.full_right, reading.reduced_right, strict=True))
+    words = ""
     for key in ("yes", "no"):
-        of_key = [
-            (full, small)
-            for name, full, small in zip(reading.pairs, reading.full_right, reading.reduced_right, strict=True)
-            if keys[name] == key
-        ]
-        wrong = [sum(not is_right[size] for is_right in of_key) for size in (0, 1)]
-        parts.append(f'of {len(of_key)} "{key}" missed {wrong[0]} at full size, {wrong[1]} reduced')
-    return "; " + "; ".join(parts)
+        of_key = [rights for name, *rights in pairs if keys[name] == key]
+        full, small = (sum(not rights[size] for rights in of_key) for size in (0, 1))
+        words += f'; of {len(of_key)} "{key}" missed {full} at full size, {small} reduced'
+    return words
 
 
 def advice(reading: Reading, items: Sequence[Item]) -> str:
