@@ -197,6 +197,9 @@ def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
         cells = (line.before, line.after, line.difference, escape(line.span), line.p, str(line.n), line.detectable)
         table.add_row(escape(line.name) + verdict + (f"\n[dim]{grades}[/]" if grades else ""), *cells)
     screen = console(80)
+    before, after = map(escape, compared.subjects)
+    if before != after:
+        screen.print(f"before: {before}; after: {after}", highlight=False)
     screen.print(table)
     if compared.is_own:
         screen.print("Tested by image: p is one-sided, in the direction of the change.")
