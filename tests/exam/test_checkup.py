@@ -81,6 +81,11 @@ def test_moving_aside_continues_after_a_kill(tmp_path: Path, monkeypatch: pytest
     assert not (tmp_path / "earlier" / "2").exists()
 
 
+def test_a_checkup_goes_on_unless_it_is_told_otherwise() -> None:
+    usual = CheckupOptions()
+    assert (usual.quick, usual.fresh, usual.more) == (False, False, False)
+
+
 def test_a_missing_extra_is_named_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
     monkeypatch.setattr(checkup_sets, "build", lambda suite, how, options: pytest.fail("built"))
