@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,15 +30,20 @@ SAMPLERS = {
 """By explanation, the seconds from which frames are taken. Letters follow each other every second."""
 
 
-def _video(rng: np.random.Generator, number: int) -> SightQuestion:
+@cache  # many subjects may be asked with one seed
+def _letters(order: tuple[str, ...]) -> SightFile:
     from snellen.stimuli.video.writing import write_video
 
-    order = [str(letter) for letter in rng.permutation(LETTERS)]
-    frames = (np.asarray(drawing.letter(letter, 320)) for letter in order for _ in range(VIDEO_FPS))
+    frames = (frame for letter in order for frame in [np.asarray(drawing.letter(letter, 320))] * VIDEO_FPS)
     with tempfile.TemporaryDirectory(prefix="snellen-sight-") as folder:
         path = Path(folder) / "letters.mp4"
         write_video(frames, path, fps=VIDEO_FPS)
-        video = SightFile(path.read_bytes(), "mp4", (320, 320), float(VIDEO_SECONDS))
+        return SightFile(path.read_bytes(), "mp4", (320, 320), float(VIDEO_SECONDS))
+
+
+def _video(rng: np.random.Generator, number: int) -> SightQuestion:
+    order = [str(letter) for letter in rng.permutation(LETTERS)]
+    video = _letters(tuple(order))
     text = (
         "The video shows capital letters, one after the other. Write all letters in the order in which they appear, "
         "separated by commas, and nothing else."
