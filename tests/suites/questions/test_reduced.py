@@ -218,6 +218,8 @@ def test_boxes_become_questions_with_the_size_of_the_thing(tmp_path: Path) -> No
 
 
 def test_boxes_without_a_question_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SnellenError, match="--from reduced: give --source table=FILE, or images=DIR and boxes=FILE"):
+        SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", show_progress=False))
     Image.new("RGB", (50, 50)).save(tmp_path / "a.png")
     (tmp_path / "boxes.csv").write_text("path,class,x1,y1,x2,y2\na.png,,,,,\n")
     sources = {"images": tmp_path, "boxes": tmp_path / "boxes.csv"}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import io
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -87,6 +88,8 @@ class Reduced(FromTable):
 
     def _items(self, options: BuildOptions, media: MediaFolder) -> tuple[list[Item], list[str]]:
         thing_px: Mapping[str, float] = {}
+        if not {TABLE, BOXES} & options.sources.keys():
+            raise SnellenError(f"{SUITE} --from reduced: give --source table=FILE, or images=DIR and boxes=FILE")
         with tempfile.TemporaryDirectory() as folder:
             if boxes := options.sources.get(BOXES):
                 images = options.sources.get(IMAGES, boxes if boxes.is_dir() else boxes.parent)
@@ -103,15 +106,13 @@ class Reduced(FromTable):
         tested = [item for item in items if item.split == "test"]
         # Training items, from which encoders learn, are at full size alone.
         reduced = [_moved(item, "1.000", 0, reduction, item.query) for item in items if item.split != "test"]
-        by_words: dict[tuple[str, ...], list[Item]] = {}
-        for item in tested:
-            by_words.setdefault(_words(item), []).append(item)
+        answers_by_words = Counter(words for words, _ in {(_words(item), key_text(item)) for item in tested})
         with Progress("reducing", unit="questions", visible=options.show_progress) as progress:
             for item in tested:
                 reduced += _at_levels(item, reduction, options.seed, media)
                 # What has one answer for one image and another for the next cannot be known without the image.
-                is_unlike = len({key_text(other) for other in by_words[_words(item)]}) == 1
-                reduced += _blind(item, reduction, media) if has_blind and is_unlike else ()
+                may_tell = answers_by_words[_words(item)] == 1
+                reduced += _blind(item, reduction, media) if has_blind and may_tell else ()
                 progress.advance(1)
         notes.append(f"each question at {len(LEVELS)} levels of {reduction}; a run asks it at one or a few of them")
         return reduced, notes
