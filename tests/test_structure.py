@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6400, "cli": 2590, "compute": 865, "core": 5165, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3220, "interop": 3250, "presentation": 420, "reports": 4440, "runs": 3505,
     "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6415, "web": 5035, "src": 98_915,
-    "tests": 76_300, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    "tests": 76_325, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -92,7 +92,7 @@ form; a second rule of image tokens is gone. Docs have 370 words more for these.
 `exam`, `reports`, `analysis`, `cli`, `src` and `tests` have 85, 55, 15, 10, 360 and 200 more since small trained models
 take part in a checkup, which other packages may add to, and since the front page names what other subjects hardly see.
 They replace the claim that no trained model was examined. Docs have 650 words more for what these models score.
-`suites`, `subjects`, `src` and `tests` have 40, 10, 55 and 115 more since encoders learn at full size and misses of yes
+`suites`, `subjects`, `src` and `tests` have 40, 10, 55 and 140 more since encoders learn at full size and misses of yes
 and no are counted apart.
 """
 
