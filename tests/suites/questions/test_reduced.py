@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,21 +21,27 @@ from snellen.core.suite import Trial
 from snellen.exam.run import run
 from snellen.suites.questions import SUITE
 from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, bias, estimate, level_of, read
+from tests.suites.questions.tables import write_csv
 
 COUNT, SIDE = 110, 48
 WORDS = ("red", "green", "blue", "grey")
 
 
-def build(folder: Path, count: int | None = None, **settings: str) -> ItemSet:
-    """A set of `COUNT` questions with four options about images of noise, all different."""
+def write_table(folder: Path, rows: Sequence[tuple[str, str, str]], options: Sequence[str] = WORDS) -> dict[str, Path]:
+    """A table of questions, answers and splits about images of noise, all different, as the sources of a build."""
     (folder / "images").mkdir(parents=True)
-    rng, rows = random.Random(2), [["image", "question", "A", "B", "C", "D", "answer"]]
-    for number in range(COUNT):
-        Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE**2)).save(folder / f"images/{number}.png")
-        rows.append([f"images/{number}.png", f"Which, {number}?", *WORDS, WORDS[number % 4]])
-    with (folder / "t.csv").open("w", newline="") as file:
-        csv.writer(file).writerows(rows)
-    sources = {"table": folder / "t.csv"}
+    rng, table = random.Random(2), []
+    for number, (question, answer, split) in enumerate(rows):
+        image = f"images/{number}.png"
+        Image.frombytes("RGB", (SIDE, SIDE), rng.randbytes(3 * SIDE**2)).save(folder / image)
+        letters = dict(zip("ABCD", options, strict=False))
+        table.append({"image": image, "question": question, "answer": answer, "split": split, **letters})
+    return {"table": write_csv(folder / "t.csv", table)}
+
+
+def build(folder: Path, count: int | None = None, **settings: str) -> ItemSet:
+    """A set of `COUNT` questions with four options."""
+    sources = write_table(folder, [(f"Which, {number}?", WORDS[number % 4], "test") for number in range(COUNT)])
     options = BuildOptions(folder / "set", n=count, sources=sources, settings=settings, show_progress=False)
     return SUITE.recipes["reduced"].build(options)
 
@@ -101,7 +107,7 @@ def test_the_size_that_a_reader_needs_is_found(reduced: ItemSet, need: float) ->
     assert measured.low <= truth <= measured.high
     assert truth / 1.5 < measured.value < truth * 1.5
     reading = read(items, dict(zip([item.item_id for item in items], errors, strict=True)))
-    assert len(reading.full_right) >= PAIRS
+    assert len(reading.pairs) >= PAIRS
     assert "tokens instead of" in advice(reading, items)
     levels = Counter(level_of(item) for item in items)
     assert sum(levels.values()) - levels[-1] <= ANSWERS + 2 * PAIRS
@@ -116,24 +122,10 @@ def test_blind_questions_are_struck_and_asked_no_more(reduced: ItemSet) -> None:
     assert not [item for item in items if item.group_id in blind and level_of(item) >= 0]
 
 
-def write_table(folder: Path, rows: list[list[str]]) -> dict[str, Path]:
-    """A table about images of noise, one a row, as the sources of a build."""
-    (folder / "images").mkdir(parents=True)
-    for number in range(len(rows)):
-        pixels = random.Random(number).randbytes(3 * SIDE**2)
-        Image.frombytes("RGB", (SIDE, SIDE), pixels).save(folder / f"images/{number}.png")
-    with (folder / "t.csv").open("w", newline="") as file:
-        header = ["image", "question", "answer", "split", "A", "B"]
-        csv.writer(file).writerows([header, *([f"images/{n}.png", *row] for n, row in enumerate(rows))])
-    return {"table": folder / "t.csv"}
-
-
 def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> None:
     """Two have the same words and other answers; of one there are training items, which are at full size alone."""
-    rows = [["Which?", "red", "test"], ["Which?", "green", "test"]]
-    rows += [["Which of these?", "red", split] for split in ("test", "train")]
-    sources = write_table(tmp_path, [[*row, *WORDS] for row in rows])
-    sources["table"].write_text(sources["table"].read_text().replace("split,A,B", "split,A,B,C,D", 1))
+    rows = [("Which?", "red", "test"), ("Which?", "green", "test")]
+    sources = write_table(tmp_path, [*rows, *(("Which of these?", "red", split) for split in ("test", "train"))])
     items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
     assert {item.question for item in items if level_of(item) < 0} == {"Which of these?"}
     assert [(item.question, level_of(item)) for item in items if item.split == "train"] == [("Which of these?", 0)]
@@ -142,8 +134,8 @@ def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> N
 
 def test_yes_and_no_are_counted_apart(tmp_path: Path) -> None:
     """Six questions, half of them with *yes*: at full size one *no* is missed, at half size two *yes* as well."""
-    rows = [["A dent?", "yes" if n % 2 else "no", "test", "yes", "no"] for n in range(6)]
-    sources = write_table(tmp_path, rows)
+    rows = [("A dent?", "yes" if n % 2 else "no", "test") for n in range(6)]
+    sources = write_table(tmp_path, rows, ("yes", "no"))
     items = SUITE.recipes["reduced"].build(BuildOptions(tmp_path / "set", sources=sources, show_progress=False)).items
     half = LEVELS.index(0.5)
     wrong = {(0, 0), (0, half), (1, half), (3, half)}
@@ -229,10 +221,8 @@ def test_boxes_without_a_question_are_refused(tmp_path: Path) -> None:
 
 def test_an_encoder_learns_from_training_items_at_full_size(tmp_path: Path) -> None:
     """Level or upright stripes of 2 px, which are gone at half size."""
-    rows = [
-        ["Which way?", ("level", "upright")[n % 2], ("train", "test")[n % 6 > 1], "level", "upright"] for n in range(60)
-    ]
-    sources = write_table(tmp_path, rows)
+    rows = [("Which way?", ("level", "upright")[n % 2], ("train", "test")[n % 6 > 1]) for n in range(60)]
+    sources = write_table(tmp_path, rows, ("level", "upright"))
     for number in range(60):
         pixels = np.random.default_rng(number).normal(128, 10, (SIDE, SIDE)) + 40 * (np.arange(SIDE) // 2 % 2)
         image = Image.fromarray((pixels if number % 2 else pixels.T).clip(0, 255).astype(np.uint8)).convert("RGB")

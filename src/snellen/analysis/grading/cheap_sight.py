@@ -158,7 +158,7 @@ def _answers(
         return [classes[n] for n in np.argmax(metric.sign * likely @ worth, axis=1)]
     rows = [dict(zip(classes, row, strict=True)) for row in likely]
     both = zip(test, rows, strict=True)
-    return [max(names := labels(item), key=lambda key: row.get(names[key], 0.0)) for item, row in both]
+    return [max(labels(item).items(), key=lambda pair: row.get(pair[1], 0.0))[0] for item, row in both]
 
 
 def _as_answer(numbers: tuple[float, ...], item: Item) -> Answer:

@@ -24,6 +24,7 @@ from snellen.core.item import Item
 from snellen.core.score import BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric, Protocol
 from snellen.core.suite import Schedule, Trial
 from snellen.scoring.kept_size import (
+    Loss,
     Reduction,
     ReductionGrid,
     is_blind,
@@ -51,15 +52,18 @@ PRICED = ("claude", "gpt-4o")
 
 
 class Reading(NamedTuple):
-    """The fit of a subject's answers: the questions struck, the level in the pairs, and who is right in which pair."""
+    """The fit of a subject's answers, and the pairs: by question, whether it is right at full size and at the level."""
 
     fit: Reduction
     struck: frozenset[str]
     guess: float
     pair_level: int
-    pairs: tuple[str, ...]
-    full_right: tuple[bool, ...]
-    reduced_right: tuple[bool, ...]
+    pairs: Mapping[str, tuple[bool, bool]]
+
+    @property
+    def loss(self) -> Loss:
+        """The share right that is lost in the pairs. There must be pairs."""
+        return paired_loss(*zip(*self.pairs.values(), strict=True))
 
 
 def is_reduced(item: Item) -> bool:
@@ -138,8 +142,7 @@ def read(items: Sequence[Item], errors: Mapping[str, float]) -> Reading:
         max(both, key=lambda index: (both[index], -abs(index - next_level(fit.size)))) if both else next_level(fit.size)
     )
     pairs = {name: (of[0], of[level]) for name, of in right.items() if 0 in of and level in of}
-    full_right, reduced_right = (tuple(of[size] for of in pairs.values()) for size in (0, 1))
-    return Reading(fit, struck, share, level, tuple(pairs), full_right, reduced_right)
+    return Reading(fit, struck, share, level, pairs)
 
 
 def next_level(size: float) -> int:
@@ -152,10 +155,9 @@ def bias(reading: Reading, items: Sequence[Item]) -> str:
     keys = {item.group_id: key_text(item).lower() for item in items}
     if not set(keys.values()) <= {"yes", "no"}:
         return ""
-    pairs = list(zip(reading.pairs, reading.full_right, reading.reduced_right, strict=True))
     words = ""
     for key in ("yes", "no"):
-        of_key = [rights for name, *rights in pairs if keys[name] == key]
+        of_key = [rights for name, rights in reading.pairs.items() if keys[name] == key]
         full, small = (sum(not rights[size] for rights in of_key) for size in (0, 1))
         words += f'; of {len(of_key)} "{key}" missed {full} at full size, {small} reduced'
     return words
@@ -163,11 +165,11 @@ def bias(reading: Reading, items: Sequence[Item]) -> str:
 
 def advice(reading: Reading, items: Sequence[Item]) -> str:
     """The advice in words, or what it lacks; of scaled images with pixels and tokens of one of middling size."""
-    count, blind = len(reading.full_right), len(reading.struck)
+    count, blind = len(reading.pairs), len(reading.struck)
     struck = f"; {blind} question{'s' * (blind > 1)} struck as blind" * bool(blind)
     if count < PAIRS:
         return f"no advice before {PAIRS} paired questions ({count} so far){struck}"
-    loss, share = paired_loss(reading.full_right, reading.reduced_right), LEVELS[reading.pair_level]
+    loss, share = reading.loss, LEVELS[reading.pair_level]
     ends = (
         f"loss {100 * loss.value:.1f} points [{100 * loss.low:.1f}, {100 * loss.high:.1f}] in {count} paired questions"
         f"{bias(reading, items)}"
@@ -267,7 +269,7 @@ def schedule(items: Sequence[Item]) -> Schedule:
             if pairs:
                 errors |= yield tuple(pairs)
             reading = read(items, errors)
-            is_lossy = bool(reading.pairs) and paired_loss(reading.full_right, reading.reduced_right).low > 0
+            is_lossy = bool(reading.pairs) and reading.loss.low > 0
             level = min(level - 1, next_level(reading.fit.size)) if is_lossy else 0
 
     return order
