@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -84,8 +85,12 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     card = blind_card(items, SUITES.get("combo"))
     write_blind(root, card)
     assert verify(str(root), 1, None, None, None) == 0
-    for change in ({"value": 0.0}, {"value": float("nan")}, {"metric": "other"}):
+    for change in ({"value": 0.0}, {"value": float("nan")}, {"metric": "other"}, {"chance": 0.0}, {"n": 9}):
         write_blind(root, card.model_copy(update={"scores": tuple(s.model_copy(update=change) for s in card.scores)}))
+        if balance == "answers" and change.get("value", 0.0) == 0.0:
+            assert verify(str(root), 1, None, None, None) == 1
+            assert "not the scores that this version has for the recipe" in capsys.readouterr().out
+            continue
         with pytest.raises(SnellenError, match=r"blind\.json"):
             verify(str(root), 1, None, None, None)
     (root / "blind.json").unlink()
@@ -106,17 +111,24 @@ def _blind(values: dict[str, float], n: int = 100, **change: Any) -> tuple[Blind
 
 
 def _checked(
-    monkeypatch: pytest.MonkeyPatch, scores: Sequence[BlindScore], method: str = "folds", n: int = 100, **card: Any
+    monkeypatch: pytest.MonkeyPatch,
+    scores: Sequence[BlindScore],
+    method: str = "folds",
+    n: int = 100,
+    left_out: tuple[str, ...] = (),
+    **card: Any,
 ) -> str:
     """The words of the check, or of its error, on a card whose scores are measured again as `MEASURED` of n items."""
     again = {score.key: score for score in _blind(MEASURED, n)}
-    monkeypatch.setattr(verification, "_measured", lambda items, suite: (again, {"ocr"}))
+    monkeypatch.setattr(verification, "_measured", lambda items, suite: (again, set(left_out)))
     stored = BlindCard(method=method, scores=tuple(scores), **card)
     items: Any = SimpleNamespace(
         blind=stored, root=Path("set"), card=SimpleNamespace(source="released", instalments=(), recipe={})
     )
     try:
-        return verification.check_blind(items, SUITES.get("ava-bench"))
+        words, is_equal = verification.check_blind(items, SUITES.get("ava-bench"))
+        assert is_equal == (words == "3 scores were measured again")
+        return words
     except SnellenError as error:
         return str(error)
 
@@ -124,7 +136,7 @@ def _checked(
 @pytest.mark.parametrize(
     ("change", "n", "words"),
     [
-        ({}, 100, "3 scores were measured again; not compared"),
+        ({}, 100, "3 scores were measured again"),
         # Of 100 items 0.05 of the metric's range may differ: 0.1 of a GIoU from -1 to 1, 0.05 of an accuracy.
         ({"spatial": 0.252}, 100, "again, 1 of them differ by a few items"),
         ({"spatial": 0.248}, 100, "spatial strict accuracy: this machine"),
@@ -133,8 +145,10 @@ def _checked(
         ({"localization": 0.098}, 100, "localization strict giou: this machine"),
         ({"counting": 0.452}, 100, "counting strict mae_over_gt: this machine"),
         ({"spatial": float("nan")}, 100, "spatial strict accuracy: this machine"),
-        ({"spatial": 0.30009}, 100, "3 scores were measured again; not compared"),
-        # Of 10 items 0.45 may differ, of 400 items 0.025.
+        ({"spatial": 0.30009}, 100, "3 scores were measured again"),
+        # Of 10 items 0.45 may differ, of 400 items 0.025, and of 2 items half of the range.
+        ({"spatial": 0.79}, 2, "again, 1 of them differ"),
+        ({"spatial": 0.81}, 2, "spatial strict accuracy: this machine"),
         ({"counting": 0.84}, 10, "again, 1 of them differ"),
         ({"counting": 0.86}, 10, "counting strict mae_over_gt: this machine"),
         ({"counting": 0.424}, 400, "again, 1 of them differ"),
@@ -153,7 +167,15 @@ def test_blind_scores_that_nobody_measures_are_found(monkeypatch: pytest.MonkeyP
     """Also a missing score, unless the chance that grades start from instead is as good: 0.27 is near 0.3, not 0.4."""
     whole, stranger = _blind(MEASURED), _blind({"spatial": 0.3}, protocol="other")
     assert "spatial other accuracy: this machine" in _checked(monkeypatch, whole + stranger)
-    assert "3 scores" in _checked(monkeypatch, whole + _blind({"spatial": 0.3}, task="ocr")), "would take too long"
+    unmeasured = whole + _blind({"spatial": 0.3}, task="ocr")
+    assert "over a minute: ocr" in _checked(monkeypatch, unmeasured, left_out=("ocr",))
+    assert "ocr strict accuracy: this machine" in _checked(monkeypatch, unmeasured)
+    assert "spatial strict accuracy: this machine" in _checked(monkeypatch, whole + whole[2:]), "twice"
+    assert "spatial strict accuracy: this machine" in _checked(
+        monkeypatch, (*whole[:2], *_blind({"spatial": 0.3}, n=9))
+    )
+    other_chance = _blind({"spatial": 0.3}, chance=0.9)
+    assert "spatial strict accuracy: this machine" in _checked(monkeypatch, (*whole[:2], *other_chance))
     of_level = _blind({"spatial": 0.3}, factor="size", level="small")
     assert "spatial strict accuracy size small: this machine" in _checked(monkeypatch, whole + of_level)
     assert "1 of them differ" in _checked(monkeypatch, whole[:2])
@@ -164,7 +186,7 @@ def test_blind_scores_that_nobody_measures_are_found(monkeypatch: pytest.MonkeyP
 
 def test_a_better_score_of_a_subject_without_images_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     better = _blind({"localization": 0.9, "counting": 0.1, "spatial": 0.8})
-    assert "3 scores were measured again; not" in _checked(monkeypatch, better, "a subject without images")
+    assert "again; 3 are those of a subject" in _checked(monkeypatch, better, "a subject without images")
     assert "this machine measured another" in _checked(monkeypatch, better)
     worse = _blind(MEASURED | {"counting": 0.6})
     assert "counting strict mae_over_gt: this" in _checked(monkeypatch, worse, "a subject without images")
@@ -328,3 +350,59 @@ def test_honest_runs_are_verified(
 ) -> None:
     run(small_set(suite, sets_folder), subjects, tmp_path / "run", show_progress=False, **how)
     verify(str(tmp_path / "run"), 1, None, None, None)
+
+
+def _changed_card(root: Path, **change: Any) -> None:
+    path = root / "run.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+
+
+def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path: Path) -> None:
+    """Tables of annotations that no condition uses excuse nothing, and the numbers of items to ask are compared."""
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    assert verify(str(done.root), 0, str(items.root), None, None) == 0
+    _changed_card(done.root, annotations={"captions": "somebody 1234"})
+    assert verify(str(done.root), 0, str(items.root), None, None) == 1
+    card = read_run_card(done.root)
+    for change in ({"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}):
+        _changed_card(done.root, annotations={}, arms=[{**card.arms[0].model_dump(), **change}])
+        with pytest.raises(SnellenError, match=r"run\.json: test_items or columns of fake:oracle"):
+            verify(str(done.root), 0, str(items.root), None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"condition": "images=none"}, "'fake:oracle' under 'vanilla' was not asked"),
+        ({"repeat": 2**31}, "less than 2147483648"),
+        ({"test_items": {"pattern-perception": -1}}, "greater than or equal to 0"),
+        ({}, "two arms are the same"),
+    ],
+    ids=str,
+)
+def test_arms_that_no_run_has_are_refused(change: dict[str, Any], words: str, items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    arm = read_run_card(done.root).arms[0].model_dump()
+    _changed_card(done.root, arms=[{**arm, **change}] if change else [arm, arm])
+    with pytest.raises(SnellenError, match=words):
+        load_run(done.root)
+
+
+def test_a_table_of_calls_has_the_columns_of_a_run(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path = done.root / "exchanges.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("note", pa.array(["x"] * table.num_rows)), path)
+    with pytest.raises(SnellenError, match="columns that are not those of a run"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_a_printed_table_that_the_scores_do_not_give_is_found(items: ItemSet, tmp_path: Path) -> None:
+    command = ["run", str(items.root), "-s", "fake:oracle", "--out", str(tmp_path / "run")]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert CliRunner().invoke(app, ["verify", str(tmp_path / "run")]).exit_code == 0
+    stamp = tmp_path / "run" / "stamp.json"
+    stamp.write_text(stamp.read_text().replace("oracle", "oracles"))
+    result = CliRunner().invoke(app, ["verify", str(tmp_path / "run")])
+    assert result.exit_code == 1
+    assert "printed table" in result.output

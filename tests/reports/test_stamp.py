@@ -28,10 +28,11 @@ def writings(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
     def note(out: Path) -> None:
         folders.append(out)
-        (out / stamp.STAMP).unlink(missing_ok=True)
+        begin(out)
 
+    begin = stamp.begin
     monkeypatch.setattr("snellen.reports.writing.registered", suite_of)
-    monkeypatch.setattr("snellen.reports.writing.remove_stamp", note)
+    monkeypatch.setattr("snellen.reports.writing.begin", note)
     return folders
 
 
@@ -144,3 +145,23 @@ def test_the_code_is_that_of_the_whole_package(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(trees, "tree_digest", digest_of)
     trees.code_digest.__wrapped__()
     assert roots == [Path(snellen.__file__).parent]
+
+
+@pytest.mark.parametrize("what", ["notes", "run", "items"])
+def test_a_report_overwrites_nothing_but_a_report(what: str, run_copy: Path, tmp_path: Path) -> None:
+    out = {"notes": tmp_path / "notes", "run": run_copy, "items": run_copy.parent / "items"}[what]
+    if what != "run":
+        out.mkdir()
+    (out / {"items": "itemset.json"}.get(what, "index.html")).write_text("mine")
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    with pytest.raises(SnellenError, match="holds other files than a report"):
+        write_report([run_copy], out, suite_of=suite_of)
+    assert before == {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def test_an_interrupted_report_is_written_again(run_copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("snellen.reports.writing.write_results", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            write(run_copy, explorer=lambda exams, out: (out / "explore.html").write_text("x"))
+    assert write(run_copy).page.is_file()

@@ -269,7 +269,8 @@ def test_without_its_web_parts_there_is_a_message_and_no_page(monkeypatch: pytes
 
 
 def test_an_explorer_of_earlier_runs_is_removed(report: Report, tmp_path: Path) -> None:
-    (tmp_path / "explore.html").write_text("former")
+    for name in ("explore.html", "stamp.json"):
+        (tmp_path / name).write_text("former")
     run = report.root.parent / "run"
     with pytest.MonkeyPatch.context() as patch:
         leave_out_figures(patch)

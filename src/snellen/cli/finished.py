@@ -11,7 +11,7 @@ from snellen.core.storage.runfolder import cost_by_subject, read_run_card, recor
 from snellen.exam.examination import Examination, open_examination
 from snellen.exam.session import Session
 from snellen.reports.task_tables import TaskTables
-from snellen.runs.planning.stamp import add_table, has_table
+from snellen.runs.planning.stamp import RunStamp, add_table, has_table, stored_stamp
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,7 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
     """The summary of a run; its table is stored in the stamp for the next time."""
     table, recorded = None, frozenset(recorded_subjects(read_run_card(examination.root)))
     if with_table and examination.responses:
-        from snellen.reports import print_table
-
-        table = print_table(
-            examination.all_results(), suite_of=lambda _: examination.suite,
-            can_grow=examination.items.card.source == "generated", unread=examination.unread(),
-        )  # fmt: skip
+        table = _table(examination)
         add_table(examination.root, table.subjects, table.columns, table.note, table.warning)
     return RunSummary(
         examination.root,
@@ -62,6 +57,25 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
         cost=cost_by_subject(examination.root),
         recorded=recorded,
     )
+
+
+def _table(examination: Examination) -> TaskTables:
+    from snellen.reports import print_table
+
+    return print_table(
+        examination.all_results(), suite_of=lambda _: examination.suite,
+        can_grow=examination.items.card.source == "generated", unread=examination.unread(),
+    )  # fmt: skip
+
+
+def has_other_table(root: Path) -> bool:
+    """True if the stamp holds a printed table that is not that of the run's scores."""
+    stamp = stored_stamp(root)
+    return stamp is not None and has_table(root, stamp) and _stamped(stamp) != _table(open_examination(root))
+
+
+def _stamped(stamp: RunStamp) -> TaskTables:
+    return TaskTables(stamp.subjects, stamp.columns, stamp.note, stamp.warning)
 
 
 def _rows(examination: Examination) -> list[dict[str, Any]]:
@@ -82,4 +96,4 @@ def finished_summary(session: Session, *, with_table: bool) -> RunSummary | None
     old = RunSummary(session.root, stamp.responses, declines=stamp.declines, is_old=True, cost=cost)
     if not with_table:
         return replace(old, rows=_rows(open_examination(session.root)))
-    return replace(old, table=TaskTables(stamp.subjects, stamp.columns, stamp.note, stamp.warning))
+    return replace(old, table=_stamped(stamp))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from snellen.cli.finished import has_other_table
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import is_itemset
@@ -13,6 +14,7 @@ from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.remote import address_of, fetched
+from snellen.runs.planning.stamp import STAMP
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items, open_items
 from snellen.suites import SUITES, suite_of
@@ -39,13 +41,15 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
     if not (has_rows := checks.check_rows(items)):
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
     is_revealed = _verify_seal(path, items, commitment, has_rows)
-    print(f"blind.json: {checks.check_blind(items, suite_of(items))}")
+    words, is_compared = checks.check_blind(items, suite_of(items))
+    print(f"blind.json: {words}")
+    is_whole &= is_compared
     if rebuild:
         is_whole &= _verify_images(items, rebuild)
     if not (is_replayed or is_revealed or digest or rebuild):
         print("Only hashes were checked: they show damage, not who made the files, or from what.")
         return 1
-    return 0 if is_whole and items.blind else 1
+    return 0 if is_whole else 1
 
 
 def _verify_images(items: ItemSet, rebuild: int) -> bool:
@@ -91,7 +95,9 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    return items, replies is not None, not (replies or changed)
+    if is_other := has_other_table(path):
+        print(f"printed table: {path / STAMP} holds another one than the scores give; delete the file")
+    return items, replies is not None, replies == 0 and not changed and not is_other
 
 
 def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> bool:

@@ -14,6 +14,7 @@ import json
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -118,7 +119,7 @@ class QuestionTable:
         delimiter = delimiter or separator
         with files.long_cells():
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True), [])]
-            if repeated := next((name for name in names if names.count(name) > 1), None):
+            if repeated := next((name for name, count in Counter(names).items() if count > 1), None):
                 raise ValueError(f"two columns are called {repeated!r:.60}")
             reader, number, place = csv.reader(lines, delimiter=delimiter, strict=True), 0, 2
             for cells in reader:

@@ -93,41 +93,49 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
             raise SnellenError(f"{path}: recipe_hash is not that of the revealed seal")
 
 
-def check_blind(items: ItemSet, suite: Suite) -> str:
-    """Compare `blind.json` with the scores of the recipe, or measure it again; returns words on what was compared.
+def check_blind(items: ItemSet, suite: Suite) -> tuple[str, bool]:
+    """Compare `blind.json` with the scores of the recipe, or measure it again; in words, and whether all is equal.
 
     Tasks that would take more than `BLIND_SECONDS` in all are not compared. Better scores of a subject without images
-    are accepted. Raises SnellenError unless the others agree.
+    are accepted, but do not count as equal. Raises SnellenError unless the others agree.
     """
     stored, path = items.blind, items.root / BlindCard.file
     if stored is None:
-        return f"missing, so that grades start at chance; `snellen blind-baseline {items.root}` measures it"
-    if items.card.source == "generated" and stored == recipe_card(suite, items.card.recipe):
-        return "the scores of the recipe"
+        return f"missing, so that grades start at chance; `snellen blind-baseline {items.root}` measures it", False
+    packaged = recipe_card(suite, items.card.recipe) if items.card.source == "generated" else None
+    if packaged is not None:
+        is_equal = stored == packaged
+        words = "the scores of the recipe" if is_equal else "not the scores that this version has for the recipe"
+        return words, is_equal
     if len(items.card.instalments) > 1:
-        return "not compared, since the set had fewer instalments when they were measured"
+        return "not compared, since the set had fewer instalments when they were measured", False
     measured, left_out = _measured(items, suite)
     scores = {score.key: score for score in stored.scores}
     odd = [key for key in scores.keys() - measured.keys() if key[0] not in left_out]
-    changed = 0
+    odd += [key for key, count in Counter(score.key for score in stored.scores).items() if count > 1]
+    better, changed = 0, 0
     for key, score in measured.items():
         metric = metric_of(suite.tasks[score.task].protocols[score.protocol], score.metric)
-        value = scores[key].value if key in scores else score.chance or 0.0
+        own = scores.get(key, score.model_copy(update={"value": score.chance or 0.0}))
         low, high = metric.bounds or (0.0, abs(score.value) or 1.0)
-        if metric.sign * (value - score.value) > 0 and "without images" in stored.method:
+        gap = abs(own.value - score.value) / (high - low)
+        if metric.sign * (own.value - score.value) > 0 and "without images" in stored.method:
+            better += gap > BLIND_TOLERANCE
             continue
-        gap = abs(value - score.value) / (high - low)
         changed += not gap <= BLIND_TOLERANCE  # also NaN
-        if not gap <= max(4.5 / score.n, 0.5 / math.sqrt(score.n)):
+        is_near = gap <= min(0.5, max(4.5 / score.n, 0.5 / math.sqrt(score.n)))
+        if not (is_near and own.n == score.n and _is_same(own.chance, score.chance)):
             odd.append(key)
     if odd or stored.floors or 2 * changed > len(measured):
         what = " ".join(filter(None, min(odd))) if odd else f"{changed} of {len(measured)} scores"
         raise SnellenError(
             f"{path}: {what}: this machine measured another score; measure it anew: snellen blind-baseline {items.root}"
         )
-    words = f", {changed} of them differ by a few items, as on another processor" if changed else ""
+    words = f"{len(measured)} scores were measured again"
+    words += f", {changed} of them differ by a few items, as on another processor" if changed else ""
+    words += f"; {better} are those of a subject without images, which were not compared" if better else ""
     words += f"; not compared, since it would take over a minute: {', '.join(sorted(left_out))}" if left_out else ""
-    return f"{len(measured)} scores were measured again{words}"
+    return words, not (changed or better or left_out)
 
 
 def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[str]]:
@@ -223,6 +231,7 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         for path in (*part_files(root), root / RunCard.file):  # no other file, and none that is not regular
             (again / path.relative_to(root)).write_bytes(read_file(path, MAX_LIST_BYTES))
         replay(again, items, suite, {})
+        _check_arms(root, card, read_run_card(again))
         replayed = {response.response_id: response for response in read_responses(again)}
         calls = [files.read_table(run / "exchanges.parquet").sort_by("key") for run in (root, again)]
     for name in sorted(stored.keys() | replayed.keys()):
@@ -230,9 +239,26 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
             if is_same_parser(card):
                 raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
             count += 1
+    names = set(calls[0].column_names)
+    if not names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
+        raise SnellenError(f"{root / 'exchanges.parquet'}: has columns that are not those of a run")
     if calls[0].to_pylist() != calls[1].select(calls[0].column_names).to_pylist():
         raise SnellenError(f"{root / 'exchanges.parquet'}: other cells than the recorded replies in parts/ give")
     return count
+
+
+def _check_arms(root: Path, card: RunCard, again: RunCard) -> None:
+    """Compare the numbers of items to be asked; recorded answers may be to fewer tasks."""
+    for arm, other in zip(card.arms, again.arms, strict=True):
+        if arm.source == "recorded" or not is_same_parser(card):
+            is_whole = arm.test_items.items() <= other.test_items.items()
+        else:
+            is_whole = arm.test_items == other.test_items
+        if not is_whole or arm.columns != other.columns:
+            raise SnellenError(
+                f"{root / 'run.json'}: test_items or columns of {arm.subject} under {arm.condition} are not those of "
+                "its items and condition"
+            )
 
 
 def _response_fault(stored: Response | None, replayed: Response | None) -> str:

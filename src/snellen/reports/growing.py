@@ -11,6 +11,7 @@ from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.reports.loading import SuiteOf, load_runs
 from snellen.reports.page import render_placeholder
+from snellen.reports.stamp import begin
 
 
 @dataclass
@@ -40,4 +41,5 @@ class GrowingReport:
 def write_placeholder(out: Path, waiting: Sequence[str]) -> None:
     """Write a page that names the suites whose results follow, unless there is a report in the folder."""
     if not (out / "index.html").exists():
+        begin(out)
         files.write_text(out / "index.html", render_placeholder(waiting))

@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.storage import files
-from snellen.core.storage.runfolder import read_run_card
+from snellen.core.storage.itemset_cards import is_itemset
+from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.storage.trees import code_digest, tree_digest, tree_files
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_text
 from snellen.remote import fetched
@@ -43,11 +45,20 @@ def is_current(out: Path, stamp: str) -> bool:
 
 
 def write_stamp(out: Path, stamp: str) -> None:
-    """Write the stamp of the report in `out`, with the checksums of its files."""
+    """Write the stamp of the report in `out`, with the checksums of its files; remove it if it is empty."""
+    if not stamp:
+        (out / STAMP).unlink()
+        return
     checksums = {str(path.relative_to(out)): file_mark(path) for path in tree_files(out)}
     files.write_text(out / STAMP, json.dumps({"stamp": stamp, "files": checksums}, indent=1) + "\n")
 
 
-def remove_stamp(out: Path) -> None:
-    """Remove the stamp before a report is written, so that an interrupted report does not count as complete."""
-    (out / STAMP).unlink(missing_ok=True)
+def begin(out: Path) -> None:
+    """Empty the stamp before a report is written, so that an interrupted report does not count as complete.
+
+    Raises SnellenError for a folder with other files than those of a report, which would be overwritten.
+    """
+    is_report = (out / STAMP).is_file() or (out / "results.parquet").is_file()
+    if is_run(out) or is_itemset(out) or (out.is_dir() and not is_report and next(out.iterdir(), None)):
+        raise SnellenError(f"{out}: holds other files than a report; choose another --out")
+    files.write_text(out / STAMP, "{}\n")

@@ -42,7 +42,7 @@ from snellen.reports.page import render_front, render_suite
 from snellen.reports.paper import PAPER, paper_table
 from snellen.reports.people import people_section, reported_results, with_studies
 from snellen.reports.rows import whole_tasks_of
-from snellen.reports.stamp import is_current, remove_stamp, report_stamp, write_stamp
+from snellen.reports.stamp import begin, is_current, report_stamp, write_stamp
 from snellen.reports.words import slug
 
 MORE = "more"
@@ -186,9 +186,9 @@ def write_report(
         stamp = report_stamp(runs, options, inputs or {})
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
-    remove_stamp(out)
     loaded = _scored(with_inputs(growing.load(runs, suite_of, workers), inputs or {}), protocol, compare_published)
     exams, studies = _exams(loaded)
+    begin(out)
     _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
     write_results(out, rows)
@@ -203,8 +203,7 @@ def write_report(
         output.matrix_figure(front_page)
     _write_suites(out, front_page, sections, explorer is not None)
     _write_front(page, front_page, exams, explorer is not None, growing.waiting)
-    if stamp:
-        write_stamp(out, stamp)
+    write_stamp(out, stamp)
     return Report(out, page, rows)
 
 

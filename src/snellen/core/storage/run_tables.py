@@ -135,9 +135,13 @@ def own_responses(root: Path, items: ItemSet) -> list[Response]:
     """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
     responses = read_responses(root)
     tasks = {item_id: item.task for item_id, item in items.by_id.items()}
+    arms = {(arm.subject, arm.condition, arm.repeat) for arm in read_run_card(root).arms}
     if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
         path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
         raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")
+    if other := next((one for one in responses if (one.subject, one.condition, one.repeat) not in arms), None):
+        what = f"{other.subject!r:.60} under {other.condition!r:.60}"
+        raise SnellenError(f"{root / 'responses.parquet'}: {what} was not asked in this run (run.json); {_REMEDY}")
     return responses
 
 

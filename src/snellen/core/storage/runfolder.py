@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -38,6 +38,9 @@ def kind_by_name(subject: str) -> Mapping[str, Any]:
     return _KINDS.get(subject.partition(":")[0], {})
 
 
+Count: TypeAlias = Annotated[int, Field(ge=0, lt=2**31)]
+
+
 class ArmCard(BaseModel):
     """One subject under one condition, as described in `run.json`; `role`, `source` and `fitted` as in `SubjectCard`.
 
@@ -55,10 +58,10 @@ class ArmCard(BaseModel):
     attributes: dict[str, str]
     condition: str
     columns: dict[str, int | str]
-    repeat: int
-    test_items: dict[str, int] = {}
+    repeat: Count
+    test_items: dict[str, Count] = {}
     decide: str = ""
-    max_items: int = 0
+    max_items: Count = 0
     role: Role = "model"
     source: Source = "asked"
     fitted: bool = False
@@ -94,10 +97,16 @@ class RunCard(Card):
     test_hash: str = ""
     seed: int
     limit: int | None
-    arms: list[ArmCard]
+    arms: list[ArmCard] = Field(max_length=10_000)
     transforms: list[str] = Field(default_factory=list)
     annotations: dict[str, str] = Field(default_factory=dict)
     versions: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_arms(self) -> RunCard:
+        if len({(arm.subject, arm.condition, arm.repeat) for arm in self.arms}) < len(self.arms):
+            raise ValueError("two arms are the same subject, condition and repeat")
+        return self
 
 
 def recorded_subjects(card: RunCard) -> list[str]:

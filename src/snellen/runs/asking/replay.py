@@ -10,6 +10,7 @@ import numpy as np
 
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
+from snellen.core.errors import SnellenError
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
@@ -87,6 +88,9 @@ _DECIDES: Mapping[str, StoppingRule] = {"": "", "look": "look", "drop": "drop"}
 
 def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
+    for arm in card.arms:
+        if str(parse_conditions(suite.axes, arm.condition)[0]) != arm.condition:
+            raise SnellenError(f"{root / 'run.json'}: {arm.condition!r:.60} is not how a condition is written")
     return [
         Arm(
             _Absent(_card_of(arm), fingerprints),

@@ -68,11 +68,11 @@ def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Pat
 
 def read_stamp(root: Path, key: str) -> RunStamp | None:
     """The stamp of a run if it matches the key and its files are unchanged; else None."""
-    stamp = _read(root)
+    stamp = stored_stamp(root)
     return stamp if stamp and key and stamp.key == key and stamp.record == _record(root) else None
 
 
-def _read(root: Path) -> RunStamp | None:
+def stored_stamp(root: Path) -> RunStamp | None:
     """The stamp of a run; None if it has none, or a damaged one."""
     try:
         return RunStamp.model_validate_json(read_file(root / STAMP, MAX_CARD_BYTES))
@@ -95,7 +95,7 @@ def add_table(
     root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]], note: str, warning: str
 ) -> None:
     """Add the printed table to the stamp of a run, if it has one."""
-    if stamp := _read(root):
+    if stamp := stored_stamp(root):
         table = {"subjects": tuple(subjects), "columns": tuple((head, tuple(cells)) for head, cells in columns)}
         _write(root, stamp.model_copy(update={**table, "note": note, "warning": warning, "scores": _scores(root)}))
 

@@ -230,8 +230,6 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     tasks = {task: how.protocols[protocol] for task, how in suite.tasks.items() if protocol in how.protocols}
     known: dict[str, Container[Any]] = {
         "item_id": items.by_id,
-        "subject": {arm.subject for arm in arms},
-        "condition": {arm.condition for arm in arms},
         "protocol": {protocol},
         "outcome": get_args(Outcome),
         "split": get_args(Split),
@@ -240,6 +238,10 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     for column, values in known.items():
         if odd := next((text for text in rows[column].unique() if text not in values), None):
             return f"{column} {odd!r:.60}"
+    of_arms, names = {(arm.subject, arm.condition, arm.repeat) for arm in arms}, ["subject", "condition", "repeat"]
+    for arm in rows[names].drop_duplicates().itertuples(index=False, name=None):
+        if arm not in of_arms:
+            return f"{arm[0]!r:.60} under {arm[1]!r:.60}"
     metrics = {(task, metric.name) for task, how in tasks.items() for metric in how.metrics}
     pairs = rows[["task", "metric"]].drop_duplicates().itertuples(index=False, name=None)
     if odd := next((pair for pair in pairs if pair not in metrics), None):
