@@ -9,7 +9,7 @@ import ssl
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +25,8 @@ from tests.helpers.study_load import server_process
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
 PATIENCE = 60
+HALF_OPEN = 1700
+"""Connections that send the begin of a TLS hello alone."""
 
 
 def configuration(title: str) -> str:
@@ -51,6 +53,7 @@ class Setup:
     key: Path
     port: int
     upstream: int
+    plain_port: int = 0
 
 
 def caddy(setup: Setup) -> list[str]:
@@ -72,6 +75,7 @@ def nginx(setup: Setup) -> list[str]:
             f"/etc/letsencrypt/live/{NAME}/fullchain.pem": str(setup.certificate),
             f"/etc/letsencrypt/live/{NAME}/privkey.pem": str(setup.key),
             "/var/log/nginx/study.log": str(setup.folder / "study.log"),
+            "listen 80;": f"listen 127.0.0.1:{setup.plain_port};",
             "listen 443 ssl;": f"listen 127.0.0.1:{setup.port} ssl;",
             ":8000": f":{setup.upstream}",
         },
@@ -80,7 +84,8 @@ def nginx(setup: Setup) -> list[str]:
     folders = "".join(
         f"{kind}_temp_path {setup.folder / kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    main = f"daemon off; master_process off; pid {setup.folder / 'pid'};\nevents {{}}\n"
+    files, connections = re.findall(r"`(worker_\w+ \d+;)`", PAGE.read_text("utf-8"))
+    main = f"daemon off; master_process off; pid {setup.folder / 'pid'};\n{files} events {{ {connections} }}\n"
     (path := setup.folder / "nginx.conf").write_text(
         f"{main}http {{ {folders} include {setup.folder / 'study.conf'}; }}\n"
     )
@@ -137,7 +142,7 @@ def test_a_study_behind_a_proxy(tmp_path: Path, command: Command) -> None:
     (study := tmp_path / "study").mkdir()
     plan = write_study(study, texts=CONSENT)
     port = free_port()
-    setup = Setup(tmp_path, *write_certificate(tmp_path), port, upstream=free_port())
+    setup = Setup(tmp_path, *write_certificate(tmp_path), port, upstream=free_port(), plain_port=free_port())
     site: dict[str, str | int] = {"port": setup.upstream, "public_url": f"https://{NAME}:{port}"}
     with server_process(study, {"begins": 2}, site) as (process, link), proxy(command, setup) as client:
         assert link.startswith(f"https://{NAME}:{port}/s/")
@@ -161,11 +166,19 @@ def test_a_study_behind_a_proxy(tmp_path: Path, command: Command) -> None:
         assert client.get(path, headers={"X-Much": "x" * 40_000}).status_code in (400, 431)
         large = client.post(f"{path}api/open", content=b" " * 300_000, headers={"Content-Type": "application/json"})
         assert large.status_code == 413
+        with ExitStack() as stack:
+            for _ in range(HALF_OPEN):
+                half = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+                half.sendall(b"\x16\x03\x01\x02\x00\x01")  # the head of a hello
+            assert client.get(path).status_code == 200, "connections without a request leave room for others"
+        if command is nginx:
+            moved = httpx.get(f"http://127.0.0.1:{setup.plain_port}{path}", headers={"Host": NAME}, trust_env=False)
+            assert moved.headers["location"] == f"https://{NAME}{path}"
         process.terminate()
         process.wait(timeout=PATIENCE)
         assert client.get(path).status_code == 502
         token = path.split("/")[2]
-    logs = [file for file in tmp_path.rglob("*.log") if token in file.read_text()]
+    logs = [file for file in tmp_path.rglob("*.log") if token in file.read_text()]  # also access.log of the plain port
     assert logs == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from hypothesis import strategies as st
 from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES, MAX_NESTED
 from snellen.web.plan import RecordRow, StudyPlan
-from snellen.web.server import app_of, open_service
+from snellen.web.server import _Seldom, app_of, open_service
 from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
 from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
 from tests.helpers.study_visitor import Visitor, refused, served, visitors_of
@@ -640,3 +641,10 @@ def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path, mon
         service.database.submit(lambda connection: connection.execute("DROP TABLE rows").fetchall()).result()
         row = RecordRow.model_validate({"sequence": 1, "record": {"type": "consent", "time": TIME}})
         refused(visitor.send(row, secret), 503)
+
+
+def test_a_repeated_message_of_the_event_loop_is_logged_once_a_minute() -> None:
+    seldom, times = _Seldom(), (0, 1, 59, 60, 61, 121)
+    records = [logging.makeLogRecord({"msg": "out of files", "created": 100.0 + seconds}) for seconds in times]
+    assert [seldom.filter(record) for record in records] == [True, False, False, True, False, True]
+    assert seldom.filter(logging.makeLogRecord({"msg": "other", "created": 222.0}))

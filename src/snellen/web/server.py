@@ -53,6 +53,8 @@ MAX_CONNECTIONS = 400
 """Open connections beyond which requests are refused (503), before the process has no more files to open."""
 MAX_FILES = 4 * MAX_CONNECTIONS
 """Files that the process may open, if the system allows it: connections are counted once they have sent a head."""
+BACKLOG = 64
+"""Connections that wait to be accepted; the event loop tries as many at a time, and logs each that fails."""
 _LOGGER = logging.getLogger(__name__)
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"description": "One sentence."} for status in (400, 403, 404, 409, 413, 415, 421, 422, 429, 503)
@@ -323,16 +325,29 @@ def http_server(service: StudyService) -> uvicorn.Server:
         app_of(service),
         http="h11",  # the other one has no limit on heads
         ws="none",
-        log_level="warning",
+        log_level="error",
         access_log=False,
         server_header=False,
         proxy_headers=False,
         h11_max_incomplete_event_size=MAX_HEAD_BYTES,
         limit_concurrency=MAX_CONNECTIONS,
+        backlog=BACKLOG,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=STOP_SECONDS,
     )
     return uvicorn.Server(config)
+
+
+class _Seldom(logging.Filter):
+    """Passes a message once a minute: without files to open, the event loop would fill the log."""
+
+    last, since = "", 0.0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.getMessage() == self.last and record.created < self.since + 60:
+            return False
+        self.last, self.since = record.getMessage(), record.created
+        return True
 
 
 def serve(
@@ -347,6 +362,7 @@ def serve(
     must not be served at this site, or the port is taken.
     """
     allow_open_files(MAX_FILES)
+    logging.getLogger("asyncio").addFilter(_Seldom())
     service = open_service(root, site, limits)
     family = socket.AF_INET6 if ":" in site.host else socket.AF_INET
     try:
