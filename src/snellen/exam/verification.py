@@ -23,7 +23,7 @@ from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import decided_rows, read_image_recipes, rows_hash
+from snellen.core.storage.item_rows import decided_rows, digest_of_rows, read_image_recipes
 from snellen.core.storage.itemset import ItemSet, counts_of, items_files
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
@@ -65,13 +65,15 @@ def check_rows(items: ItemSet) -> bool:
     recipes = read_image_recipes(items.root)
     if items.card.source == "generated" and not recipes:
         return False
-    expected = [instalment.rows_hash for instalment in items.card.instalments] or [items.card.rows_hash]
-    for path, decided in zip(items_files(items.root, items.card), expected, strict=True):
-        if decided not in ("", rows_hash(files.rows_of(files.read_table(path)), recipes)):
-            raise SnellenError(
-                f"{path}: the rows and the recipes of the images do not match the card (rows_hash); build or copy the "
-                "item set again"
-            )
+    for path, card in zip(items_files(items.root, items.card), items.card.instalments or (items.card,), strict=True):
+        rows = list(decided_rows(files.rows_of(files.read_table(path)), recipes))
+        of_test = (row for row in rows if row["split"] == "test")
+        for name, decided in (("rows_hash", rows), ("test_hash", of_test)):
+            if getattr(card, name) not in ("", digest_of_rows(decided)):
+                raise SnellenError(
+                    f"{path}: the rows and the recipes of the images do not match the card ({name}); build or copy "
+                    "the item set again"
+                )
     return True
 
 

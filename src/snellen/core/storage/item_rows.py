@@ -36,11 +36,6 @@ def rounded(item: Item) -> Item:
     return replace(item, **{name: changed(getattr(item, name), _significant) for name in names})
 
 
-def rows_hash(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> str:
-    """Digest of everything decided, 64 hexadecimal digits, from stored rows and recipes (JSON text by SHA-256)."""
-    return digest_of_rows(decided_rows(rows, image_recipes))
-
-
 def digest_of_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     """The digest of a list of rows, 64 hexadecimal digits, without all of them in memory."""
     rows_digest = ListDigest()
