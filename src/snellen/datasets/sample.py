@@ -85,10 +85,6 @@ class Annotation:
     extra: Attributes = field(default_factory=dict)
     mask: Mask | None = None
 
-    def read_mask(self) -> bytes | None:
-        """The mask as a grey PNG of 0 and 255; None if there is none. Raises SnellenError for damage."""
-        return None if self.mask is None else encode_png(self.mask.open())
-
     def find_box(self) -> Box | None:
         """The box, or the extent of the mask as [x1, y1, x2, y2] in pixels; None if neither exists or it is empty."""
         if self.box is not None:

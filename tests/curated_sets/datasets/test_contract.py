@@ -96,11 +96,10 @@ def assert_image_and_depth(sample: Sample) -> None:
     depth = sample.read_depth()
     assert depth is None or (depth.shape == size[::-1] and np.nanmin(depth) > 0)
     for annotation in sample.annotations:
-        mask = annotation.read_mask()
-        if mask is not None:
-            with Image.open(io.BytesIO(mask)) as image:
+        if annotation.mask is not None:
+            with annotation.mask.open() as image:
                 assert image.size == size
-                assert set(image.tobytes()) <= {0, 255}
+                assert set(image.convert("L").tobytes()) <= {0, 255}
 
 
 @pytest.mark.parametrize("name", LABELLED)

@@ -64,7 +64,8 @@ def readings(sample: Sample) -> Iterator[Callable[[], object]]:
         yield sample.read_image
     yield sample.read_depth
     for annotation in sample.annotations:
-        yield annotation.read_mask
+        if annotation.mask is not None:
+            yield annotation.mask.open
         yield annotation.find_box
         if annotation.box is not None:
             x1, y1, x2, y2 = annotation.box

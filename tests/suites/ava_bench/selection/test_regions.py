@@ -24,8 +24,9 @@ from snellen.suites.ava_bench.selection.regions import (
     OFF,
     VARIED,
     Region,
+    RegionSettings,
     best_region,
-    coherent_regions,
+    examined_regions,
     largest_rectangle,
     merged,
 )
@@ -55,6 +56,10 @@ def noisy(rgb: tuple[int, int, int], sigma: float, height: int, width: int) -> P
 def inside(pixels: Pixels, region: Region) -> Pixels:
     x1, y1, x2, y2 = map(int, region.box)
     return pixels[y1:y2, x1:x2].reshape(-1, 3)
+
+
+def coherent_regions(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> list[Region]:
+    return [region for region in examined_regions(pixels, settings) if isinstance(region, Region)]
 
 
 def test_a_flat_patch_is_found_and_its_colour_is_the_answer() -> None:
@@ -156,7 +161,7 @@ def spiked() -> Pixels:
 def test_a_missing_region_has_a_reason(pixels: Pixels, changes: dict[str, Any], reason: str) -> None:
     thresholds = replace(DEFAULTS, **changes)
     assert best_region(pixels, thresholds) == reason
-    assert coherent_regions(pixels, thresholds) == ()
+    assert coherent_regions(pixels, thresholds) == []
 
 
 @settings(max_examples=25, deadline=None)

@@ -82,31 +82,25 @@ VARIED = "colours in the box vary too much"
 OFF = "the most frequent colour of the box differs from its mean"
 
 
-def coherent_regions(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> tuple[Region, ...]:
-    """The regions whose colour can be asked for, least variation first; of equal ones the larger first.
-
-    `pixels` are sRGB, (height, width, 3), 0 to 255; others raise SnellenError. The same pixels always give the same
-    regions.
-    """
-    return tuple(region for region in _examine(pixels, settings) if isinstance(region, Region))
-
-
 def best_region(pixels: Pixels, settings: RegionSettings = DEFAULTS) -> Region | str:
     """The paper's choice: the region whose colour varies least, of those that can be asked for; or the reason for none.
 
-    The reason is that of the region that varies least of all. Regions after the chosen one are not examined, which
-    makes this faster than `coherent_regions`. Raises SnellenError for anything but an image of 8-bit RGB.
+    The reason is that of the region that varies least of all. Regions after the chosen one are not examined. Raises
+    SnellenError for anything but an image of 8-bit RGB.
     """
     reason = NO_LARGE
-    for rank, region in enumerate(_examine(pixels, settings)):
+    for rank, region in enumerate(examined_regions(pixels, settings)):
         if isinstance(region, Region):
             return region
         reason = region if rank == 0 else reason
     return reason
 
 
-def _examine(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]:
-    """Every region that is large enough, least variation first: the region, or the reason against it."""
+def examined_regions(pixels: Pixels, settings: RegionSettings) -> Iterator[Region | str]:
+    """Every region that is large enough, or the reason against it: least variation first, of equal ones the larger.
+
+    `pixels` are sRGB, (height, width, 3), 0 to 255; others raise SnellenError.
+    """
     if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8 or not pixels.size:
         raise SnellenError(
             f"regions of a colour: {pixels.dtype} {pixels.shape} is not an image; give (height, width, 3) uint8"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -124,19 +124,3 @@ class Rules:
             numbers = getattr(self, name)
             if min(numbers, default=0) < 0 or list(numbers) != sorted(set(numbers)):
                 raise ValueError(f"{name}: {list(numbers)} are not increasing numbers of 0 or more")
-
-
-def rule_table(rules: Rules) -> list[tuple[str, str, str, str]]:
-    """One line per rule for documents: name, value, meaning, origin (a section of the paper, or `ours`)."""
-    return [
-        (rule.name, _format_threshold(getattr(rules, rule.name)), rule.metadata["what"], rule.metadata["origin"])
-        for rule in fields(rules)
-    ]
-
-
-def _format_threshold(threshold: Any) -> str:
-    if isinstance(threshold, Caps):
-        return f"{threshold.minimum} to {threshold.maximum}" + (
-            f"; {threshold.min_bins} or more" if threshold.min_bins > 1 else ""
-        )
-    return ", ".join(f"{number:g}" for number in threshold) if isinstance(threshold, tuple) else f"{threshold:g}"
