@@ -279,6 +279,7 @@ def test_rows_of_responses_and_scores_are_neither_left_out_nor_added(items: Item
 
 def test_counts_hashes_and_the_commitment_of_a_card_are_compared(items: ItemSet) -> None:
     assert check_rows(items)
+    changes: list[tuple[dict[str, Any], str]]
     changes = [({"counts": {}}, "other counts"), ({"rows_hash": "0"}, "rows_hash"), ({"test_hash": "0"}, "test_hash")]
     for change, words in changes:
         with pytest.raises(SnellenError, match=words):
@@ -365,7 +366,9 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
     _changed_card(done.root, annotations={"captions": "somebody 1234"})
     assert verify(str(done.root), 0, str(items.root), None, None) == 1
     card = read_run_card(done.root)
-    for change in ({"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}):
+    changes: tuple[dict[str, Any], ...]
+    changes = {"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}
+    for change in changes:
         _changed_card(done.root, annotations={}, arms=[{**card.arms[0].model_dump(), **change}])
         with pytest.raises(SnellenError, match=r"run\.json: test_items or columns of fake:oracle"):
             verify(str(done.root), 0, str(items.root), None, None)
