@@ -181,8 +181,8 @@ class Examination:
 
 def open_examination(root: Path) -> Examination:
     """Open a run folder, finished or stopped. Raises SnellenError if it has no tables."""
-    _, items, suite = open_run_items(root)
-    return Examination(root, suite, items, own_responses(root, items))
+    card, items, suite = open_run_items(root)
+    return Examination(root, suite, items, own_responses(root, items, card))
 
 
 def open(path: str | Path) -> Examination | ItemSet:

@@ -62,7 +62,7 @@ def load_run(
     suite = suite_of(card.suite)
     items = open_asked_items(root, card, suite)
     suite = with_judged_reading(suite.of_items(items))
-    responses = own_responses(root, items)
+    responses = own_responses(root, items, card)
     scores = own_scores(root, items, suite, card.arms)
     scores = {name: with_python_strings(rows) for name, rows in scores.items()}
     if table is None:

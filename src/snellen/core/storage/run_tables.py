@@ -23,7 +23,7 @@ from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import part_sizes
-from snellen.core.storage.runfolder import RunFolder, has_tables, is_run, read_run_card
+from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, is_run, read_run_card
 
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -131,11 +131,11 @@ def empty_beside_reasoning(roots: Iterable[Path]) -> Counter[str]:
     return counts
 
 
-def own_responses(root: Path, items: ItemSet) -> list[Response]:
+def own_responses(root: Path, items: ItemSet, card: RunCard) -> list[Response]:
     """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
     responses = read_responses(root)
     tasks = {item_id: item.task for item_id, item in items.by_id.items()}
-    arms = {(arm.subject, arm.condition, arm.repeat) for arm in read_run_card(root).arms}
+    arms = {(arm.subject, arm.condition, arm.repeat) for arm in card.arms}
     if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
         path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
         raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")

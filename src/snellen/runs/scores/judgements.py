@@ -120,7 +120,8 @@ def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.Dat
 
 def responses_in_units(root: Path, items: ItemSet) -> Sequence[Response]:
     """All responses of a run, of which boxes are read in the units of `runs.scores.box_units`."""
-    return in_own_units(own_responses(root, items), read_box_units(root), read_run_card(root).arms)
+    card = read_run_card(root)
+    return in_own_units(own_responses(root, items, card), read_box_units(root), card.arms)
 
 
 def _arm(response: Response) -> tuple[str, str, int]:

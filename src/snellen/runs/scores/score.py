@@ -230,6 +230,8 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     tasks = {task: how.protocols[protocol] for task, how in suite.tasks.items() if protocol in how.protocols}
     known: dict[str, Container[Any]] = {
         "item_id": items.by_id,
+        "subject": {arm.subject for arm in arms},
+        "condition": {arm.condition for arm in arms},
         "protocol": {protocol},
         "outcome": get_args(Outcome),
         "split": get_args(Split),
