@@ -53,7 +53,7 @@ def _named_beside_the_box(items: list[Item]) -> list[set[str]]:
             option.key
             for option in item.options
             for other in items
-            if other.task != "object"
+            if other.task not in ("object", "spatial")  # spatial draws no boxes unless a condition says so
             and other.query[0].sha256 == item.query[0].sha256
             and list(item.regions["red"])
             in [list(other.regions[name]) for name in ("red", "blue") if name in other.regions]

@@ -24,7 +24,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.response import Response
-from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import read_run_card
@@ -32,7 +32,15 @@ from snellen.exam import verification
 from snellen.exam.items import build
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
-from snellen.exam.verification import check_commitment, check_replies, check_rows, check_scores, read_apart
+from snellen.exam.verification import (
+    check_commitment,
+    check_replies,
+    check_rows,
+    check_scores,
+    count_items,
+    read_apart,
+    stopped_early,
+)
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
 from snellen.stimuli.render import rebuild
@@ -80,7 +88,9 @@ def test_lowered_blind_scores_are_found_and_missing_ones_are_said(
     """Those of the recipe are in the package; the paper's answers are measured in each set."""
     root = shutil.copytree(small_set("combo", sets_folder).root, tmp_path / "items")
     items = read_itemset(root)
-    write_card(root, items.card.model_copy(update={"recipe": {**items.card.recipe, "balance": balance}}))
+    recipe = {**items.card.recipe, "balance": balance}
+    own_hash = recipe_hash(items.card.suite, items.card.version, items.card.source, recipe)
+    write_card(root, items.card.model_copy(update={"recipe": recipe, "recipe_hash": own_hash}))
     items = read_itemset(root)
     card = blind_card(items, SUITES.get("combo"))
     write_blind(root, card)
@@ -281,6 +291,7 @@ def test_counts_hashes_and_the_commitment_of_a_card_are_compared(items: ItemSet)
     assert check_rows(items)
     changes: list[tuple[dict[str, Any], str]]
     changes = [({"counts": {}}, "other counts"), ({"rows_hash": "0"}, "rows_hash"), ({"test_hash": "0"}, "test_hash")]
+    changes += [({"recipe_hash": "0"}, "recipe_hash"), ({"recipe": {"seed": 9}}, "recipe_hash")]
     for change, words in changes:
         with pytest.raises(SnellenError, match=words):
             check_rows(replace(items, card=items.card.model_copy(update=change)))
@@ -368,10 +379,36 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
     card = read_run_card(done.root)
     changes: tuple[dict[str, Any], ...]
     changes = {"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}
-    for change in changes:
+    for change in (*changes, {"fingerprint": "0" * 12}):
         _changed_card(done.root, annotations={}, arms=[{**card.arms[0].model_dump(), **change}])
-        with pytest.raises(SnellenError, match=r"run\.json: test_items or columns of fake:oracle"):
+        with pytest.raises(SnellenError, match=r"run\.json: test_items, columns or fingerprint of fake:oracle"):
             verify(str(done.root), 0, str(items.root), None, None)
+
+
+@pytest.mark.parametrize("name", ["version", "recipe_hash", "rows_hash", "test_hash"])
+def test_the_card_of_a_run_names_its_own_item_set(name: str, items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    card = read_run_card(done.root).model_copy(update={name: "other"})
+    with pytest.raises(SnellenError, match=f"{name} is not that of the item set"):
+        list(count_items(done.root, card, items))
+
+
+def test_prompts_that_a_report_shows_are_those_of_the_items(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path = done.root / "sent.parquet"
+    table = pq.read_table(path)
+    forged = pa.array([text.replace("object", "thing") for text in table["parts"].to_pylist()])
+    pq.write_table(table.set_column(table.column_names.index("parts"), "parts", forged), path)
+    with pytest.raises(SnellenError, match=r"sent\.parquet: the prompt"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_people_may_be_given_fewer_tasks(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    card = read_run_card(done.root)
+    person = card.arms[0].model_dump() | {"role": "person", "test_items": {}}
+    _changed_card(done.root, arms=[person])
+    assert check_replies(done.root, read_run_card(done.root), items, done.suite) == 0
 
 
 @pytest.mark.parametrize(
@@ -410,3 +447,23 @@ def test_a_printed_table_that_the_scores_do_not_give_is_found(items: ItemSet, tm
     result = CliRunner().invoke(app, ["verify", str(tmp_path / "run")])
     assert result.exit_code == 1
     assert "printed table" in result.output
+
+
+def test_a_run_that_no_rule_stopped_is_not_fully_checked(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As if it had been asked until decided, and the card said nothing of it."""
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
+    card = read_run_card(done.root)
+    fewer = [response for response in done.responses if response.item_id != done.responses[0].item_id]
+    assert [*stopped_early(done.root, card)] == []
+    arms = [card.arms[0].model_copy(update=change) for change in ({}, {"decide": "look"}, {"source": "recorded"})]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verification, "read_responses", lambda root: fewer)
+        lines = [[*stopped_early(done.root, card.model_copy(update={"arms": [arm]}))] for arm in arms]
+    count = len(done.responses) - len(fewer)
+    assert lines == [
+        [f"fake:oracle under vanilla: stopped, by no rule on the card, before {count} of its items"],
+        [],
+        [],
+    ]

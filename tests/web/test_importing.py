@@ -26,7 +26,9 @@ from snellen.core.response import Response
 from snellen.core.storage.files import kernel_lock
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import read_exchanges
+from snellen.core.storage.runfolder import read_run_card
 from snellen.exam.examination import Examination
+from snellen.exam.verification import check_replies
 from snellen.reports import load_run
 from snellen.reports.loading import gather
 from snellen.stimuli.scenes import MATERIALS, SHAPES
@@ -108,6 +110,8 @@ def test_the_imported_table_equals_the_subject_s_own_answers(suite: str, sets_fo
     for response in examination.responses:
         person = int(response.subject.removeprefix("human:trial/p")) - 1
         assert response.text == own[response.condition, person, response.item_id]
+    run_card = read_run_card(examination.root)
+    assert check_replies(examination.root, run_card, examination.items, examination.suite) == 0
     assert {reply.seconds for exchange in read_exchanges(examination.root) if (reply := exchange.reply)} == {1.5}
 
 

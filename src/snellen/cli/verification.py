@@ -40,6 +40,7 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
         print(f"{address}: whole; {len(items.items)} items of {items.card.suite} version {items.card.version}")
     if not (has_rows := checks.check_rows(items)):
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
+        is_whole = False
     is_revealed = _verify_seal(path, items, commitment, has_rows)
     words, is_compared = checks.check_blind(items, suite_of(items))
     print(f"blind.json: {words}")
@@ -78,8 +79,10 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
     if not has_tables(path):
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
-        return items, False, True
+        return items, False, False
     print("\n".join(checks.count_items(path, card, items)))
+    if stopped := list(checks.stopped_early(path, card)):
+        print("\n".join(stopped))
     suite = with_judged_reading(suite_of(items))
     if not checks.is_same_parser(card):
         print("parser: of another version, or not recorded; changed readings are counted")
@@ -97,7 +100,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
     if is_other := has_other_table(path):
         print(f"printed table: {path / STAMP} holds another one than the scores give; delete the file")
-    return items, replies is not None, replies == 0 and not changed and not is_other
+    return items, replies is not None, replies == 0 and not (changed or is_other or stopped)
 
 
 def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> bool:

@@ -10,7 +10,7 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -24,10 +24,10 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import decided_rows, digest_of_rows, read_image_recipes
-from snellen.core.storage.itemset import ItemSet, counts_of, items_files
+from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
-from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.run_tables import read_responses, read_sent, sent_parts
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
@@ -59,17 +59,24 @@ BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
 
 
 def check_rows(items: ItemSet) -> bool:
-    """Compare the rows with the card's counts, and with the recipes of images with `rows_hash`; False if it cannot."""
+    """Compare the rows with the card's counts, and with the recipes of images with `rows_hash`; False if it cannot.
+
+    The recipe of a set that is not sealed is compared with `recipe_hash`.
+    """
+    card = items.card
+    own_hash = recipe_hash(card.suite, card.version, card.source, card.recipe)
+    if SEALED not in card.recipe and card.recipe_hash != own_hash:
+        raise SnellenError(f"{items.root / card.file}: the recipe does not match recipe_hash; build the set again")
     if items.card.counts != counts_of(items.items):
         raise SnellenError(f"{items.root / items.card.file}: other counts than those of its items; build it again")
     recipes = read_image_recipes(items.root)
     if items.card.source == "generated" and not recipes:
         return False
-    for path, card in zip(items_files(items.root, items.card), items.card.instalments or (items.card,), strict=True):
+    for path, part in zip(items_files(items.root, card), card.instalments or (card,), strict=True):
         rows = list(decided_rows(files.rows_of(files.read_table(path)), recipes))
         of_test = (row for row in rows if row["split"] == "test")
         for name, decided in (("rows_hash", rows), ("test_hash", of_test)):
-            if getattr(card, name) not in ("", digest_of_rows(decided)):
+            if getattr(part, name) not in ("", digest_of_rows(decided)):
                 raise SnellenError(
                     f"{path}: the rows and the recipes of the images do not match the card ({name}); build or copy "
                     "the item set again"
@@ -207,7 +214,13 @@ def read_apart(roots: Iterable[Path]) -> Iterator[str]:
 
 
 def count_items(root: Path, card: RunCard, items: ItemSet) -> Iterator[str]:
-    """For each arm, in words, the test items that were not asked, failed or were declined."""
+    """For each arm, in words, the test items that were not asked, failed or were declined.
+
+    Raises SnellenError if the run's card does not describe the item set.
+    """
+    for name in ("suite", "version", "recipe_hash", "rows_hash", "test_hash"):
+        if getattr(card, name) not in ("", getattr(items.card, name)):
+            raise SnellenError(f"{root / card.file}: {name} is not that of the item set")
     test = {item.item_id for item in items.items if item.split == "test"}
     status = {(one.subject, one.condition, one.repeat, one.item_id): one.status for one in read_responses(root)}
     for arm in card.arms:
@@ -215,6 +228,16 @@ def count_items(root: Path, card: RunCard, items: ItemSet) -> Iterator[str]:
         counts: Counter[str] = Counter(of_arm)
         words = ", ".join(f"{counts[name]} {name}" for name in ("not asked", "failed", "declined"))
         yield f"{arm.subject} under {arm.condition}: {len(test)} test items, {words}"
+
+
+def stopped_early(root: Path, card: RunCard) -> Iterator[str]:
+    """For each arm that was asked fewer than its fixed number of items, in words: its score may have stopped it."""
+    asked = Counter((one.subject, one.condition, one.repeat, one.task) for one in read_responses(root))
+    for arm in card.arms:
+        key = arm.subject, arm.condition, arm.repeat
+        missing = sum(max(0, count - asked[*key, task]) for task, count in arm.test_items.items())
+        if missing and not arm.decide and arm.source == "asked" and arm.role != "person":
+            yield f"{arm.subject} under {arm.condition}: stopped, by no rule on the card, before {missing} of its items"
 
 
 def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> int | None:
@@ -235,12 +258,16 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         replay(again, items, suite, {})
         _check_arms(root, card, read_run_card(again))
         replayed = {response.response_id: response for response in read_responses(again)}
+        prompts, others = read_sent(root), read_sent(again)
         calls = [files.read_table(run / "exchanges.parquet").sort_by("key") for run in (root, again)]
     for name in sorted(stored.keys() | replayed.keys()):
         if fault := _response_fault(stored.get(name), replayed.get(name)):
             if is_same_parser(card):
                 raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
             count += 1
+    for name, text in prompts.items():
+        if name not in others or not _is_same_prompt(sent_parts(root, text), sent_parts(root, others[name])):
+            raise SnellenError(f"{root / 'sent.parquet'}: the prompt {name!r:.60} is not that of its items")
     names = set(calls[0].column_names)
     if not names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
         raise SnellenError(f"{root / 'exchanges.parquet'}: has columns that are not those of a run")
@@ -249,17 +276,26 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
     return count
 
 
+def _is_same_prompt(parts: Sequence[Any], others: Sequence[Any]) -> bool:
+    """True if texts and images are equal; a montage is laid out only for subjects that read images."""
+    are_images = (isinstance(one, dict) and isinstance(other, dict) for one, other in zip(parts, others, strict=False))
+    return len(parts) == len(others) and all(
+        one == other or (are_both and ("montage" in one or "montage" in other))
+        for one, other, are_both in zip(parts, others, are_images, strict=True)
+    )
+
+
 def _check_arms(root: Path, card: RunCard, again: RunCard) -> None:
-    """Compare the numbers of items to be asked; recorded answers may be to fewer tasks."""
+    """Compare fingerprints and the numbers of items to be asked; people and recorded answers may be to fewer tasks."""
     for arm, other in zip(card.arms, again.arms, strict=True):
-        if arm.source == "recorded" or not is_same_parser(card):
+        if arm.source == "recorded" or arm.role == "person" or not is_same_parser(card):
             is_whole = arm.test_items.items() <= other.test_items.items()
         else:
             is_whole = arm.test_items == other.test_items
-        if not is_whole or arm.columns != other.columns:
+        if not is_whole or (arm.columns, arm.fingerprint) != (other.columns, other.fingerprint):
             raise SnellenError(
-                f"{root / 'run.json'}: test_items or columns of {arm.subject} under {arm.condition} are not those of "
-                "its items and condition"
+                f"{root / 'run.json'}: test_items, columns or fingerprint of {arm.subject} under {arm.condition} are "
+                "not those of its items, condition and settings"
             )
 
 

@@ -143,7 +143,7 @@ def _item_set(run: Run) -> str:
     elif "seed" in recipe:
         origin += f" from seed {recipe['seed']}"
     if "renderer" in recipe and "size_px" in recipe:
-        width, height = recipe["size_px"]
+        width, height = recipe["size_px"] if isinstance(recipe["size_px"], list | tuple) else ("?", "?")
         version = render.get("versions", {}).get(recipe["renderer"], "")
         quality = f", quality {recipe['quality']}" if "quality" in recipe else ""
         origin += f", with images of {width} x {height} pixels by {recipe['renderer']} {version}".rstrip() + quality

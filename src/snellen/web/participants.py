@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
 from snellen.web.admission import form_pages, joined_digests
 from snellen.web.plan import Calibration, Consent, End, PageAnswers, RecordRow, Start, Stop, StudyPlan
 from snellen.web.study import PROLIFIC, StudyCard, read_plan
@@ -107,7 +108,8 @@ def _panel_id(participant: Participant) -> str:
     panel_id = participant.start.parameters.get(PROLIFIC, "")
     if "{{" not in panel_id and "${" not in panel_id:
         return panel_id
-    log.warning("%s: the address has the placeholder %s in place of a panel id", participant.alias, panel_id)
+    what = short_reason(panel_id)
+    log.warning("%s: the address has the placeholder %s in place of a panel id", participant.alias, what)
     return ""
 
 

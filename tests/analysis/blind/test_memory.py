@@ -60,16 +60,24 @@ def test_what_no_subject_remembers_is_no_floor_of_a_users_set() -> None:
     assert blind.value <= 0.45
 
 
-@pytest.mark.parametrize(("is_shared", "least", "most"), [(True, 0.95, 1.0), (False, 0.0, 0.45)])
-def test_a_box_whose_content_another_question_names(is_shared: bool, least: float, most: float) -> None:
+@pytest.mark.parametrize(
+    ("is_shared", "words", "least", "most"),
+    [
+        (True, "in the red box", 0.95, 1.0),
+        (False, "in the red box", 0.0, 0.45),
+        (True, "(red box)", 0.0, 0.45),  # in brackets: drawn under a condition alone
+    ],
+)
+def test_a_box_whose_content_another_question_names(is_shared: bool, words: str, least: float, most: float) -> None:
     items, others = [], []
     for n in range(COUNT):
         scene, boxes = [image("scene", n)], [[10.0 * k, 0.0, 10.0 * k + 9, 9.0] for k in range(4)]
         order = [NAMES[int(k)] for k in stream("order", n).permutation(4)]
-        items.append(replace(named(n, scene, order[0]), regions={"red": boxes[0]}))
+        question = named(n, scene, order[0], text="What is in the red box?")
+        items.append(replace(question, regions={"red": boxes[0]}))
         for k in range(4):
             box = boxes[k] if is_shared else boxes[(k + 1 + n) % 4]
-            asks = named(COUNT + 4 * n + k, scene, NAMES[0], text=f"How far is the {order[k]}?")
+            asks = named(COUNT + 4 * n + k, scene, NAMES[0], text=f"How far is the {order[k]} {words}?")
             others.append(replace(asks, regions={"red": box}, task="distance"))
     assert least <= share_right(items, [*items, *others]) <= most
 

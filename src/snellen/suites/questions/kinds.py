@@ -102,8 +102,16 @@ PROTOCOLS: Mapping[str, Protocol] = {
 """`strict` by kind of answer. Several options: all of them and no other (`accuracy`), and their overlap."""
 
 
+SHORT, MOST_COMPARED = 50, 10**8
+"""Characters that take as long as a comparison without any, and pairs of characters compared for the chance of an item:
+about 0.1 seconds."""
+
+
 def with_chance(items: Sequence[Item]) -> list[Item]:
-    """The items, with the chance of free answers as measures: the mean score of other items' answers."""
+    """The items, with the chance of free answers as measures: the mean score of other items' answers.
+
+    Of long texts, which hardly ever resemble each other, only as many are compared as take a moment.
+    """
     by_task: dict[str, list[Item]] = {}
     for item in items:
         if item.split == "test" and not item.options:
@@ -113,6 +121,9 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
         for index, item in enumerate(task_items):
             others = [task_items[n].answer for n in peers(index, len(task_items))]
             answers = [other[0] if isinstance(other, tuple) else other for other in others]
+            if item.answer_kind == "text":
+                size = sum(len(text) + SHORT for text in _accepted(item)) * (max(map(len, answers), default=0) + SHORT)
+                answers = answers[: max(1, MOST_COMPARED // size)]
             measures[item.item_id] = {
                 f"chance_{metric.name}": sum(metric.score(item, answer) for answer in answers) / len(answers)
                 for metric in PROTOCOLS[item.answer_kind].metrics

@@ -16,7 +16,6 @@ from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,
-    HARD,
     ItemSource,
     area_share,
     checked_box,
@@ -24,8 +23,7 @@ from snellen.suites.ava_bench.items import (
     range_names,
 )
 from snellen.suites.ava_bench.prompts import OPTION_LISTS, TABLE_1
-from snellen.suites.ava_bench.scenes.scenes import share_of
-from snellen.suites.ava_bench.scenes.table_contents import KINDS, difficulty
+from snellen.suites.ava_bench.scenes.table_contents import COUNTED, KINDS, SINGLES
 from snellen.suites.ava_bench.scenes.tabletop_truth import ItemSlot, TabletopTruth, VisibleSolid, asked_evenly, sized
 from snellen.suites.ava_bench.scoring import without_script
 
@@ -36,11 +34,9 @@ NAME = "object"
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
-    """Things that spatial does not name, single ones and counted ones: what is named elsewhere hardly tells one."""
-    levels = [difficulty(share_of(solid.box, table.table.shot.camera)) for solid in table.unrelated]
-    # Half of the things are hard to see, as are nearly all counted ones.
-    parts = [(level, level == HARD and solid.number % 2) for level, solid in zip(levels, table.unrelated, strict=True)]
-    return [(solid, {"kind": solid.kind, "part": part}) for part, solid in zip(parts, table.unrelated, strict=True)]
+    """A thing of each kind, all equally often, so that the names in other questions tell only which kinds are there."""
+    parts = list(dict.fromkeys(table.table.kinds))
+    return [(solid, {"kind": solid.kind, "part": parts.index(solid.kind)}) for solid in table.of_each_kind]
 
 
 def _tabletop_item(turn: ItemSlot, solid: VisibleSolid, rng: np.random.Generator) -> Item:
@@ -80,6 +76,6 @@ OBJECT = Ability(
     asks_inside_box=True,
     cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
-    tabletop=asked_evenly(NAME, _tabletop_candidates, {"kind": len(KINDS), "part": len(KINDS)}, _tabletop_item),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, {"kind": len(KINDS), "part": SINGLES + COUNTED}, _tabletop_item),
     released=ReleasedForm(folder="Recognition"),
 )

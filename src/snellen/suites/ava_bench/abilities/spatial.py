@@ -29,10 +29,10 @@ SolidPair = tuple[VisibleSolid, VisibleSolid]
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[SolidPair, Mapping[str, Hashable]]]:
-    """Pairs of single things (appendix A.2), to be asked without boxes, too. Object asks about other things."""
+    """Pairs of single things (appendix A.2), to be asked without boxes, too."""
     return [
         ((red, blue), {"position": relative_position(red.box, blue.box), "red": red.kind, "blue": blue.kind})
-        for red, blue in permutations(table.related, 2)
+        for red, blue in permutations(table.singles, 2)
         if clear(red.box, blue.box)
     ]
 

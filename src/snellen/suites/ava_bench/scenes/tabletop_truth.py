@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.stimuli.scenes import Material, truth
 from snellen.suites.ava_bench.items import EASY, HARD, ItemSource, area_share, box_area
-from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, clear, levelled, share_of
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, levelled, share_of
 from snellen.suites.ava_bench.scenes.table_contents import AREAS, difficulty
 from snellen.suites.ava_bench.scenes.tabletop_scenes import Table
 
@@ -64,22 +63,14 @@ class TabletopTruth:
         return tuple(solid for solid in self.singles if difficulty(areas[solid.number][0]) != EASY)
 
     @cached_property
-    def related(self) -> tuple[VisibleSolid, ...]:
-        """The single solids whose relations are asked about: as few as have two pairs apart, small ones first."""
-        by_size = sorted(self.singles, key=lambda solid: solid not in self.placed_in_depth)
-        groups = (group for size in range(3, len(by_size)) for group in combinations(by_size, size))
-        apart = (group for group in groups if sum(clear(a.box, b.box) for a, b in combinations(group, 2)) > 1)
-        return next(apart, tuple(by_size))
-
-    @cached_property
-    def unrelated(self) -> tuple[VisibleSolid, ...]:
-        """The other single solids, and the largest one of each counted kind if it is not below `AREAS`."""
-        camera, singles = self.table.shot.camera, [solid for solid in self.singles if solid not in self.related]
+    def of_each_kind(self) -> tuple[VisibleSolid, ...]:
+        """The single solids, and the largest of each counted kind unless it is below `AREAS`."""
+        camera = self.table.shot.camera
         largest: dict[str, VisibleSolid] = {}
         for solid in sorted(self.solids[len(self.singles) :], key=lambda solid: box_area(solid.box)):
             if share_of(solid.box, camera) >= AREAS[HARD][0][0]:
                 largest[solid.kind] = solid
-        return (*singles, *largest.values())
+        return (*self.singles, *largest.values())
 
     @property
     def framed(self) -> tuple[VisibleSolid, ...]:
