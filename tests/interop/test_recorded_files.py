@@ -421,6 +421,8 @@ def test_hostile_files_are_refused_in_one_line(case: str, tmp_path: Path, monkey
 def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_files, "MAX_ROWS", 3)
     assert_refused(lambda: recordings(lines(tmp_path / "rows.jsonl", ROWS)), "row 5: not readable (more than 3 rows")
+    (tmp_path / "a.json").write_text(f"[{', '.join(['{}'] * 12)}]")
+    assert_refused(lambda: recordings(tmp_path / "a.json"), "more than 12 objects and lists")
     monkeypatch.setattr(recorded_files, "MAX_LIST_BYTES", 10_000)
     packed = lines(tmp_path / "a.jsonl.gz", [{"id": n, "reply": "x" * 9000} for n in range(3)])
     assert packed.stat().st_size < 1000

@@ -109,7 +109,10 @@ def _rows(path: Path) -> Iterator[Row]:
         if ending in (".csv", ".tsv"):
             yield from _table(limited, ending)
         elif is_json:
-            yield from map(_object, _listed(_parsed(limited.read())))
+            text = limited.read()
+            if text.count(b"{") + text.count(b"[") > 4 * MAX_ROWS:  # each takes some 70 bytes of memory
+                raise ValueError(f"more than {4 * MAX_ROWS} objects and lists; split the file")
+            yield from map(_object, _listed(_parsed(text)))
         else:
             yield from (_object(_parsed(line)) for line in _lines(limited) if line.strip())
 

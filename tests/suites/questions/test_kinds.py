@@ -24,7 +24,7 @@ from snellen.runs.asking.views import show_items
 from snellen.runs.scores.score import score_one
 from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.kinds import AXES, PROTOCOLS
+from snellen.suites.questions.kinds import AXES, PROTOCOLS, with_chance
 from snellen.suites.questions.prompts import for_people, placed
 from tests.suites.questions import tables
 
@@ -209,3 +209,17 @@ def test_the_last_answer_of_a_reply_with_reasons() -> None:
     read, spec = PROTOCOLS["text"].read, ReplySpec("text")
     replies = {"It purrs.\nAnswer: **a cat**": "a cat", "a cat": "a cat", "Answer: x\n\nAnswer: x": "x"}
     assert {text: read(text, spec) for text in replies} == replies
+
+
+def test_the_chance_of_long_texts_is_measured_in_a_moment() -> None:
+    """All pairs of these texts would take minutes."""
+    answers: list[Any] = [f"{n} " * 100_000 for n in range(8)]
+    answers.append(tuple(map(str, range(50_000))))
+    items = [
+        Item(f"q{n}", "questions", "questions", "Read it.", (), answer, "text", f"s{n}", f"g{n}", f"c{n}")
+        for n, answer in enumerate(answers)
+    ]
+    start = time.perf_counter()
+    chances = [item.measures["chance_anls"] for item in with_chance(items)]
+    assert time.perf_counter() - start < 60
+    assert all(0 <= chance <= 1 for chance in chances)

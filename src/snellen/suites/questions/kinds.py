@@ -110,7 +110,7 @@ about 0.1 seconds."""
 def with_chance(items: Sequence[Item]) -> list[Item]:
     """The items, with the chance of free answers as measures: the mean score of other items' answers.
 
-    Of long texts, which hardly ever resemble each other, only as many are compared as take a moment.
+    Of long texts, which hardly ever resemble each other, only as many are compared as take a moment; of none it is 0.
     """
     by_task: dict[str, list[Item]] = {}
     for item in items:
@@ -123,11 +123,11 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
             answers = [other[0] if isinstance(other, tuple) else other for other in others]
             if item.answer_kind == "text":
                 size = sum(len(text) + SHORT for text in _accepted(item)) * (max(map(len, answers), default=0) + SHORT)
-                answers = answers[: max(1, MOST_COMPARED // size)]
+                answers = answers[: MOST_COMPARED // size]
             measures[item.item_id] = {
-                f"chance_{metric.name}": sum(metric.score(item, answer) for answer in answers) / len(answers)
+                f"chance_{metric.name}": sum(metric.score(item, answer) for answer in answers) / max(1, len(answers))
                 for metric in PROTOCOLS[item.answer_kind].metrics
-                if answers
+                if others
             }
     return [replace(item, measures=measures[item.item_id]) if item.item_id in measures else item for item in items]
 
