@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6400, "cli": 2615, "compute": 865, "core": 5175, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3275, "interop": 3255, "presentation": 420, "reports": 4450, "runs": 3515,
     "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6415, "web": 5050, "src": 99_035,
-    "tests": 76_530, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    "tests": 76_535, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 

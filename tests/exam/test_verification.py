@@ -223,8 +223,9 @@ def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: 
 @pytest.mark.parametrize(("status", "fault"), [("ok", True), ("failed", True), ("declined", False)])
 def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> None:
     """A failure is recorded, too: one that is not may hide a bad answer."""
-    stored = Response("r", "fake:x", "", "1", "t", "", 0, status, None, "", ReplySpec("text"), ())
+    stored = Response("a/c/0/1", "fake:x", "a", "1", "t", "c", 0, status, None, "", ReplySpec("text"), ())
     assert bool(verification._response_fault(stored, None)) is fault
+    assert verification._response_fault(replace(stored, response_id="other"), None)
 
 
 @pytest.mark.parametrize("lowered", [1e-6, float("nan")])
@@ -427,6 +428,12 @@ def test_arms_that_no_run_has_are_refused(change: dict[str, Any], words: str, it
     _changed_card(done.root, arms=[{**arm, **change}] if change else [arm, arm])
     with pytest.raises(SnellenError, match=words):
         load_run(done.root)
+
+
+def test_a_second_table_of_a_protocol_is_not_read(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    (done.root / "scores.strict.zzz.parquet").write_bytes(b"")
+    assert check_scores(done.root, read_run_card(done.root), items, done.suite) == (["strict"], [])
 
 
 def test_a_table_of_calls_has_the_columns_of_a_run(items: ItemSet, tmp_path: Path) -> None:

@@ -304,7 +304,9 @@ def _response_fault(stored: Response | None, replayed: Response | None) -> str:
     if stored is None:
         return "is missing, although its replies are recorded"
     if replayed is None:
-        return "" if stored.status == "declined" else "has no recorded reply to the prompt that its item gives"
+        own_name = f"{stored.fingerprint}/{stored.condition}/{stored.repeat}/{stored.item_id}"
+        is_declined = stored.status == "declined" and stored.response_id == own_name
+        return "" if is_declined else "has no recorded reply to the prompt that its item gives"
     fields = [name for name in Response.__slots__ if getattr(stored, name) != getattr(replayed, name)]
     return f"does not follow from the recorded replies ({', '.join(fields)})" if fields else ""
 

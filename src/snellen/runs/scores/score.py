@@ -179,7 +179,8 @@ def score_path(root: Path, protocol: str) -> Path:
 
 def score_paths(root: Path) -> dict[str, Path]:
     """The existing score tables of a run, intact or damaged, by protocol."""
-    return {path.name.split(".")[1]: path for path in sorted(root.glob("scores.*.parquet"))}
+    paths = sorted(root.glob("scores.*.parquet"))
+    return {path.name.split(".")[1]: path for path in paths if path.name.count(".") == 2}
 
 
 def write_scores(root: Path, scores: pd.DataFrame, protocol: str) -> None:
