@@ -68,10 +68,10 @@ def _table(examination: Examination) -> TaskTables:
     )  # fmt: skip
 
 
-def has_other_table(root: Path) -> bool:
-    """True if the stamp holds a printed table that is not that of the run's scores."""
-    stamp = stored_stamp(root)
-    return stamp is not None and has_table(root, stamp) and _stamped(stamp) != _table(open_examination(root))
+def has_other_table(examination: Examination) -> bool:
+    """True if the stamp of a run holds a printed table that is not that of its scores."""
+    stamp = stored_stamp(examination.root)
+    return stamp is not None and has_table(examination.root, stamp) and _stamped(stamp) != _table(examination)
 
 
 def _stamped(stamp: RunStamp) -> TaskTables:

@@ -10,9 +10,11 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_digest import check_digest
+from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
+from snellen.exam.examination import Examination
 from snellen.remote import address_of, fetched
 from snellen.runs.planning.stamp import STAMP
 from snellen.runs.scores.unread import with_judged_reading
@@ -75,15 +77,15 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     moved_card = card if itemset is None else card.model_copy(update={"itemset": itemset})
     items = open_asked_items(path, moved_card, SUITES.get(card.suite))
     open_items(items.root, remember=False)
+    checks.check_card(path, card, items)
     count = sum(1 for _ in read_exchanges(path))
     print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
     if not has_tables(path):
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
         return items, False, False
-    print("\n".join(checks.count_items(path, card, items)))
-    if stopped := list(checks.stopped_early(path, card)):
-        print("\n".join(stopped))
-    suite = with_judged_reading(suite_of(items))
+    suite, responses = with_judged_reading(suite_of(items)), own_responses(path, items, card)
+    stopped = checks.stopped_early(card, responses)
+    print("\n".join([*checks.count_items(card, items, responses), *stopped]))
     if not checks.is_same_parser(card):
         print("parser: of another version, or not recorded; changed readings are counted")
     replies = checks.check_replies(path, card, items, suite)
@@ -98,7 +100,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    if is_other := has_other_table(path):
+    if is_other := has_other_table(Examination(path, suite, items, responses)):
         print(f"printed table: {path / STAMP} holds another one than the scores give; delete the file")
     return items, replies is not None, replies == 0 and not (changed or is_other or stopped)
 

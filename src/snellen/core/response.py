@@ -51,3 +51,8 @@ class Response:
     reply_spec: ReplySpec
     calls: tuple[str, ...]
     cut_off: bool = False
+
+    @property
+    def arm_key(self) -> tuple[str, str, int]:
+        """Subject, condition and repeat, as of its arm."""
+        return self.subject, self.condition, self.repeat

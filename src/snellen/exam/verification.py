@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from snellen.analysis.blind import measure_by_folds
+from snellen.analysis.grading.coverage import gaps
 from snellen.analysis.units import metric_of
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
@@ -23,7 +24,7 @@ from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import decided_rows, digest_of_rows, read_image_recipes
+from snellen.core.storage.item_rows import decided_hashes, decided_rows, read_image_recipes
 from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
@@ -73,10 +74,9 @@ def check_rows(items: ItemSet) -> bool:
     if items.card.source == "generated" and not recipes:
         return False
     for path, part in zip(items_files(items.root, card), card.instalments or (card,), strict=True):
-        rows = list(decided_rows(files.rows_of(files.read_table(path)), recipes))
-        of_test = (row for row in rows if row["split"] == "test")
-        for name, decided in (("rows_hash", rows), ("test_hash", of_test)):
-            if getattr(part, name) not in ("", digest_of_rows(decided)):
+        whole, of_test = decided_hashes(files.rows_of(files.read_table(path)), recipes)
+        for name, own in (("rows_hash", whole), ("test_hash", of_test)):
+            if getattr(part, name) not in ("", own):
                 raise SnellenError(
                     f"{path}: the rows and the recipes of the images do not match the card ({name}); build or copy "
                     "the item set again"
@@ -213,31 +213,32 @@ def read_apart(roots: Iterable[Path]) -> Iterator[str]:
             yield f"{address_of(root)}: read by another version of the parser than other runs here; {count}"
 
 
-def count_items(root: Path, card: RunCard, items: ItemSet) -> Iterator[str]:
-    """For each arm, in words, the test items that were not asked, failed or were declined.
-
-    Raises SnellenError if the run's card does not describe the item set.
-    """
+def check_card(root: Path, card: RunCard, items: ItemSet) -> None:
+    """Raise SnellenError if the card of a run does not describe its item set."""
     for name in ("suite", "version", "recipe_hash", "rows_hash", "test_hash"):
         if getattr(card, name) not in ("", getattr(items.card, name)):
             raise SnellenError(f"{root / card.file}: {name} is not that of the item set")
+
+
+def count_items(card: RunCard, items: ItemSet, responses: Sequence[Response]) -> Iterator[str]:
+    """For each arm, in words, the test items that were not asked, failed or were declined."""
     test = {item.item_id for item in items.items if item.split == "test"}
-    status = {(one.subject, one.condition, one.repeat, one.item_id): one.status for one in read_responses(root)}
+    status = {(*response.arm_key, response.item_id): response.status for response in responses}
     for arm in card.arms:
-        of_arm = (status.get((arm.subject, arm.condition, arm.repeat, name), "not asked") for name in test)
+        of_arm = (status.get((*arm.arm_key, name), "not asked") for name in test)
         counts: Counter[str] = Counter(of_arm)
         words = ", ".join(f"{counts[name]} {name}" for name in ("not asked", "failed", "declined"))
         yield f"{arm.subject} under {arm.condition}: {len(test)} test items, {words}"
 
 
-def stopped_early(root: Path, card: RunCard) -> Iterator[str]:
-    """For each arm that was asked fewer than its fixed number of items, in words: its score may have stopped it."""
-    asked = Counter((one.subject, one.condition, one.repeat, one.task) for one in read_responses(root))
-    for arm in card.arms:
-        key = arm.subject, arm.condition, arm.repeat
-        missing = sum(max(0, count - asked[*key, task]) for task, count in arm.test_items.items())
-        if missing and not arm.decide and arm.source == "asked" and arm.role != "person":
-            yield f"{arm.subject} under {arm.condition}: stopped, by no rule on the card, before {missing} of its items"
+def stopped_early(card: RunCard, responses: Sequence[Response]) -> list[str]:
+    """In words, the tasks of which fewer items were asked than are fixed: their scores may have stopped them."""
+    fixed = [arm for arm in card.arms if not arm.decide and arm.source == "asked" and arm.role != "person"]
+    return [
+        f"{gap.subject} under {gap.condition}: {gap.task} was stopped, by no rule on the card, before {gap.missing} of "
+        f"its {gap.items} items"
+        for gap in gaps(fixed, responses)
+    ]
 
 
 def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> int | None:
@@ -266,7 +267,8 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
                 raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
             count += 1
     for name, text in prompts.items():
-        if name not in others or not _is_same_prompt(sent_parts(root, text), sent_parts(root, others[name])):
+        parts, replayed_parts = sent_parts(root, text), sent_parts(root, others.get(name, "[]"))
+        if len(parts) != len(replayed_parts) or not all(map(_is_same_part, parts, replayed_parts)):
             raise SnellenError(f"{root / 'sent.parquet'}: the prompt {name!r:.60} is not that of its items")
     names = set(calls[0].column_names)
     if not names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
@@ -276,13 +278,10 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
     return count
 
 
-def _is_same_prompt(parts: Sequence[Any], others: Sequence[Any]) -> bool:
-    """True if texts and images are equal; a montage is laid out only for subjects that read images."""
-    are_images = (isinstance(one, dict) and isinstance(other, dict) for one, other in zip(parts, others, strict=False))
-    return len(parts) == len(others) and all(
-        one == other or (are_both and ("montage" in one or "montage" in other))
-        for one, other, are_both in zip(parts, others, are_images, strict=True)
-    )
+def _is_same_part(part: Any, other: Any) -> bool:
+    """True if two parts of a prompt are equal; a montage is laid out only for subjects that read images."""
+    are_images = isinstance(part, dict) and isinstance(other, dict)
+    return bool(part == other or (are_images and ("montage" in part or "montage" in other)))
 
 
 def _check_arms(root: Path, card: RunCard, again: RunCard) -> None:

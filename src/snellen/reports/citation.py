@@ -142,11 +142,11 @@ def _item_set(run: Run) -> str:
         origin += f" from a secret seed, sealed with the commitment {recipe[SEALED]}"
     elif "seed" in recipe:
         origin += f" from seed {recipe['seed']}"
-    if "renderer" in recipe and "size_px" in recipe:
-        width, height = recipe["size_px"] if isinstance(recipe["size_px"], list | tuple) else ("?", "?")
-        version = render.get("versions", {}).get(recipe["renderer"], "")
-        quality = f", quality {recipe['quality']}" if "quality" in recipe else ""
-        origin += f", with images of {width} x {height} pixels by {recipe['renderer']} {version}".rstrip() + quality
+    match recipe.get("renderer"), recipe.get("size_px"):
+        case str(renderer), [width, height]:
+            version = render.get("versions", {}).get(renderer, "")
+            quality = f", quality {recipe['quality']}" if "quality" in recipe else ""
+            origin += f", with images of {width} x {height} pixels by {renderer} {version}".rstrip() + quality
     return f"{origin} (rows hash {card.rows_hash or card.content_hash})."
 
 

@@ -239,7 +239,7 @@ def _column(title: str, part: pd.DataFrame, metric: Metric, run: Run) -> Column:
 @once_a_run
 def _most_calls(run: Run) -> Mapping[str, int]:
     """The largest number of calls in which an arm was asked a task: fewer than items if several share a sheet."""
-    calls = {(r.task, r.subject, r.condition, r.repeat, call) for r in run.responses for call in r.calls}
+    calls = {(r.task, *r.arm_key, call) for r in run.responses for call in r.calls}
     by_arm = Counter(call[:-1] for call in calls)
     return {arm[0]: count for arm, count in sorted(by_arm.items(), key=lambda pair: pair[1])}
 

@@ -13,8 +13,7 @@ from snellen.core.storage import item_rows
 from snellen.core.storage.item_rows import (
     FROM_PIXELS,
     JSON_FIELDS,
-    decided_rows,
-    digest_of_rows,
+    decided_hashes,
     read_image_recipes,
     recipe_name,
     rounded,
@@ -93,7 +92,7 @@ def test_order_of_names_by_digest_does_not_count() -> None:
         fields: dict[str, Any] = {name: {} for name in JSON_FIELDS}
         fields["latent"] = {"shows": {image * 64: {"colour": str(n)} for n, image in enumerate(images)}}
         cells = {name: json.dumps(cell, sort_keys=True) for name, cell in fields.items()}
-        return digest_of_rows(decided_rows([cells], recipes))
+        return decided_hashes([{**cells, "split": "test"}], recipes)[0]
 
     assert hash_of("a", "b") == hash_of("c", "b")
     assert hash_of("a", "b") != hash_of("b", "a")

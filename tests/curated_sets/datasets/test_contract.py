@@ -99,7 +99,7 @@ def assert_image_and_depth(sample: Sample) -> None:
         if annotation.mask is not None:
             with annotation.mask.open() as image:
                 assert image.size == size
-                assert set(image.convert("L").tobytes()) <= {0, 255}
+                assert set(image.tobytes()) <= {0, 255}
 
 
 @pytest.mark.parametrize("name", LABELLED)

@@ -70,10 +70,10 @@ def _looks_note(whole_tasks: Sequence[ResultRow]) -> str:
 
 def gaps(arms: Sequence[ArmCard], responses: Iterable[Response]) -> list[Gap]:
     """Incomplete tasks in the order of arms and tasks; none if the card does not record the number of items."""
-    counts = Counter((r.subject, r.condition, r.repeat, r.task) for r in responses)
+    counts = Counter((*response.arm_key, response.task) for response in responses)
     items, missing = Counter[tuple[str, str, str]](), Counter[tuple[str, str, str]]()
     for arm in arms:
         for task, count in arm.test_items.items():
             items[arm.subject, arm.condition, task] += count
-            missing[arm.subject, arm.condition, task] += count - counts[arm.subject, arm.condition, arm.repeat, task]
+            missing[arm.subject, arm.condition, task] += count - counts[*arm.arm_key, task]
     return [Gap(*place, missing[place], count) for place, count in items.items() if missing[place] > 0]

@@ -71,8 +71,7 @@ def _numbers(arms: Sequence[ArmCard]) -> dict[PersonKey, int]:
     numbers: dict[PersonKey, int] = {}
     counts: Counter[tuple[str, str]] = Counter()
     for arm in arms:
-        key = arm.subject, arm.condition, arm.repeat
-        if is_person(arm) and key not in numbers:
+        if is_person(arm) and (key := arm.arm_key) not in numbers:
             study = study_subject(arm.subject), arm.condition
             numbers[key], counts[study] = counts[study], counts[study] + 1
     return numbers
@@ -111,9 +110,7 @@ def pooled(run: Run) -> Run:
         unpooled=run,
         card=run.card.model_copy(update={"arms": arms}),
         responses=tuple(
-            replace(r, subject=study_subject(r.subject), repeat=numbers[r.subject, r.condition, r.repeat])
-            if r.subject in people
-            else r
+            replace(r, subject=study_subject(r.subject), repeat=numbers[r.arm_key]) if r.subject in people else r
             for r in ordered
         ),
         scores={name: _pooled_scores(rows, people, numbers) for name, rows in run.scores.items()},
@@ -135,7 +132,7 @@ def _study_arms(arms: Sequence[ArmCard], numbers: Mapping[PersonKey, int]) -> li
             "attributes": _in_common([arm.attributes for arm in members]),
         }
         for arm in members:
-            number = numbers[arm.subject, arm.condition, arm.repeat]
+            number = numbers[arm.arm_key]
             cards.append(arm.model_copy(update={**update, "repeat": number}))
     return cards
 

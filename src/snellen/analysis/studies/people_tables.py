@@ -160,7 +160,7 @@ def person_answers(run: Run) -> pd.DataFrame:
         parts.append(rows[["subject", "condition", "repeat", "task", "item_id", "value", "outcome"]])
     answers = pd.concat(parts, ignore_index=True).drop_duplicates(["subject", "condition", "repeat", "item_id"])
     seconds = _seconds(run)
-    pages = {(r.subject, r.condition, r.repeat, r.item_id): r.calls for r in run.responses if r.subject in people}
+    pages = {(*r.arm_key, r.item_id): r.calls for r in run.responses if r.subject in people}
     sharing: dict[str, int] = {}
     for calls in pages.values():
         for call in calls:

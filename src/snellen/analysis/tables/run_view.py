@@ -222,7 +222,7 @@ def mean_chance(rows: pd.DataFrame) -> float:
 
 def response_key(response: Response) -> ResponseKey:
     """The key of a response in score rows."""
-    return response.subject, response.condition, response.repeat, response.item_id
+    return *response.arm_key, response.item_id
 
 
 def response_keys(scores: pd.DataFrame) -> Iterator[ResponseKey]:

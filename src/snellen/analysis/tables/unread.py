@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.analysis.grading.grades import UNREAD
-from snellen.analysis.tables.run_view import arm_name
+from snellen.analysis.tables.run_view import arm_name, response_key
 from snellen.core.box_units import BOX_UNITS
 from snellen.core.plain_text import short_reason
 from snellen.core.response import Response
@@ -29,7 +29,7 @@ def unread_sentences(roots: Sequence[Path], scores: pd.DataFrame, responses: Seq
     is_box = replies["form"].isin(BOX_UNITS) if "form" in replies else False
     replies = replies.assign(unread=(replies["outcome"] != "answered") & ~is_box)
     places = set(replies[replies["unread"]][PLACE].itertuples(index=False, name=None))
-    by_place = {place: r for r in responses if (place := (r.subject, r.condition, r.repeat, r.item_id)) in places}
+    by_place = {place: r for r in responses if (place := response_key(r)) in places}
     texts = reply_texts(roots, list(by_place.values()))
     sentences = []
     for (subject, condition), arm in replies.groupby(["subject", "condition"], sort=False):

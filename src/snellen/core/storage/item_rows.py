@@ -36,6 +36,16 @@ def rounded(item: Item) -> Item:
     return replace(item, **{name: changed(getattr(item, name), _significant) for name in names})
 
 
+def decided_hashes(rows: Iterable[Mapping[str, Any]], image_recipes: Mapping[str, str]) -> tuple[str, str]:
+    """`rows_hash` of stored rows and `test_hash` of those for testing, with the recipes of images by SHA-256."""
+    whole, of_test = ListDigest(), ListDigest()
+    for row in decided_rows(rows, image_recipes):
+        whole.add(row)
+        if row["split"] == "test":
+            of_test.add(row)
+    return whole.digest(), of_test.digest()
+
+
 def digest_of_rows(rows: Iterable[Mapping[str, Any]]) -> str:
     """The digest of a list of rows, 64 hexadecimal digits, without all of them in memory."""
     rows_digest = ListDigest()

@@ -23,7 +23,7 @@ from snellen.core.item import AnswerKind, Demo, Item, Media, Option, Split
 from snellen.core.item_checks import item_fault, media_fault
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.item_rows import JSON_FIELDS, decided_rows, digest_of_rows, rounded, write_image_recipes
+from snellen.core.storage.item_rows import JSON_FIELDS, decided_hashes, digest_of_rows, rounded, write_image_recipes
 from snellen.core.storage.itemset_cards import (
     BlindCard,
     Instalment,
@@ -157,12 +157,12 @@ def write_itemset(
 def _write_rows(path: Path, items: Sequence[Item], image_recipes: Mapping[str, str]) -> Instalment:
     table = files.table_of(map(_cells, items), SCHEMA)
     files.write_table(path, table)
-    decided = list(decided_rows(files.rows_of(table), image_recipes))
+    whole, of_test = decided_hashes(files.rows_of(table), image_recipes)
     return Instalment(
         items=len(items),
         content_hash=digest_of_rows(files.rows_of(table)),
-        rows_hash=digest_of_rows(decided),
-        test_hash=digest_of_rows(row for row in decided if row["split"] == "test"),
+        rows_hash=whole,
+        test_hash=of_test,
     )
 
 

@@ -135,11 +135,11 @@ def own_responses(root: Path, items: ItemSet, card: RunCard) -> list[Response]:
     """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
     responses = read_responses(root)
     tasks = {item_id: item.task for item_id, item in items.by_id.items()}
-    arms = {(arm.subject, arm.condition, arm.repeat) for arm in card.arms}
+    arms = {arm.arm_key for arm in card.arms}
     if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
         path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
         raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")
-    if other := next((one for one in responses if (one.subject, one.condition, one.repeat) not in arms), None):
+    if other := next((one for one in responses if one.arm_key not in arms), None):
         what = f"{other.subject!r:.60} under {other.condition!r:.60}"
         raise SnellenError(f"{root / 'responses.parquet'}: {what} was not asked in this run (run.json); {_REMEDY}")
     return responses
@@ -164,12 +164,12 @@ def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[
     try:
         responses = read_responses(root)
     except SnellenError as error:
-        others = [card for card in read_run_card(root).arms if (card.subject, card.condition, card.repeat) not in arms]
+        others = [card for card in read_run_card(root).arms if card.arm_key not in arms]
         if others:
             names = ", ".join(sorted({f"{card.subject} under {card.condition}" for card in others}))
             raise SnellenError(f"{error}; this command leaves out arms of that run: {names}") from error
         return []
-    return [r for r in responses if (r.subject, r.condition, r.repeat) not in arms]
+    return [response for response in responses if response.arm_key not in arms]
 
 
 def read_sent(root: Path) -> dict[str, str]:

@@ -67,6 +67,11 @@ class ArmCard(BaseModel):
     fitted: bool = False
 
     @property
+    def arm_key(self) -> tuple[str, str, int]:
+        """Subject, condition and repeat: what no other arm of a run has in common."""
+        return self.subject, self.condition, self.repeat
+
+    @property
     def withholds_words(self) -> bool:
         """True for a person, unless the study says that words are shared (`share_words` of its design)."""
         return self.role == "person" and self.attributes.get("words") != "shared"
@@ -104,7 +109,7 @@ class RunCard(Card):
 
     @model_validator(mode="after")
     def _check_arms(self) -> RunCard:
-        if len({(arm.subject, arm.condition, arm.repeat) for arm in self.arms}) < len(self.arms):
+        if len({arm.arm_key for arm in self.arms}) < len(self.arms):
             raise ValueError("two arms are the same subject, condition and repeat")
         return self
 
@@ -329,8 +334,8 @@ def _merge_cards(root: Path, earlier: RunCard, current: RunCard) -> RunCard:
                 f"{root}: this run was started with a different table {name!r} ({earlier.annotations[name]}, not "
                 f"{current.annotations[name]}); choose another --out"
             )
-    fresh = {(arm.subject, arm.condition, arm.repeat) for arm in current.arms}
-    other_arms = [arm for arm in earlier.arms if (arm.subject, arm.condition, arm.repeat) not in fresh]
+    fresh = {arm.arm_key for arm in current.arms}
+    other_arms = [arm for arm in earlier.arms if arm.arm_key not in fresh]
     transforms = list(dict.fromkeys([*earlier.transforms, *current.transforms]))
     return current.model_copy(
         update={

@@ -47,7 +47,7 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
     """
     stop, responses = RunStop(), list[Response]()
     with open_run(root, card or run_card(plan), plan.items.media) as run:
-        others = other_responses(root, {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms})
+        others = other_responses(root, {arm.arm_key for arm in plan.arms})
         for exchange in plan.preflight:
             run.record(exchange)
         for key, parts in (sent for record in plan.records for sent in record.sent):
@@ -75,12 +75,12 @@ def _unrecorded(root: Path, plan: Plan, responses: Sequence[Response]) -> list[R
         return []
     current = {(arm.subject.card.name, arm.subject.card.fingerprint()) for arm in plan.arms}
     current |= {(response.subject, response.fingerprint) for response in responses}
-    arms = {(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in plan.arms}
+    arms = {arm.arm_key for arm in plan.arms}
     response_ids = {response.response_id for response in responses}
     return [
         response
         for response in read_responses(root)
-        if (response.subject, response.condition, response.repeat) in arms
+        if response.arm_key in arms
         and (response.subject, response.fingerprint) in current
         and response.response_id not in response_ids
     ]

@@ -51,9 +51,8 @@ def responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
     """The responses of these arms, in the order of the arms."""
     responses: dict[tuple[str, str, int], list[Response]] = {}
     for response in read_responses(root):
-        responses.setdefault((response.subject, response.condition, response.repeat), []).append(response)
-    keys = [(arm.subject.card.name, str(arm.condition), arm.repeat) for arm in arms]
-    return [response for key in keys for response in responses.get(key, ())]
+        responses.setdefault(response.arm_key, []).append(response)
+    return [response for arm in arms for response in responses.get(arm.arm_key, ())]
 
 
 def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, Annotations]) -> list[Response]:

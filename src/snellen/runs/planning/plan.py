@@ -65,6 +65,11 @@ class Arm:
         tasks = self.subject.tasks if isinstance(self.subject, Recorded) else None
         return is_asked(self.condition, task) and (tasks is None or task.id in tasks)
 
+    @property
+    def arm_key(self) -> tuple[str, str, int]:
+        """Subject, condition and repeat, as of its responses and its card."""
+        return self.subject.card.name, str(self.condition), self.repeat
+
     def key(self, fingerprint: str, name: str) -> str:
         """The key of a trial or an item in the record; the fingerprint is that of the fitted subject."""
         return f"{fingerprint}/{self.condition}/{self.repeat}/{name}"
@@ -250,10 +255,9 @@ def recorded_arms(
 
 def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
     """The responses of an arm asked by workers, in the order of tasks and items."""
-    key = arm.subject.card.name, str(arm.condition), arm.repeat
     by_task = {task: [record for record in plan.records if record.task == task] for task in plan.suite.tasks}
     responses = [response for records in by_task.values() for record in records for response in record.responses]
-    return [response for response in responses if (response.subject, response.condition, response.repeat) == key]
+    return [response for response in responses if response.arm_key == arm.arm_key]
 
 
 def prices(plan: Plan, root: Path) -> dict[str, tuple[float, float]]:

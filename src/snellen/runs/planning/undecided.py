@@ -27,15 +27,14 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
     """
     by_task: dict[tuple[str, str, int, str], list[Response]] = {}
     for response in responses:
-        key = response.subject, response.condition, response.repeat, response.task
-        by_task.setdefault(key, []).append(response)
+        by_task.setdefault((*response.arm_key, response.task), []).append(response)
     for arm in plan.arms:
         if not arm.decide or arm.decide == "drop" or arm.is_recorded:
             continue
         decider = plan.decider
         axes = settle(arm.condition, plan.suite, arm.subject.card).columns()
         for task in plan.suite.tasks.values():
-            of_task = by_task.get((arm.subject.card.name, str(arm.condition), arm.repeat, task.id), [])
+            of_task = by_task.get((*arm.arm_key, task.id), [])
             chosen = sampled(plan.items, task, plan.max_items)
             if (
                 task.schedule is not None

@@ -102,11 +102,11 @@ def score_judged(
     tables = []
     judged_arms: set[tuple[str, str, int]] = set()
     for by_response in verdicts.values():
-        arms = {_arm(response) for response in judged if response.response_id in by_response}
+        arms = {response.arm_key for response in judged if response.response_id in by_response}
         judged_arms |= arms
-        of_these_arms = [response for response in judged if _arm(response) in arms]
+        of_these_arms = [response for response in judged if response.arm_key in arms]
         tables.append(score(of_these_arms, items, suite, protocol, by_response))
-    rest += [response for response in judged if _arm(response) not in judged_arms]
+    rest += [response for response in judged if response.arm_key not in judged_arms]
     tables.insert(0, score(rest, items, suite, protocol))
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 
@@ -122,10 +122,6 @@ def responses_in_units(root: Path, items: ItemSet) -> Sequence[Response]:
     """All responses of a run, of which boxes are read in the units of `runs.scores.box_units`."""
     card = read_run_card(root)
     return in_own_units(own_responses(root, items, card), read_box_units(root), card.arms)
-
-
-def _arm(response: Response) -> tuple[str, str, int]:
-    return response.subject, response.condition, response.repeat
 
 
 def write_sample(path: Path, judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> int:

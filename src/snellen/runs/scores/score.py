@@ -241,7 +241,7 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     for column, values in known.items():
         if odd := next((text for text in rows[column].unique() if text not in values), None):
             return f"{column} {odd!r:.60}"
-    of_arms, names = {(arm.subject, arm.condition, arm.repeat) for arm in arms}, ["subject", "condition", "repeat"]
+    of_arms, names = {arm.arm_key for arm in arms}, ["subject", "condition", "repeat"]
     for arm in rows[names].drop_duplicates().itertuples(index=False, name=None):
         if arm not in of_arms:
             return f"{arm[0]!r:.60} under {arm[1]!r:.60}"

@@ -101,6 +101,8 @@ def test_numbers_of_the_paper(name: str, value: float) -> None:
 
 def test_the_readme_shows_every_rule() -> None:
     readme = files("snellen.suites.ava_bench").joinpath("README.md").read_text("utf-8")
+    assert {rule.metadata["origin"] for rule in fields(Rules)} == {"A.2", "3.3", "ours"}
+    assert all(rule.metadata["what"] for rule in fields(Rules))
     for rule in fields(Rules):
         value = getattr(Rules(), rule.name)
         if isinstance(value, Caps):

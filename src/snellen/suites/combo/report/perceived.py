@@ -130,7 +130,7 @@ def _read_record(run: Run, keys: set[str]) -> dict[str, tuple[str, str]]:
 
 def _images_of(response: Response, item: Item, record: Mapping[str, tuple[str, str]]) -> Iterator[DescribedImage]:
     """The described images of one question."""
-    key = response.subject, response.condition, response.repeat, item.item_id, item.cluster_id
+    key = *response.arm_key, item.item_id, item.cluster_id
     for call in response.calls[:-1]:
         image, text = record.get(call, ("", ""))
         if image in item.latent["shows"]:
