@@ -49,7 +49,7 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6400, "cli": 2615, "compute": 865, "core": 5195, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3275, "interop": 3255, "presentation": 420, "reports": 4450, "runs": 3515,
-    "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6415, "web": 5050, "src": 99_045,
+    "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6415, "web": 5050, "src": 99_050,
     "tests": 76_535, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -94,7 +94,7 @@ take part in a checkup, which other packages may add to, and since the front pag
 They replace the claim that no trained model was examined. Docs have 650 words more for what these models score.
 `suites`, `subjects`, `src` and `tests` have 40, 10, 55 and 140 more since encoders learn at full size and misses of yes
 and no are counted apart.
-`cli`, `core`, `exam`, `reports`, `runs`, `web`, `src` and `tests` have 25, 30, 55, 10, 10, 15, 130 and 205 more since
+`cli`, `core`, `exam`, `reports`, `runs`, `web`, `src` and `tests` have 25, 30, 55, 10, 10, 15, 135 and 205 more since
 `verify` compares blind scores, numbers of items, prompts, fingerprints, hashes on the card and the printed table, a
 report overwrites nothing else, and a server without files to open keeps its log short; functions that only tests used
 are gone. Twelve places share one key of arms.

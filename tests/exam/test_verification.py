@@ -466,5 +466,7 @@ def test_a_run_that_no_rule_stopped_is_not_fully_checked(items: ItemSet, tmp_pat
     arms = [card.arms[0].model_copy(update=change) for change in ({}, {"decide": "look"}, {"source": "recorded"})]
     lines = [stopped_early(card.model_copy(update={"arms": [arm]}), fewer) for arm in arms]
     whole = len(done.responses)
-    stopped = "pattern-perception was stopped, by no rule on the card, before"
-    assert lines == [[f"fake:oracle under vanilla: {stopped} {whole - len(fewer)} of its {whole} items"], [], []]
+    stopped = (
+        f"{whole - len(fewer)} of the {whole} items of pattern-perception were not asked, and the card states no rule"
+    )
+    assert lines == [[f"fake:oracle under vanilla: {stopped} for stopping"], [], []]

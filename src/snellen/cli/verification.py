@@ -101,7 +101,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
     if is_other := has_other_table(Examination(path, suite, items, responses)):
-        print(f"printed table: {path / STAMP} holds another one than the scores give; delete the file")
+        print(f"printed table: the one in {path / STAMP} does not follow from the scores; delete that file")
     return items, replies is not None, replies == 0 and not (changed or is_other or stopped)
 
 

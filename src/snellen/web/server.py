@@ -339,7 +339,7 @@ def http_server(service: StudyService) -> uvicorn.Server:
 
 
 class _Seldom(logging.Filter):
-    """Passes a message once a minute: without files to open, the event loop would fill the log."""
+    """Passes a repeated message once a minute: out of file descriptors, the event loop would fill the log."""
 
     last, since = "", 0.0
 

@@ -132,7 +132,10 @@ def _files(item: Item) -> tuple[str, ...]:
 
 
 def _boxes(item: Item) -> Iterator[Box]:
-    """The boxes that its question speaks of by name, and so are drawn in its image: none if a box is the answer."""
+    """The boxes that its question names, which are drawn in its image; none if a box is the answer.
+
+    What stands in brackets is said of boxes that only a condition draws.
+    """
     for name, region in item.regions.items() if item.answer_kind != "box" else ():
         if name in re.sub(r"\(.*?\)", "", item.question) and isinstance(region, list | tuple) and len(region) == 4:
             x1, y1, x2, y2 = region

@@ -89,7 +89,9 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
     for arm in card.arms:
         if str(parse_conditions(suite.axes, arm.condition)[0]) != arm.condition:
-            raise SnellenError(f"{root / 'run.json'}: {arm.condition!r:.60} is not how a condition is written")
+            raise SnellenError(
+                f"{root / 'run.json'}: the condition {arm.condition!r:.60} is not in the form that a run writes"
+            )
     return [
         Arm(
             _Absent(_card_of(arm), fingerprints),

@@ -110,7 +110,7 @@ about 0.1 seconds."""
 def with_chance(items: Sequence[Item]) -> list[Item]:
     """The items, with the chance of free answers as measures: the mean score of other items' answers.
 
-    Of long texts, which hardly ever resemble each other, only as many are compared as take a moment; of none it is 0.
+    Long texts hardly ever resemble each other, so that fewer of them are compared; if none is, the chance is 0.
     """
     by_task: dict[str, list[Item]] = {}
     for item in items:
