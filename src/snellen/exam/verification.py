@@ -235,8 +235,8 @@ def stopped_early(card: RunCard, responses: Sequence[Response]) -> list[str]:
     """In words, the tasks of which fewer items were asked than are fixed: their scores may have stopped them."""
     fixed = [arm for arm in card.arms if not arm.decide and arm.source == "asked" and arm.role != "person"]
     return [
-        f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, and "
-        "the card states no rule for stopping"
+        f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, "
+        "and the card states no rule for stopping"
         for gap in gaps(fixed, responses)
     ]
 
