@@ -22,7 +22,7 @@ from xml.parsers import expat
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
-from snellen.core.storage.files import long_cells
+from snellen.core.storage.files import bounded_batches, long_cells
 from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, table_encoding, table_header
 
 MAX_LINE = 16 * 2**20
@@ -121,7 +121,7 @@ def _parquet(path: Path) -> Iterator[Row]:
     from pyarrow import parquet
 
     with parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(1000):
+        for batch in bounded_batches(file):
             yield from batch.to_pylist()
 
 

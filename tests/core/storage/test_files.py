@@ -10,11 +10,21 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.core.storage.files import all_or_nothing, kernel_lock, read_table, remove_halves, write_csv, write_table
+from snellen.core.storage import files
+from snellen.core.storage.files import (
+    all_or_nothing,
+    bounded_batches,
+    kernel_lock,
+    read_table,
+    remove_halves,
+    write_csv,
+    write_table,
+)
 from tests.helpers.refusals import assert_refused
 
 
@@ -43,6 +53,23 @@ def test_a_flipped_bit_of_a_table_s_pages_is_found(tmp_path: Path) -> None:
             assert read_table(path).equals(table)
         except SnellenError as error:
             assert "cannot be read as Parquet" in str(error)  # noqa: PT017
+
+
+def test_a_small_table_that_expands_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = tmp_path / "table.parquet", pa.DictionaryArray.from_arrays([0] * 3000, ["x" * 10_000])
+    pq.write_table(pa.table({"a": text, "b": range(3000)}), path, store_schema=False, dictionary_pagesize_limit=2**20)
+    with pq.ParquetFile(path) as file:
+        sizes = [len(batch) for batch in bounded_batches(file, limit=31_000_000)]
+        assert sum(sizes) == 3000
+        with pytest.raises(ValueError, match="more than 4 GB"):
+            list(bounded_batches(file, limit=30_000_000))
+    monkeypatch.setattr(files, "MAX_TABLE_BYTES", 16_000_000)
+    with pq.ParquetFile(path) as file:
+        batches = bounded_batches(file, ["a"], limit=31_000_000)
+        assert max(len(batch) for batch in batches) * 10_000 < 2_000_000  # an eighth of the limit, decoded at a time
+    assert path.stat().st_size < 20_000
+    with pytest.raises(SnellenError, match="table.parquet: cannot be read as Parquet .its values take more than"):
+        read_table(path)
 
 
 def test_missing_file_locks_are_not_mistaken_for_another_process(

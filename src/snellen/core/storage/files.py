@@ -6,7 +6,7 @@ import contextlib
 import csv
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BATCH = 10_000
 """Rows of a table converted at a time."""
+MAX_TABLE_BYTES = 4_000_000_000
+"""Memory of a table that is read; a file of some kilobytes may expand to many gigabytes."""
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -155,6 +157,16 @@ def write_table(path: Path, table: pa.Table) -> None:
     write_bytes(path, buffer.getvalue().to_pybytes())
 
 
+def _columns(file: pq.ParquetFile, names: Sequence[str]) -> pa.Table:
+    """Some columns of a Parquet file, read one after the other, since batches of long texts have few rows."""
+    columns, left = {}, MAX_TABLE_BYTES
+    for name in names:
+        batches, kind = bounded_batches(file, [name], left), file.schema_arrow.field(name).type
+        columns[name] = pa.chunked_array([batch.column(0) for batch in batches], kind)
+        left -= columns[name].nbytes
+    return pa.table(columns).combine_chunks()
+
+
 def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa.Schema | None = None) -> pa.Table:
     """Read a Parquet file. Raises SnellenError, ending with `remedy`, if it is missing, cut short or not Parquet.
 
@@ -164,17 +176,44 @@ def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa
     if fault := file_fault(path, MAX_LIST_BYTES):
         raise SnellenError(f"{path}: {fault if path.exists() else 'missing'}; {remedy}")
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            kinds = {name: file.schema_arrow.field(n).type for n, name in enumerate(file.schema_arrow.names)}
+            odd = [field.name for field in schema or () if kinds.get(field.name) != field.type]
+            table = pa.table({} if odd else _columns(file, list(kinds) if schema is None else schema.names))
         table.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise SnellenError(f"{path}: cannot be read as Parquet ({printable(reason)}); {remedy}") from error
-    if schema is None:
-        return table
-    types = {name: table.schema.field(place).type for place, name in enumerate(table.column_names)}
-    if odd := [field.name for field in schema if types.get(field.name) != field.type]:
+    if odd:
         raise SnellenError(f"{path}: missing or retyped columns ({printable(', '.join(odd))}); {remedy}")
-    return table.select(schema.names)
+    return table
+
+
+def bounded_batches(
+    file: pq.ParquetFile, names: Sequence[str] | None = None, limit: int = MAX_TABLE_BYTES
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file, a few at a time. Raises ValueError once they take more than `limit` bytes.
+
+    A page may hold a text once for millions of rows, but no text is longer than the pages of its column. So few rows
+    are decoded at a time that even texts of this length stay within the limit.
+
+    Args:
+        names: The columns to read; None for all.
+    """
+    groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
+    longest = max((_pages(group, names) for group in groups), default=0)
+    for batch in file.iter_batches(min(BATCH, MAX_TABLE_BYTES // 8 // max(longest, 1)) or 1, columns=names):
+        limit -= batch.nbytes
+        if limit < 0:
+            raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB")
+        yield batch
+
+
+def _pages(group: pq.RowGroupMetaData, names: Sequence[str] | None) -> int:
+    """The bytes of the pages of some columns in a row group."""
+    chunks = [group.column(n) for n in range(group.num_columns)]
+    starts = "." if names is None else tuple(f".{name}." for name in names)
+    return sum(chunk.total_uncompressed_size for chunk in chunks if f".{chunk.path_in_schema}.".startswith(starts))
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
