@@ -30,7 +30,7 @@ def test_a_short_run_reads_its_card_twice(sets_folder: Path, tmp_path: Path, mon
     options = AskingOptions(limit=2, show_progress=False)
     (session,) = sessions([small_set("combo", sets_folder).root], ["fake:chance"], options, [tmp_path / "run"])
     check([session])
-    assert session.stamp() is None
+    assert session.finished() is None
     session.examine()
     assert names.count("run.json") <= 2
 

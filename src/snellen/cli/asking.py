@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -109,7 +110,7 @@ def _addresses(itemsets: Sequence[str], out: str | Path | None) -> dict[str, str
 
 def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:
     """A summary per session until one was stopped, and the cause."""
-    from snellen.cli.finished import finished_summary, summary
+    from snellen.cli.finished import summary
     from snellen.core.storage.runfolder import has_tables
     from snellen.exam.examination import open_examination
     from snellen.exam.session import check
@@ -117,12 +118,12 @@ def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], 
     from snellen.runs.scores.score import score_paths
 
     summarised = partial(summary, with_table=not as_json, with_rows=as_json)
-    finished = [finished_summary(session, with_table=not as_json) for session in sessions]
+    finished = [session.finished() for session in sessions]
     check([session for session, old in zip(sessions, finished, strict=True) if old is None])
     summaries = list["RunSummary"]()
     for session, old in zip(sessions, finished, strict=True):
         try:
-            summaries.append(old or summarised(session.examine()))
+            summaries.append(replace(summarised(old or session.examine()), is_old=old is not None))
         except (BudgetSpent, Interrupted) as stop:
             # A signal may come before the set is built, or before the first scores.
             if session.has_items and has_tables(session.root) and score_paths(session.root):

@@ -1,17 +1,15 @@
-"""Summaries of runs for the command `run`, also of finished runs without opening them."""
+"""Summaries of runs for the command `run`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from snellen.core.storage.runfolder import cost_by_subject, read_run_card, recorded_subjects
-from snellen.exam.examination import Examination, open_examination
-from snellen.exam.session import Session
+from snellen.exam.examination import Examination
 from snellen.reports.task_tables import TaskTables
-from snellen.runs.planning.stamp import RunStamp, add_table, has_table, stored_stamp
 
 
 @dataclass(frozen=True)
@@ -39,11 +37,8 @@ class RunSummary:
 
 
 def summary(examination: Examination, *, with_table: bool = False, with_rows: bool = False) -> RunSummary:
-    """The summary of a run; its table is stored in the stamp for the next time."""
-    table, recorded = None, frozenset(recorded_subjects(read_run_card(examination.root)))
-    if with_table and examination.responses:
-        table = _table(examination)
-        add_table(examination.root, table.subjects, table.columns, table.note, table.warning)
+    """The summary of a run."""
+    recorded = frozenset(recorded_subjects(read_run_card(examination.root)))
     return RunSummary(
         examination.root,
         len(examination.responses),
@@ -51,7 +46,7 @@ def summary(examination: Examination, *, with_table: bool = False, with_rows: bo
         examination.reasons("failed"),
         examination.reasons("declined"),
         examination.unasked(),
-        table,
+        _table(examination) if with_table and examination.responses else None,
         _rows(examination) if with_rows else (),
         cut_off=sum(response.cut_off for response in examination.responses if response.subject not in recorded),
         cost=cost_by_subject(examination.root),
@@ -68,32 +63,7 @@ def _table(examination: Examination) -> TaskTables:
     )  # fmt: skip
 
 
-def has_other_table(examination: Examination) -> bool:
-    """True if the stamp of a run holds a printed table that is not that of its scores."""
-    stamp = stored_stamp(examination.root)
-    return stamp is not None and has_table(examination.root, stamp) and _stamped(stamp) != _table(examination)
-
-
-def _stamped(stamp: RunStamp) -> TaskTables:
-    return TaskTables(stamp.subjects, stamp.columns, stamp.note, stamp.warning)
-
-
 def _rows(examination: Examination) -> list[dict[str, Any]]:
     from snellen.reports.rows import plain_rows
 
     return plain_rows(examination.all_results()) if examination.responses else []
-
-
-def finished_summary(session: Session, *, with_table: bool) -> RunSummary | None:
-    """The summary of a run that is already finished; None if there is work left.
-
-    Neither items nor responses are read: their digests are compared with the stamp.
-    """
-    stamp = session.stamp()
-    if stamp is None or (with_table and not has_table(session.root, stamp)):
-        return None
-    cost = cost_by_subject(session.root)
-    old = RunSummary(session.root, stamp.responses, declines=stamp.declines, is_old=True, cost=cost)
-    if not with_table:
-        return replace(old, rows=_rows(open_examination(session.root)))
-    return replace(old, table=_stamped(stamp))

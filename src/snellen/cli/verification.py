@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from snellen.cli.finished import has_other_table
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import is_itemset
@@ -14,9 +13,7 @@ from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
-from snellen.exam.examination import Examination
 from snellen.remote import address_of, fetched
-from snellen.runs.planning.stamp import STAMP
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items, open_items
 from snellen.suites import SUITES, suite_of
@@ -100,9 +97,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    if is_other := has_other_table(Examination(path, suite, items, responses)):
-        print(f"printed table: the one in {path / STAMP} does not follow from the scores; delete that file")
-    return items, replies is not None, replies == 0 and not (changed or is_other or stopped)
+    return items, replies is not None, replies == 0 and not (changed or stopped)
 
 
 def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> bool:

@@ -41,7 +41,7 @@ from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
 from snellen.runs.planning.plan import Arm, Plan, StoppingRule, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
-from snellen.runs.planning.stamp import RunStamp, read_stamp, run_key, write_stamp
+from snellen.runs.planning.stamp import is_stamped, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks
 from snellen.runs.scores.score import damaged_scores
 from snellen.runs.sets.generated_sets import itemset_folder, suite_of_items
@@ -146,10 +146,6 @@ class Session:
         """The subjects, those included that need the items."""
         return _about(self.subjects, self.items.items)
 
-    def stamp(self) -> RunStamp | None:
-        """The stamp of the run if it is finished and unchanged. Neither items nor responses are read."""
-        return None if self.card is None or not self.root.is_dir() else read_stamp(self.root, self._key)
-
     @cached_property
     def _key(self) -> str:
         """The key of the stamp, empty if there is none: of a part of a set, another package's suite, a rule."""
@@ -167,7 +163,7 @@ class Session:
         Raises SnellenError before anything is asked if a call exceeds the provider's limits, or prices for a budget are
         unknown, and BudgetSpent and Interrupted after scoring the replies so far.
         """
-        return self._finished() or self.opened()._ask()
+        return self.finished() or self.opened()._ask()
 
     def opened(self) -> Session:
         """The session after its set was drawn, while its first items were asked where that can be done."""
@@ -182,8 +178,9 @@ class Session:
 
         return replace(self, opening=ask_opening(name, options, self.names, ask, is_code=self.is_code))
 
-    def _finished(self) -> Examination | None:
-        if self.stamp() is None or damaged_scores(self.root):
+    def finished(self) -> Examination | None:
+        """The run if it is finished and unchanged, else None."""
+        if self.card is None or not is_stamped(self.root, self._key) or damaged_scores(self.root):
             return None
         items, options = self.items, self.options
         arms = self.arms(items, _print_line)
@@ -277,7 +274,7 @@ class Session:
         if not examination.failed and not examination.unasked():
             # Digesting a set takes time, and only one in instalments may have grown.
             grown = replace(self, itemset=plan.items) if plan.items.card.declaration else self
-            write_stamp(root, grown._key, len(responses), examination.reasons("declined"))
+            write_stamp(root, grown._key)
         return examination
 
 

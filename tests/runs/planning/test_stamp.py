@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,10 +21,8 @@ from snellen.core.storage.run_tables import read_responses
 from snellen.core.subject import Base, SubjectCard
 from snellen.curation.steps import copy_media
 from snellen.exam.examination import Examination
-from snellen.exam.rescoring import rescore
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning import stamp
-from snellen.runs.sets.gate import open_run_items
 from tests.helpers.sets import small_set
 
 SUBJECTS = ("fake:oracle", "fake:chance")
@@ -128,23 +125,6 @@ def test_other_code_and_versions_invalidate_the_stamp(
     monkeypatch.setattr(stamp, "versions", lambda: {"numpy": "9"})
     again(work)
     assert len(askings) == 2
-
-
-def test_a_table_is_valid_for_its_scores_only(work: Path) -> None:
-    root = work / "run"
-    key = json.loads((root / "stamp.json").read_text())["key"]
-
-    def known() -> bool:
-        run_stamp = stamp.read_stamp(root, key)
-        assert run_stamp is not None
-        return stamp.has_table(root, run_stamp)
-
-    assert not known(), "no table is known yet"
-    stamp.add_table(root, ["fake:oracle"], [("img2text", ["100 %"])], "", "")
-    assert known()
-    _, items, suite = open_run_items(root)
-    rescore(root, items, suite, "published")
-    assert not known(), "one more protocol is one more row"
 
 
 def test_failed_items_are_asked_again(work: Path, askings: list[Path]) -> None:

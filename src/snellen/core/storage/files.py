@@ -164,7 +164,7 @@ def _columns(file: pq.ParquetFile, names: Sequence[str]) -> pa.Table:
         batches, kind = bounded_batches(file, [name], left), file.schema_arrow.field(name).type
         columns[name] = pa.chunked_array([batch.column(0) for batch in batches], kind)
         left -= columns[name].nbytes
-    return pa.table(columns).combine_chunks()
+    return pa.table(columns).combine_chunks().replace_schema_metadata(file.schema_arrow.metadata)
 
 
 def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa.Schema | None = None) -> pa.Table:
@@ -192,13 +192,10 @@ def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa
 def bounded_batches(
     file: pq.ParquetFile, names: Sequence[str] | None = None, limit: int = MAX_TABLE_BYTES
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file, a few at a time. Raises ValueError once they take more than `limit` bytes.
+    """The rows of a Parquet file, a few at a time; with `names`, these columns only.
 
-    A page may hold a text once for millions of rows, but no text is longer than the pages of its column. So few rows
-    are decoded at a time that even texts of this length stay within the limit.
-
-    Args:
-        names: The columns to read; None for all.
+    Raises ValueError once they take more than `limit` bytes. A page may hold a text once for millions of rows, but no
+    text is longer than the pages of its column. So few rows are decoded at a time that even texts of this length fit.
     """
     groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
     longest = max((_pages(group, names) for group in groups), default=0)

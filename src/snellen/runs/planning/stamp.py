@@ -26,23 +26,12 @@ RECORD = ("run.json", "exchanges.parquet", "responses.parquet", "sent.parquet", 
 
 
 class RunStamp(BaseModel):
-    """`stamp.json` of a run. `key` is the digest of the inputs, `record` that of the outputs.
-
-    `declines` are reasons by subject. `subjects`, `columns`, `note` and `warning` are the table that a command prints,
-    made from scores with the digest `scores`; empty if it has not been printed.
-    """
+    """`stamp.json` of a run. `key` is the digest of the inputs, `record` that of the outputs."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     key: str
     record: str
-    responses: int
-    declines: dict[str, list[str]] = {}
-    scores: str = ""
-    subjects: tuple[str, ...] = ()
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    note: str = ""
-    warning: str = ""
 
 
 def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Path], **options: Any) -> str:
@@ -66,48 +55,21 @@ def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Pat
     )
 
 
-def read_stamp(root: Path, key: str) -> RunStamp | None:
-    """The stamp of a run if it matches the key and its files are unchanged; else None."""
-    stamp = stored_stamp(root)
-    return stamp if stamp and key and stamp.key == key and stamp.record == _record(root) else None
-
-
-def stored_stamp(root: Path) -> RunStamp | None:
-    """The stamp of a run; None if it has none, or a damaged one."""
+def is_stamped(root: Path, key: str) -> bool:
+    """True if the stamp of a run has this key, and the run's files are unchanged."""
     try:
-        return RunStamp.model_validate_json(read_file(root / STAMP, MAX_CARD_BYTES))
+        stamp = RunStamp.model_validate_json(read_file(root / STAMP, MAX_CARD_BYTES))
     except (OSError, ValidationError):
-        return None
+        return False
+    return bool(key) and stamp.key == key and stamp.record == _record(root)
 
 
-def has_table(root: Path, stamp: RunStamp) -> bool:
-    """True if the stamp holds the printed table of the current scores."""
-    return bool(stamp.columns) and stamp.scores == _scores(root)
-
-
-def write_stamp(root: Path, key: str, responses: int, declines: Mapping[str, list[str]]) -> None:
+def write_stamp(root: Path, key: str) -> None:
     """Stamp a run whose items were all asked and scored without failure; without a key, do nothing."""
     if key:
-        _write(root, RunStamp(key=key, record=_record(root), responses=responses, declines=dict(declines)))
-
-
-def add_table(
-    root: Path, subjects: Sequence[str], columns: Sequence[tuple[str, Sequence[str]]], note: str, warning: str
-) -> None:
-    """Add the printed table to the stamp of a run, if it has one."""
-    if stamp := stored_stamp(root):
-        table = {"subjects": tuple(subjects), "columns": tuple((head, tuple(cells)) for head, cells in columns)}
-        _write(root, stamp.model_copy(update={**table, "note": note, "warning": warning, "scores": _scores(root)}))
-
-
-def _write(root: Path, stamp: RunStamp) -> None:
-    files.write_text(root / STAMP, stamp.model_dump_json(indent=1) + "\n")
+        files.write_text(root / STAMP, RunStamp(key=key, record=_record(root)).model_dump_json(indent=1) + "\n")
 
 
 def _record(root: Path) -> str:
     parts = [[part.name, file_mark(part)] for part in sorted((root / "parts").glob("*.jsonl"))]
     return digest([parts, *(tree_digest(root / name) for name in RECORD)])
-
-
-def _scores(root: Path) -> str:
-    return digest([[path.name, tree_digest(path)] for path in sorted(root.glob("scores.*.parquet"))])
