@@ -61,7 +61,7 @@ LONG = "x" * 2_000_000
 DEEP = "[" * 50_000 + "]" * 50_000
 BAD_CELLS: dict[str, list[Any]] = {
     "question": [None, "", "   ", 3, True, [], {"a": 1}, ["x"], "nul\0", "esc\x1b[2J", "half \ud800", LONG,
-                 "<image 2>", "<image><image>", "<image 99>"],
+                 "<image 2>", "<image><image>", "<image 99>", "<image 1> " * 50_000 + "<image 3>"],
     "answer": [None, "", " ", [], {}, {"a": 1}, [None], [[1]], "Z", "A, Z", "A or B", "\0", 7, -1, 1e300, [1.5],
                "red blue", True, LONG[:5000], "AB C", ["A", None]],
     "image": [None, "", [], {}, 5, 1.5, True, "nothing.png", "../../etc/passwd", "/etc/passwd", "/dev/zero", "~",
@@ -156,6 +156,13 @@ def test_hostile_tables_give_one_line(tmp_path: Path) -> None:
             planned = tables.plan(path, skip_bad=True)
             assert sum(planned["items"].values()) == 2, (name, planned)
             assert any(note.startswith("1 bad rows left out") for note in planned["notes"]), (name, planned)
+
+
+def test_options_that_are_no_list_are_not_left_out(tmp_path: Path) -> None:
+    rows = [{"image": GOOD["image"], "question": "Which?", "options": cell, "answer": "red"} for cell in (DEEP, "[red")]
+    for row in rows:
+        with pytest.raises(SnellenError, match="line 1, column `options`: .* is not a list of options"):
+            tables.plan(tables.write_jsonl(tmp_path / "t.jsonl", [row]))
 
 
 def test_the_fault_of_an_image_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from snellen.presentation.presenters import option_lines
 
 PLACEHOLDER = re.compile(r"<image(?:[ _]?(\d{1,2}))?>", re.IGNORECASE)
 """The place of an image in the author's text."""
+REST_OF_LINE = re.compile(r"[^\S\n]*\S")
 MARKS = re.compile(r"^(?:\[image \d{1,3}\][ \t]{0,4})+(?:\n|$)", re.MULTILINE)
 """A line of nothing but images."""
 LETTER, LETTERS = "the letter of one option", "the letters of all right options, separated by commas"
@@ -68,10 +69,12 @@ def placed(text: str, images: Sequence[Media]) -> tuple[Part, ...]:
 
 def _parts(text: str, count: int) -> Iterator[str | int]:
     """The text with the numbers of images (from 1) at their first places; texts are stripped and not empty."""
-    numbers, before, start, passage = set[int](), 0, 0, ""
+    numbers, before, start, passage, is_within = set[int](), 0, 0, "", False
     for match in PLACEHOLDER.finditer(text):
         before += not match[1]
         number = int(match[1] or before)
+        _, line_feed, line = text[start : match.start()].rpartition("\n")
+        is_within = bool(line.strip()) or (is_within and not line_feed)  # something stands before it in its line
         passage += text[start : match.start()]
         start = match.end()
         if number <= count and number not in numbers:
@@ -80,8 +83,9 @@ def _parts(text: str, count: int) -> Iterator[str | int]:
             numbers.add(number)
             passage = ""
             yield number
-        elif text[: match.start()].rpartition("\n")[2].strip() and text[match.end() :].partition("\n")[0].strip():
+        elif is_within and REST_OF_LINE.match(text, start):
             passage += f"[image {number}]"
+        is_within = True
     if rest := (passage + text[start:]).strip():
         yield rest
 

@@ -126,7 +126,8 @@ def _given_options(row: RawRow, layout: TableLayout) -> Pairs:
         cell = row.cells.get(column)
         if isinstance(cell, str):
             text = cell.strip()
-            cell = as_list(text) if text.startswith("[") else [part for _, part in options_in(text)] or text or None
+            listed = as_list(text) if text.startswith("[") else None
+            cell = listed if listed is not None else [part for _, part in options_in(text)] or text or None
         if isinstance(cell, Mapping) and [*cell] == _keys(len(cell)):
             cell = list(cell.values())
         if cell is not None and not isinstance(cell, list):
