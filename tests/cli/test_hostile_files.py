@@ -204,6 +204,9 @@ FILES: dict[str, Callable[[Path], Words]] = {
     "a design of an odd day": lambda root: design(root, b"a: 2026-99-99"),
     "a design of many digits": lambda root: design(root, b"a: " + b"9" * 100_000),
     "a design of odd tags": lambda root: design(root, b"a: !!bool x\nb: !!int ''\nc: !!timestamp x"),
+    "a design with a key twice": lambda root: design(root, b"texts: {title: a, title: b}\nblocks: [{name: a}]"),
+    "a design that ends in a script": lambda root: design(
+        root, b"texts: {title: a, completion_url: 'javascript:alert(1)'}\nblocks: [{name: a}]"),
     "a design of half a character": lambda root: design(root, b'texts: {title: "\\ud800"}\nblocks: [{name: a}]'),
     "a run of a suite with a long name": lambda root: run_folder(root, RUN_CARD.replace(b"combo", b"x" * 2_000_000)),
     "a design that laughs": lambda root: design(root, LAUGHS),

@@ -220,6 +220,14 @@ def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: 
         check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
+def test_a_fault_of_the_card_names_its_file(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2, conditions=["order=shuffled"])
+    path = done.root / "run.json"
+    path.write_text(path.read_text().replace('"order=shuffled"', '"order = shuffled"'))
+    with pytest.raises(SnellenError, match=f"^{path}: the condition 'order = shuffled' is not in the form"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
 @pytest.mark.parametrize(("status", "fault"), [("ok", True), ("failed", True), ("declined", False)])
 def test_only_what_was_declined_needs_no_record(status: Any, fault: bool) -> None:
     """A failure is recorded, too: one that is not may hide a bad answer."""

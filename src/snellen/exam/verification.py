@@ -256,7 +256,10 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         (again / "parts").mkdir(parents=True)
         for path in (*part_files(root), root / RunCard.file):  # no other file, and none that is not regular
             (again / path.relative_to(root)).write_bytes(read_file(path, MAX_LIST_BYTES))
-        replay(again, items, suite, {})
+        try:
+            replay(again, items, suite, {})
+        except SnellenError as error:  # without the name of the temporary folder
+            raise SnellenError(str(error).replace(str(again), str(root))) from error
         _check_arms(root, card, read_run_card(again))
         replayed = {response.response_id: response for response in read_responses(again)}
         prompts, others = read_sent(root), read_sent(again)

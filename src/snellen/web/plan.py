@@ -132,7 +132,7 @@ class Texts(Frozen):
     thanks: str = "Thank you."
     debriefing: str = ""
     completion_code: str = ""
-    completion_url: str = ""
+    completion_url: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
 
 
 class StudyPlan(Frozen):

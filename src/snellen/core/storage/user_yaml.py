@@ -19,7 +19,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str) -> Any:
-    """The content of a YAML text. Raises YAMLError for invalid YAML, deep nesting, and aliases (`*name`).
+    """The content of a YAML text. Raises YAMLError for invalid YAML, deep nesting, keys given twice, and aliases.
 
     Aliases are refused because a few lines of them can expand to a billion.
     """
@@ -37,6 +37,12 @@ class _PlainLoader(yaml.SafeLoader):
         text = super().construct_scalar(node)
         text.encode()  # raises UnicodeEncodeError for half of a surrogate pair, which no file can store
         return text
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        mapping = super().construct_mapping(node, deep)
+        if len(mapping) < len(node.value):
+            raise yaml.MarkedYAMLError(problem="a mapping has a key twice", problem_mark=node.start_mark)
+        return mapping
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
