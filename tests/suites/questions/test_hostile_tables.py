@@ -161,7 +161,7 @@ def test_hostile_tables_give_one_line(tmp_path: Path) -> None:
 def test_options_that_are_no_list_are_not_left_out(tmp_path: Path) -> None:
     rows = [{"image": GOOD["image"], "question": "Which?", "options": cell, "answer": "red"} for cell in (DEEP, "[red")]
     for row in rows:
-        with pytest.raises(SnellenError, match="line 1, column `options`: .* is not a list of options"):
+        with pytest.raises(SnellenError, match=r"line 1, column `options`: .* is not a list of options"):
             tables.plan(tables.write_jsonl(tmp_path / "t.jsonl", [row]))
 
 

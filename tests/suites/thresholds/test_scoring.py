@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import math
 from collections import Counter
@@ -103,6 +104,34 @@ def test_a_note_names_the_kind_of_image_on_which_the_threshold_depends(items: It
     assert threshold(measure, of_task, errors(3, 12)).note.endswith("; the threshold depends on polarity")
     notes = [threshold(measure, of_task, errors(6, 6)).note for _ in range(20)]
     assert sum("depends on" in note for note in notes) <= 1  # one in a hundred is expected
+
+
+def test_a_note_says_that_the_threshold_changed_while_items_were_asked(items: ItemSet) -> None:
+    """Observers that need gaps of 4 px, from the 21st answer on of 20 px; then some that need 6 px all the time."""
+    of_task, measure, rng = items_of(items), MEASURES["acuity"], np.random.default_rng(5)
+    by_id = {item.item_id: item for item in of_task}
+
+    def note(first_px: float, then_px: float, *, again: bool = False) -> str:
+        asked, order = dict[str, float](), schedule(of_task)([Trial((item.view(),)) for item in of_task])
+        with contextlib.suppress(StopIteration):
+            batch = next(order)
+            while True:
+                scores = dict[str, float]()
+                for name in (trial.views[0].item_id for trial in batch):
+                    least = then_px if len(asked) + len(scores) >= 20 else first_px
+                    level = math.log10(by_id[name].measures["gap_px"] / least)
+                    is_easy = by_id[name].factors["control"] == "yes"
+                    scores[name] = float(not is_easy and rng.random() > weibull(level, 0.0, 3.0, 0.0, 1 / 8))
+                asked |= scores
+                batch = order.send(scores)
+        chosen = [by_id[name] for name in asked]
+        twice = [*chosen, *chosen] if again else chosen
+        return threshold(measure, twice, [asked[item.item_id] for item in twice]).note
+
+    changed = "; its first and its second half have different thresholds"
+    assert sum(note(4, 20).endswith(changed) for _ in range(10)) >= 7
+    assert sum(note(6, 6).endswith(changed) for _ in range(20)) <= 1  # one in two hundred is expected
+    assert not note(4, 20, again=True).endswith(changed), "two answers to an item have no known order"
 
 
 def test_half_of_the_controls_are_not_enough(items: ItemSet) -> None:
