@@ -32,7 +32,7 @@ from snellen.core.storage.itemset_cards import SetDeclaration, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
-from snellen.core.storage.seal import Seal, commitment_of, concealed_items, read_seal, write_secret
+from snellen.core.storage.seal import SEALED, Seal, commitment_of, concealed_items, read_seal, write_secret
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
 from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
@@ -186,6 +186,17 @@ def test_no_file_of_a_sealed_set_shows_the_seed(suite: str, tmp_path: Path, caps
     other = make_seal(SUITES.get(suite), _options(Path()))
     with built_again(other) as again:
         assert again.card.rows_hash != items.card.rows_hash
+
+
+def test_a_revealed_seal_of_a_far_larger_set_is_not_made_again(exam: Exam) -> None:
+    items, seal = read_itemset(exam.root / "items"), exam.seal
+    for size in ({"n": 10**8}, {"n": None, "full": True}):
+        other = seal.model_copy(update={"parameters": seal.parameters.model_copy(update=size)})
+        other = other.model_copy(update={"commitment": commitment_of(other)})
+        recipe = {**items.card.recipe, SEALED: other.commitment}
+        card = items.card.model_copy(update={"recipe": recipe})
+        with pytest.raises(SnellenError, match="the revealed seal asks for more than"):
+            check_seal(replace(items, card=card), other)
 
 
 def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:

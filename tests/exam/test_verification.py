@@ -38,8 +38,8 @@ from snellen.exam.verification import (
     check_replies,
     check_rows,
     check_scores,
+    left_out,
     read_apart,
-    stopped_early,
 )
 from snellen.reports.loading import load_run
 from snellen.runs.scores.blind import blind_card
@@ -454,16 +454,37 @@ def test_a_table_of_calls_has_the_columns_of_a_run(items: ItemSet, tmp_path: Pat
         check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
-def test_a_run_that_no_rule_stopped_is_not_fully_checked(items: ItemSet, tmp_path: Path) -> None:
-    """As if it had been asked until decided, and the card said nothing of it."""
+def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSet, tmp_path: Path) -> None:
+    """As if it had been asked until decided, and the card said nothing of it, or not the truth."""
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
-    card = read_run_card(done.root)
+    card, whole = read_run_card(done.root), len(done.responses)
     fewer = [response for response in done.responses if response.item_id != done.responses[0].item_id]
-    assert stopped_early(card, done.responses) == []
-    arms = [card.arms[0].model_copy(update=change) for change in ({}, {"decide": "look"}, {"source": "recorded"})]
-    lines = [stopped_early(card.model_copy(update={"arms": [arm]}), fewer) for arm in arms]
-    whole = len(done.responses)
-    stopped = (
-        f"{whole - len(fewer)} of the {whole} items of pattern-perception were not asked, and the card states no rule"
+
+    def lines(responses: Sequence[Response], **change: Any) -> list[str]:
+        arms = [card.arms[0].model_copy(update=change)]
+        return left_out(card.model_copy(update={"arms": arms}), items, done.suite, responses)
+
+    where, missing = "fake:oracle under vanilla", f"{whole - len(fewer)} of the {whole} items of pattern-perception"
+    stopped = [f"{where}: {missing} were not asked, and the card states no rule for stopping"]
+    person = "human:study/p1"
+    theirs = [replace(response, subject=person) for response in fewer]
+    assert lines(done.responses) == lines(theirs, subject=person, role="person") == []
+    for change in ({}, {"source": "recorded"}, {"role": "person"}, {"decide": "drop"}):
+        assert lines(fewer, **change) == stopped, change
+    for rule in ("look", "none"):
+        assert lines(done.responses, decide=rule, max_items=whole) == []
+        others = "the items asked are not the first ones of the order of asking"
+        assert lines(fewer, decide=rule, max_items=whole) == [f"{where}, pattern-perception: {others}"]
+    declined = [replace(response, status="declined", text=None) for response in done.responses]
+    assert lines(declined) == [], "a task that a subject cannot be asked"
+    assert lines([declined[0], *done.responses[1:]]) == [
+        f"{where}, pattern-perception: 1 items were declined, of which no record shows why"
+    ]
+
+
+@pytest.mark.parametrize("options", [{}, {"max_items": 24}])
+def test_what_is_asked_until_decided_is_the_first_part(items: ItemSet, tmp_path: Path, options: dict[str, Any]) -> None:
+    done = run(
+        items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False, until_decided=True, **options
     )
-    assert lines == [[f"fake:oracle under vanilla: {stopped} for stopping"], [], []]
+    assert left_out(read_run_card(done.root), items, done.suite, done.responses) == []

@@ -14,6 +14,7 @@ from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.remote import address_of, fetched
+from snellen.runs.scores.judgements import judging_runs
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items, open_items
 from snellen.suites import SUITES, suite_of
@@ -27,7 +28,9 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
     `commitment` are the published ones of the run and of the seal.
     """
     path, is_replayed, is_whole = fetched(address), False, True
-    if is_run(path) and not is_itemset(path):
+    if is_run(path) and is_itemset(path):
+        raise SnellenError(f"{address}: has the files of a run and of an item set; move either to a folder of its own")
+    if is_run(path):
         items, is_replayed, is_whole = _verify_run(address, path, itemset)
         if digest is not None:
             check_digest(path, items.root, digest)
@@ -81,7 +84,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
         return items, False, False
     suite, responses = with_judged_reading(suite_of(items)), own_responses(path, items, card)
-    stopped = checks.stopped_early(card, responses)
+    stopped = checks.left_out(card, items, suite, responses)
     print("\n".join([*checks.count_items(card, items, responses), *stopped]))
     if not checks.is_same_parser(card):
         print("parser: of another version, or not recorded; changed readings are counted")
@@ -97,7 +100,11 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    return items, replies is not None, replies == 0 and not (changed or stopped)
+    is_whole = replies == 0 and not (changed or stopped)
+    for judging in judging_runs(path):
+        _, is_judge_replayed, is_judge_whole = _verify_run(str(judging), judging, str(judging.parent / "items"))
+        is_whole &= is_judge_replayed and is_judge_whole
+    return items, replies is not None, is_whole
 
 
 def _verify_seal(path: Path, items: ItemSet, commitment: str | None, has_rows: bool) -> bool:

@@ -83,6 +83,13 @@ def refuse_other_seal(seal: Seal, root: Path) -> None:
         )
 
 
+def planned_items(seal: Seal) -> int:
+    """The number of test items that a seal asks for, without making them."""
+    suite = _suite_of(seal)
+    options = sealed_options(seal, BuildOptions(Path("items"), show_progress=False))
+    return sum(find_recipe(suite, seal.recipe).plan(options)["items"].values())
+
+
 @contextmanager
 def built_again(seal: Seal) -> Iterator[ItemSet]:
     """The set of a seal, made again in a temporary folder with undrawn images, which recipes name as if drawn."""

@@ -10,14 +10,16 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from snellen.analysis.blind import measure_by_folds
 from snellen.analysis.grading.coverage import gaps
+from snellen.analysis.grading.deciding import turns
 from snellen.analysis.units import metric_of
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
 from snellen.core.item import Item
@@ -29,14 +31,16 @@ from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.run_tables import read_responses, read_sent, sent_parts
-from snellen.core.storage.runfolder import RunCard, read_run_card
+from snellen.core.storage.runfolder import ArmCard, RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
-from snellen.core.suite import Suite
-from snellen.exam.sealing import built_again, refuse_other_seal
+from snellen.core.suite import Suite, Task, Trial, settle
+from snellen.exam.sealing import built_again, planned_items, refuse_other_seal
 from snellen.remote import address_of
-from snellen.runs.asking.replay import replay
+from snellen.runs.asking.replay import card_of, replay
+from snellen.runs.planning.deciding import batches
+from snellen.runs.planning.plan import select_test_items
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import own_scores
@@ -90,9 +94,9 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
     The rows must agree with the card (`check_rows`).
     """
     refuse_other_seal(seal, items.root)
-    path, n = items.root / items.card.file, seal.parameters.n or 0
-    if n > 10 * items.card.items:  # making them could take for ever; recipes round n down
-        raise SnellenError(f"{path}: has {items.card.items} items, and the revealed seal asks for {n} of each task")
+    path, most = items.root / items.card.file, 10 * items.card.items  # recipes round n down
+    if (seal.parameters.n or 0) > most or planned_items(seal) > most:  # making them could take for ever
+        raise SnellenError(f"{path}: has {items.card.items} items, and the revealed seal asks for more than {most}")
     with built_again(seal) as again:
         if items.card.rows_hash != again.card.rows_hash:
             raise SnellenError(f"{items.root / 'items.parquet'}: {_first_difference(items, again)}")
@@ -231,14 +235,43 @@ def count_items(card: RunCard, items: ItemSet, responses: Sequence[Response]) ->
         yield f"{arm.subject} under {arm.condition}: {len(test)} test items, {words}"
 
 
-def stopped_early(card: RunCard, responses: Sequence[Response]) -> list[str]:
-    """In words, the tasks of which fewer items were asked than are fixed: their scores may have stopped them."""
-    fixed = [arm for arm in card.arms if not arm.decide and arm.source == "asked" and arm.role != "person"]
-    return [
+def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Response]) -> list[str]:
+    """In words, the tasks of which items are missing or declined that no rule leaves out: they may have been chosen.
+
+    People answer a part each. A subject asked until its scores were decided answers the first batches of a fixed order.
+    """
+    status = {(arm.arm_key, task): dict[str, str]() for arm in card.arms for task in suite.tasks}
+    for response in responses:
+        status[response.arm_key, response.task][response.item_id] = response.status
+    fixed = [arm for arm in card.arms if arm.decide not in ("none", "look") and not arm.subject.startswith("human:")]
+    lines = [
         f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, "
         "and the card states no rule for stopping"
         for gap in gaps(fixed, responses)
     ]
+    for arm in card.arms:
+        for task, of_task in ((task, status[arm.arm_key, task.id]) for task in suite.tasks.values()):
+            where, counts = f"{arm.subject} under {arm.condition}, {task.id}", Counter(of_task.values())
+            if 0 < counts["declined"] < len(of_task):
+                lines.append(f"{where}: {counts['declined']} items were declined, of which no record shows why")
+            is_fixed = task.schedule is None and arm.decide in ("none", "look")
+            if is_fixed and not _is_first_part(arm, items, suite, task, of_task.keys()):
+                lines.append(f"{where}: the items asked are not the first ones of the order of asking")
+    return lines
+
+
+def _is_first_part(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, asked: Collection[str]) -> bool:
+    """True if the items asked about are those of the first batches of the order of asking; of one look, of all."""
+    condition = settle(parse_conditions(suite.axes, arm.condition)[0], suite, card_of(arm))
+    tested = select_test_items(items.task(task.id), task, condition, arm.test_items.get(task.id))
+    trials = [Trial(views) for views in task.method(condition).group([item.view() for item in tested])]
+    order = turns(items, task, arm.max_items)
+    are_asked = [
+        sum(view.item_id in asked for trial in batch for view in trial.views) / sum(len(trial.views) for trial in batch)
+        for batch in batches(items, task, trials, order, arm.max_items)
+    ]
+    is_enough = arm.decide == "none" or not asked or set(are_asked) <= {1.0}
+    return is_enough and set(are_asked) <= {0.0, 1.0} and are_asked == sorted(are_asked, reverse=True)
 
 
 def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> int | None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, read_itemset
@@ -103,6 +107,24 @@ def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:
     rows = rescore(moved, items, suite, "strict")
     assert set(rows[rows["task"] == "oc-vid"]["judge"]) == {"fake:scripted=kind.json"}
     assert judge(moved, script(tmp_path / "kind.json", {}), show_progress=False).failed == 0
+
+
+def test_verdicts_are_those_of_the_judges_record(run_root: Path, tmp_path: Path) -> None:
+    judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+    assert verify(str(run_root), 0, None, None, None) == 0
+    (folder,) = (run_root / FOLDER).iterdir()
+    table = pq.read_table(folder / "run" / "responses.parquet")
+    better = pa.array(["Score: 2"] * len(table), table.schema.field("text").type)
+    changed = table.set_column(table.schema.get_field_index("text"), "text", better)
+    shutil.copytree(folder, run_root / FOLDER / "drawing")  # a name that digests leave out
+    pq.write_table(changed, run_root / FOLDER / "drawing" / "run" / "responses.parquet")
+    _, items, suite = open_run_items(run_root)
+    assert set(rescore(run_root, items, suite, "strict").dropna(subset="value")["prediction"]) >= {"1"}
+    assert verify(str(run_root), 0, None, None, None) == 0
+    pq.write_table(changed, folder / "run" / "responses.parquet")
+    rescore(run_root, items, suite, "strict")
+    with pytest.raises(SnellenError, match=rf"{folder.name}/run/responses.parquet: .* does not follow"):
+        verify(str(run_root), 0, None, None, None)
 
 
 def test_two_judges_are_two_results(run_root: Path, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
             )
     return [
         Arm(
-            _Absent(_card_of(arm), fingerprints),
+            _Absent(card_of(arm), fingerprints),
             parse_conditions(suite.axes, arm.condition)[0],
             arm.repeat,
             decide=_DECIDES.get(arm.decide, "none"),  # earlier versions had "grade"
@@ -103,7 +103,8 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     ]
 
 
-def _card_of(arm: ArmCard) -> SubjectCard:
+def card_of(arm: ArmCard) -> SubjectCard:
+    """The card of the subject of an arm, without what no run records."""
     return SubjectCard(
         arm.subject, arm.settings, attributes=arm.attributes, role=arm.role, source=arm.source, fitted=arm.fitted
     )

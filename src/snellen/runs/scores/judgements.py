@@ -7,6 +7,7 @@ ordinary run, so that judging can be resumed, and verdicts are looked up before 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,13 +78,20 @@ def judgement_folder(root: Path, judged_items: Sequence[Item]) -> Path:
     return root / FOLDER / digest([[item.item_id, item.question] for item in judged_items], 12)
 
 
+def judging_runs(root: Path) -> list[Path]:
+    """The runs in which judges were asked about a run, of which the tables are written.
+
+    Their folders are those of `judgement_folder`: a digest of the run does not cover folders of any name.
+    """
+    runs = [path / "run" for path in sorted((root / FOLDER).glob("*")) if re.fullmatch(r"[0-9a-f]{12}", path.name)]
+    return [path for path in runs if is_run(path) and (path / "responses.parquet").is_file()]
+
+
 def read_verdicts(root: Path, judged_items: Sequence[Item]) -> Verdicts:
     """The verdicts on exactly these texts. Failed calls are left out, to be made again."""
     questions = {item.item_id: item.question for item in judged_items}
     verdicts: dict[str, dict[str, Response]] = {}
-    for run_folder in sorted((root / FOLDER).glob("*/run")):
-        if not is_run(run_folder) or not (run_folder / "responses.parquet").is_file():
-            continue  # stopped before its tables were written; the same command continues it
+    for run_folder in judging_runs(root):
         for step_results in read_step_results(run_folder, run_folder.parent / "items"):
             for item in step_results.items.items:
                 response = step_results.responses.get(item.item_id)
