@@ -31,7 +31,7 @@ from snellen_sight import bodies
 from tests.helpers.journey import NAMED, RGB, arm, item, patch, suite_of
 from tests.helpers.lying_server import GOOD, LyingServer, Wire, wire
 
-KEY = "CANARY-SECRET-KEY"
+KEY = "CANARY-SECRET-KEY-OF-A-SERVICE"
 ANSI = "\x1b[2J\x1b]0;owned\x07"
 HONEST = wire({**GOOD, "choices": [{**GOOD["choices"][0], "message": {"role": "assistant", "content": "red"}}]})
 
@@ -138,11 +138,18 @@ LIES: dict[str, Wire] = {
     "content of nothing": message(content=None),
     "control characters": message(content=ANSI),
     "half a character": message(content="\ud800"),
+    "a key in all words": wire(
+        {
+            **GOOD,
+            "model": KEY,
+            "choices": [{"message": {"role": "assistant", "content": f"It is {KEY}.", "reasoning": KEY}}],
+        }
+    ),
     "nothing but thoughts": message(content="<think>" * 1000),
 }
 """The bytes on the wire, by the lie's name."""
 REPLIES = ("a model without end", "a refusal", "stopped by a filter", "a call of a tool", "content of nothing",
-           "control characters", "half a character", "nothing but thoughts", "a role of nobody's",
+           "control characters", "half a character", "a key in all words", "nothing but thoughts", "a role of nobody's",
            "half a token", "not a number", "fewer than no bytes", "UTF-16", "a stop of another type",
            "content of a list of numbers", "a stop without end", "10^30 tokens", "10^300 tokens written",
            "fewer than no tokens", "tokens in words")  # fmt: skip

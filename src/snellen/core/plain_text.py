@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from typing import Any, TextIO
 from urllib.parse import quote
 
@@ -21,6 +22,8 @@ _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|_PWD|CREDENTIAL|SIGNATURE|_(PASS|PAT|AUTH|DSN|SAS)$")
 _MIN_SECRET = 8
 """Characters; shorter environment values may be ordinary words."""
+MIN_KEY = 20
+"""Characters of a value that is taken out of replies, too: a shorter one may be an answer."""
 _REDACTED = "[redacted]"
 _SECRETS = re.compile(
     r"""
@@ -133,18 +136,26 @@ def redacted(text: str, environment: Mapping[str, str] | None = None) -> str:
 
     A value is found as it is and as in addresses and JSON; the name of an existing folder is none.
     """
-    variables = os.environ if environment is None else environment
+    text = without_secrets(text, secret_texts(os.environ if environment is None else environment))
+    return _NAMED_SECRET.sub(rf"\g<1>{_REDACTED}", _SECRETS.sub(_REDACTED, text))
+
+
+def secret_texts(variables: Mapping[str, str], least: int = _MIN_SECRET) -> list[str]:
+    """The values of variables with names of secrets, of at least so many characters, in the forms of `redacted`."""
     secrets = {
         form
         for name, value in variables.items()
-        if _SECRET_NAME.search(name.upper()) and len(value.strip()) >= _MIN_SECRET
+        if _SECRET_NAME.search(name.upper()) and len(value.strip()) >= least
         if not os.path.isdir(value)  # noqa: PTH112  # raises nothing for a long value
         for line in (value.strip(), " ".join(value.split()))
         for form in (line, quote(line), quote(line, safe=""), json.dumps(line)[1:-1])
     }
-    for secret in sorted(secrets, key=len, reverse=True):
-        text = text.replace(secret, _REDACTED)
-    return _NAMED_SECRET.sub(rf"\g<1>{_REDACTED}", _SECRETS.sub(_REDACTED, text))
+    return sorted(secrets, key=len, reverse=True)
+
+
+def without_secrets(text: str, secrets: Sequence[str]) -> str:
+    """The text with `[redacted]` in place of each of these."""
+    return reduce(lambda rest, secret: rest.replace(secret, _REDACTED), secrets, text)
 
 
 def short_reason(text: str, max_characters: int = 400) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.media import open_image
 from snellen.datasets.fitting import fit_annotations
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, label_text, open_shard
 from snellen.datasets.inventory import Note
@@ -51,11 +52,10 @@ def _category_names(shard: TableShard, column: str) -> tuple[str, ...] | None:
 
 
 def _sample(record: str, table_row: TableRow, cell: Any, names: tuple[str, ...] | None) -> Iterator[RawSample | Note]:
-    from PIL import Image
 
     try:
         raw, _ = table_row.read(record)
-        with Image.open(io.BytesIO(raw)) as header:
+        with open_image(io.BytesIO(raw)) as header:
             size = header.size
     except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         yield Note("unreadable", "not a readable image", shown_name(record))

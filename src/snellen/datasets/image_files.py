@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import read_file
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ class MaskFiles:
 
     def open(self) -> Image.Image:
         """See `Mask`. Also raises SnellenError if two files differ in size."""
-        from PIL import Image, ImageChops
+        from PIL import ImageChops
 
         union: Image.Image | None = None
         for path in self.paths:
             try:
-                with Image.open(io.BytesIO(_read_bytes(path))) as image:
+                with open_image(io.BytesIO(_read_bytes(path))) as image:
                     mask = image.convert("RGB" if image.mode in ("P", "RGBA", "LA", "CMYK") else image.mode)
             except Exception as error:  # a damaged image may raise any exception
                 raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
@@ -82,10 +83,9 @@ class DepthPng:
     def read(self) -> NDArray[np.float32]:
         """See `Depth`."""
         import numpy as np
-        from PIL import Image
 
         try:
-            with Image.open(self.path) as image:
+            with open_image(self.path) as image:
                 values = np.asarray(image)
         except Exception as error:  # a damaged image may raise any exception
             raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
@@ -125,14 +125,12 @@ def inspect_file(path: Path) -> tuple[int, int]:
     A JPEG without end marker is decoded, since some cameras append data. Raises SnellenError if it is not an image or
     is truncated.
     """
-    from PIL import Image
-
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             size, is_jpeg = image.size, image.format in ("JPEG", "MPO")
             image.verify()
         if is_jpeg and not _ends_as_jpeg(path):
-            with Image.open(path) as image:
+            with open_image(path) as image:
                 image.load()
     except Exception as error:  # a damaged image may raise any exception
         raise SnellenError("copy the file again, or leave it out") from error
@@ -141,10 +139,8 @@ def inspect_file(path: Path) -> tuple[int, int]:
 
 def image_size(path: Path) -> tuple[int, int] | None:
     """Width and height from the image's header; None if it is not an image."""
-    from PIL import Image
-
     try:
-        with Image.open(path) as image:
+        with open_image(path) as image:
             return image.size
     except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return None
@@ -152,10 +148,8 @@ def image_size(path: Path) -> tuple[int, int] | None:
 
 def image_format(raw: bytes, location: str) -> str:
     """The format of the bytes. Raises SnellenError naming `location` if they are not an image."""
-    from PIL import Image
-
     try:
-        with Image.open(io.BytesIO(raw)) as image:
+        with open_image(io.BytesIO(raw)) as image:
             format = (image.format or "").lower()
     except Exception as error:  # a damaged image may raise any exception
         raise SnellenError(f"{location}: {_unreadable(raw)}") from error

@@ -14,6 +14,7 @@ from unicodedata import normalize
 from yaml import YAMLError
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
@@ -116,13 +117,12 @@ class OwnBoxes:
 
 
 def _image_fault(raw: RawSample) -> str:
-    from PIL import Image
 
     is_file = isinstance(raw.image, ImageFile)
     if is_file and (fault := file_fault(raw.image.path)):
         return fault
     try:
-        with Image.open(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
+        with open_image(raw.image.path if is_file else io.BytesIO(raw.image.read("")[0])) as image:
             return TURNED if is_turned(image) else levels_fault(image)
     except Exception:  # noqa: BLE001  # a damaged image may raise any exception
         return "not a readable image"

@@ -20,7 +20,7 @@ import numpy as np
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.prompt import Prompt, Reply
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.core.subject import Base, Subject, SubjectCard
 
 if TYPE_CHECKING:
@@ -60,10 +60,9 @@ class PythonSubject(Base):
         if isinstance(part, str):
             return part
         assert isinstance(part, Media)
-        from PIL import Image
 
         media.read(part)  # checks the hash
-        return Image.open(media.find(part))
+        return open_image(media.find(part))
 
 
 def location_of(error: Exception) -> str:

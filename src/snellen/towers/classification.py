@@ -25,6 +25,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.files import cannot_write, write_text
+from snellen.core.storage.media import open_image
 from snellen.subjects.checkpoints import (
     device_name,
     load_weights,
@@ -272,7 +273,7 @@ def _batches(images: Sequence[LabelledImage], settings: ClassifierSettings) -> I
 
 
 def _open(image: LabelledImage) -> Image.Image:
-    with Image.open(image.path) as file:
+    with open_image(image.path) as file:
         return file.convert("RGB")
 
 

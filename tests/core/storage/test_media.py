@@ -4,12 +4,13 @@ import io
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
+import snellen
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Affine, Media, Montage
-from snellen.core.storage.media import MediaFolder, image_fault
+from snellen.core.storage.media import MediaFolder, image_fault, open_image
 from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import patch
 
@@ -31,6 +32,20 @@ def test_an_image_has_the_format_of_its_name(format: str, name: str, fault: str 
     Image.new("RGB", (4, 3)).save(buffer := io.BytesIO(), format)
     raw = buffer.getvalue()
     assert image_fault(raw, Media(sha256(raw), "image", name, 4, 3)) == fault
+
+
+def test_programs_and_drawings_are_not_opened(tmp_path: Path) -> None:
+    """Pillow would start Ghostscript to draw a file of PostScript, whatever its name."""
+    program = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n{ } loop\n"
+    (path := tmp_path / "a.png").write_bytes(program)
+    with Image.open(path) as image:
+        assert image.format == "EPS"
+    for source in (path, str(path), io.BytesIO(program)):
+        with pytest.raises(UnidentifiedImageError):
+            open_image(source)
+    package = Path(snellen.__file__).parent
+    opening = [path.name for path in package.rglob("*.py") if "Image.open(" in path.read_text("utf-8")]
+    assert opening == ["media.py"], "open images with open_image"
 
 
 def test_missing_files_are_found_in_the_parent_folder(tmp_path: Path) -> None:

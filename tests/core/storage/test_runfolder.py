@@ -278,6 +278,18 @@ def test_obstacles_in_the_folder_are_named(tmp_path: Path, built: ItemSet, name:
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("name", ["media", "media/ab", "media/derived.jsonl", "parts", "judgements/0123456789ab"])
+def test_a_run_is_not_written_through_links(tmp_path: Path, built: ItemSet, name: str) -> None:
+    run(tmp_path / "run", built)
+    path, elsewhere = tmp_path / "run" / name, tmp_path / "elsewhere"
+    if path.exists():
+        path.rename(elsewhere)
+    path.parent.mkdir(exist_ok=True)
+    path.symlink_to(elsewhere)
+    with pytest.raises(SnellenError, match=f"run/{name}: a link, but a run is written in its own folder"):
+        run(tmp_path / "run", built)
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
 def test_a_closed_folder_is_named(tmp_path: Path, built: ItemSet) -> None:
     closed = tmp_path / "closed"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, sha256
@@ -37,7 +37,20 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
     "JPEG2000": ("jpeg2000", "jp2"),
     "AVIF": ("avif",),
 }
-"""Formats that item sets may hold, by Pillow's names: only raster formats, no programs (EPS) or drawings (SVG)."""
+"""Formats that are read, by Pillow's names: only raster formats, no programs (EPS) or drawings (SVG)."""
+
+
+def open_image(source: Path | str | IO[bytes]) -> Image.Image:
+    """Open an image as Pillow does, but of no other format than these: Pillow starts Ghostscript for a program.
+
+    Raises UnidentifiedImageError, an OSError, for any other.
+    """
+    from PIL import Image
+
+    Image.init()  # or the later formats would be unknown
+    return Image.open(source, formats=[name for name in _SUFFIXES if name in Image.OPEN])  # AVIF is not in every build
+
+
 THREADS = 4
 """Files checked at a time; each may need 192 MB while its image is decoded."""
 
@@ -121,11 +134,11 @@ class MediaFolder:
 
     def add_file(self, path: Path, recipe: str = "") -> Media:
         """Store an image file byte for byte, with its recipe if rendered. Raises SnellenError if it is not an image."""
-        from PIL import Image, UnidentifiedImageError
+        from PIL import UnidentifiedImageError
 
         try:
             raw = read_file(path)
-            with Image.open(io.BytesIO(raw)) as image:
+            with open_image(io.BytesIO(raw)) as image:
                 size, format = image.size, (image.format or "").lower()
         except (OSError, UnidentifiedImageError) as error:
             raise SnellenError(f"{path}: not a readable image ({error}); fix or leave out the file") from error
@@ -158,9 +171,7 @@ class MediaFolder:
 
     def open(self, media: Media) -> Image.Image:
         """The decoded image."""
-        from PIL import Image
-
-        return Image.open(io.BytesIO(self.read(media)))
+        return open_image(io.BytesIO(self.read(media)))
 
     def verify(
         self,
@@ -250,11 +261,8 @@ def _file_fault(path: Path, media: Media, video_fault: Callable[[bytes, Media], 
 
 def image_fault(raw: bytes, media: Media) -> str | None:
     """The reason why bytes are not the image described, or None. They are decoded only if the size is right."""
-    from PIL import Image
-
-    formats = [format for format in _SUFFIXES if format in Image.OPEN]  # AVIF is not in every build
     try:
-        with Image.open(io.BytesIO(raw), formats=formats) as image:
+        with open_image(io.BytesIO(raw)) as image:
             if fault := size_fault(*image.size):
                 return fault
             if image.size != (media.width, media.height):

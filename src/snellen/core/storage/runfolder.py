@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
+from snellen.core.plain_text import MIN_KEY, secret_texts, without_secrets
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Role, Source
 from snellen.core.storage import files
@@ -140,6 +141,7 @@ class RunFolder:
         self._tokens: dict[tuple[str, bool], tuple[int, int, int]] = {}
         self.prompts: dict[str, str] = {}
         self._digests: dict[str, str] = {}
+        self._keys = secret_texts(os.environ, MIN_KEY)
         self._part: IO[str] | None = None  # opened at the first call after each start
         for exchange in read_exchanges(root):
             self._keep(exchange)
@@ -195,7 +197,7 @@ class RunFolder:
 
         Raises SnellenError if it cannot be written.
         """
-        path, exchange = self.root / "parts", bounded(exchange)
+        path, exchange = self.root / "parts", bounded(self._without_keys(exchange))
         try:
             if self._part is None:
                 numbers = [int(part.stem) for part in path.glob("*.jsonl") if part.stem.isdecimal()]
@@ -209,6 +211,15 @@ class RunFolder:
             raise files.cannot_write(path, error) from error
         self._keep(exchange)
         return exchange.reply
+
+    def _without_keys(self, exchange: Exchange) -> Exchange:
+        """The exchange without keys in its reply: a service may echo what it got."""
+        reply = exchange.reply
+        texts = (reply.text, reply.reasoning, reply.model) if reply else ()
+        if reply is None or not any(key in text for key in self._keys for text in texts):
+            return exchange
+        text, reasoning, model = (without_secrets(text, self._keys) for text in texts)
+        return replace(exchange, reply=replace(reply, text=text, reasoning=reasoning, model=model))
 
     def spent(self, prices: Mapping[str, tuple[float, float]]) -> float:
         """Cost of all recorded calls. `prices` maps fingerprints to (in, out) per million tokens."""
@@ -265,6 +276,7 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
         raise files.cannot_write(root, error) from error
     with files.kernel_lock(root / "lock", root):
         if is_run(root):
+            _refuse_links(root)
             card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))
@@ -272,6 +284,14 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
             yield run
         finally:
             run.close()
+
+
+def _refuse_links(root: Path) -> None:
+    """Raise SnellenError if what is written in a run would be written elsewhere: the folder may be a stranger's."""
+    judgements = root / "judgements"
+    for folder in (root, root / "media", judgements, *judgements.glob("*")):
+        if link := next((path for path in folder.glob("*") if path.is_symlink()), None):
+            raise SnellenError(f"{link}: a link, but a run is written in its own folder; copy what it leads to")
 
 
 def default_folder(card: ItemSetCard, subjects: Sequence[str], conditions: Sequence[str]) -> Path:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
-from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
+from snellen.core.storage.media import open_image
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import from_json
@@ -66,7 +66,7 @@ def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
 
 def _pixels(path: Path) -> NDArray[np.uint8]:
     """The pixels of a plain RGB image; none for other kinds, since profiles, alpha or frames show something else."""
-    with Image.open(path) as image:
+    with open_image(path) as image:
         pixels = np.asarray(image)
         return pixels if image.mode == "RGB" and not image.info else pixels[:0]
 

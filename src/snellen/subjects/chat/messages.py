@@ -13,7 +13,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media, Montage, Part
 from snellen.core.prompt import Prompt
 from snellen.core.storage import png
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.subjects.chat.limits import Limits, limits_of
 from snellen_sight.messages import data_url, image_content
 
@@ -46,12 +46,10 @@ def to_messages(prompt: Prompt, media: MediaFolder, name: str = "", max_px: int 
 @lru_cache(maxsize=100_000)
 def is_sent_as_stored(image: Media, media: MediaFolder, limits: Limits, max_px: int | None) -> bool:
     """True if an image is sent byte for byte: small enough, of an accepted format, one frame, 8 bits per channel."""
-    from PIL import Image
-
     if max(image.width, image.height) > (max_px or math.inf):
         return False
     try:
-        with Image.open(media.find(image)) as file:
+        with open_image(media.find(image)) as file:
             is_plain = file.mode in _MODES or file.format == "GIF"
             is_plain &= file.format == "MPO" or not getattr(file, "is_animated", False)
     except OSError:

@@ -13,7 +13,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
 from snellen.core.item_checks import size_fault
 from snellen.core.seeds import stream
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import thumbnail
@@ -169,7 +169,7 @@ def read_content(record: Sample, content: tuple[bytes, str] | None) -> RecordCon
         return "the image cannot be read"
     raw, format = content
     try:
-        with Image.open(io.BytesIO(raw)) as image:
+        with open_image(io.BytesIO(raw)) as image:
             size = image.size
             if size_fault(*size):
                 return "the image is larger than 64 million pixels; shrink it first"

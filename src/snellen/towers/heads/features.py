@@ -48,10 +48,9 @@ def opener(media: MediaFolder | None) -> ImageOpener:
             if media is None:
                 raise SnellenError(f"{image.path}: an image of an item set, but its folder is unknown")
             return media.open(image)
-        from PIL import Image
 
         try:
-            with Image.open(image) as file:
+            with open_image(image) as file:
                 return file.convert("RGB")
         except OSError as error:
             raise SnellenError(f"{image}: not a readable image ({error}); fix or remove the file") from error

@@ -23,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
+from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import read_file, read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
@@ -277,9 +278,7 @@ def _bytes(image: object) -> bytes | None:
 
 def _decoded(raw: bytes) -> tuple[str, tuple[int, int]]:
     """(format, (width, height) in pixels). Raises OSError for truncated or invalid images."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(raw)) as image:
+    with open_image(io.BytesIO(raw)) as image:
         size, format = image.size, (image.format or "").lower()
         # An eighth of the size is enough to detect truncated JPEGs.
         image.draft("RGB", (max(1, size[0] // 8), max(1, size[1] // 8)))

@@ -12,7 +12,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box, Media
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.datasets.hub_tables import reading_order
 from snellen.datasets.image_files import VideoFrame
 from snellen.stimuli.video import frame_at_share
@@ -86,7 +86,7 @@ class ImageStore:
         if isinstance(image_file, VideoFrame):
             return self.media.add_image(frame_at_share(image_file.path, image_file.share))
         raw, format = image_file.read(f"{origin.source}/{origin.record_id}")
-        with Image.open(io.BytesIO(raw)) as image:
+        with open_image(io.BytesIO(raw)) as image:
             image.load()  # a truncated file fails here, not when a subject is asked
             size = image.size
         return self.media.add(raw, "image", format, size)

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 from threadpoolctl import threadpool_limits
 
 from snellen.compute import Progress
@@ -24,6 +23,7 @@ from snellen.core.hashing import digest
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.home import home
+from snellen.core.storage.media import open_image
 from snellen.stimuli.render import RenderSettings, render_images, renderer_info
 from snellen.stimuli.render.engine import QUALITIES
 from snellen.subjects.encoders import load_encoder
@@ -104,7 +104,7 @@ def encode_files(name: str, paths: Sequence[Path], workers: int, batch_size: int
     encoder = load_encoder(name)
 
     def rows(start: int) -> Floats:
-        images = [Image.open(path).convert("RGB") for path in paths[start : start + batch_size]]
+        images = [open_image(path).convert("RGB") for path in paths[start : start + batch_size]]
         features = np.asarray(encoder.features(images), np.float64)
         progress.advance(len(images))
         return features

@@ -28,7 +28,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media
 from snellen.core.seeds import stream
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.scoring.kept_size import blind_orders
 from snellen.suites.questions.kinds import SUITE, VERSION
 from snellen.suites.questions.reduced.boxes import box_table
@@ -48,7 +48,7 @@ def _scaled(image: Image.Image, share: float, rng: np.random.Generator) -> Image
 def _as_jpeg(image: Image.Image, share: float, rng: np.random.Generator) -> Image.Image:
     buffer = io.BytesIO()
     image.save(buffer, "JPEG", quality=max(1, round(100 * share)))
-    return Image.open(buffer).convert("RGB")
+    return open_image(buffer).convert("RGB")
 
 
 def _blurred(image: Image.Image, share: float, rng: np.random.Generator) -> Image.Image:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Media
-from snellen.core.storage.media import MediaFolder, image_fault
+from snellen.core.storage.media import MediaFolder, image_fault, open_image
 from snellen.core.storage.user_files import file_fault, read_file
 from snellen.curation.near_copies import thumbnail
 from snellen.datasets.hub_tables import ShardCell
@@ -35,7 +35,7 @@ Reference: TypeAlias = str
 
 
 class TableImages:
-    """Stores the images of a table. `root` is the folder of relative paths; links and addresses are not followed."""
+    """Stores the images of a table. `root` is the folder of relative paths; no address is opened."""
 
     def __init__(self, media: MediaFolder, root: Path) -> None:
         self.media, self.root = media, root
@@ -84,12 +84,10 @@ class TableImages:
         """The image as stored, after it was decoded once. Raises SnellenError if it cannot be, or is too large."""
         name = sha256(raw)
         if name not in self._stored:
-            from PIL import Image
-
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about sizes, for which `image_fault` has its own limit, and headers
                 format = image_format(raw, path or "the cell")
-                with Image.open(io.BytesIO(raw)) as image:
+                with open_image(io.BytesIO(raw)) as image:
                     media = Media(name, "image", format, *image.size)
                     if fault := image_fault(raw, media) or levels_fault(image):
                         raise SnellenError(f"{path}: {fault}" if path else fault)

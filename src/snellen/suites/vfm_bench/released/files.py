@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from snellen.core.storage.media import open_image
 from snellen.curation.released import read_json_lines, validate_line
 from snellen.suites.vfm_bench.items import INDUSTRIES, SHOTS
 from snellen.suites.vfm_bench.prompts import DEFINITIONS
@@ -297,14 +298,14 @@ def region_of(record: QueryRecord) -> tuple[tuple[int, int, int, int] | None, st
     """
     from PIL import Image, ImageChops
 
-    with Image.open(record.query) as opened:
+    with open_image(record.query) as opened:
         query = opened.convert("RGB")
     if record.mask:
-        with Image.open(record.mask) as opened:
+        with open_image(record.mask) as opened:
             mask = opened.convert("L").resize(query.size, Image.Resampling.NEAREST)
         return mask.getbbox(), "mask"
     for path in record.masked:
-        with Image.open(path) as opened:
+        with open_image(path) as opened:
             copy = opened.convert("RGB")
         if copy.size == query.size and (box := ImageChops.difference(query, copy).getbbox()):
             return box, "copy with noise"

@@ -15,14 +15,13 @@ from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import numpy as np
-from PIL import Image
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
 from snellen.core.seeds import seed_of, stream
 from snellen.core.storage.item_rows import recipe_name
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.stimuli.render import Render
 from snellen.stimuli.scenes import (
     Appearance,
@@ -182,5 +181,5 @@ def _join(clip_frames: Sequence[Sequence[Frame]], rate: int, media: MediaFolder)
 
 
 def _frame(path: Path, recipe: str) -> Frame:
-    with Image.open(path) as image:
+    with open_image(path) as image:
         return np.asarray(image.convert("RGB")), recipe_name(recipe)

@@ -23,7 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item_checks import size_fault
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.curation.draws import Reservoir, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes, thumbnail
@@ -177,9 +177,8 @@ def _read_images(
 
 
 def _grey(raw: bytes) -> bytes:
-    from PIL import Image
 
-    with Image.open(io.BytesIO(raw)) as image:
+    with open_image(io.BytesIO(raw)) as image:
         if fault := size_fault(*image.size):
             raise SnellenError(fault)
         image.draft("L", (64, 64))

@@ -23,7 +23,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -211,11 +211,11 @@ def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[st
 
 
 def _store(media: MediaFolder, text: str) -> Media:
-    from PIL import Image, UnidentifiedImageError
+    from PIL import UnidentifiedImageError
 
     try:
         raw = base64.b64decode(text.rpartition("base64,")[2], validate=True)
-        with Image.open(io.BytesIO(raw)) as image:
+        with open_image(io.BytesIO(raw)) as image:
             size, format = image.size, (image.format or "").lower()
     except (OSError, UnidentifiedImageError, binascii.Error) as error:
         raise ValueError(f"image: not a readable image ({error})") from None
