@@ -91,6 +91,18 @@ def test_a_damaged_header_turns_nothing(block: bytes, format: str, recwarn: pyte
     assert not list(recwarn)
 
 
+def test_pages_are_noticed_but_not_counted() -> None:
+    buffer, page = io.BytesIO(), Image.new("L", (8, 8))
+    page.save(buffer, "TIFF", save_all=True, append_images=[page] * 3)
+    words = "of several frames or pages, of which the first is shown"
+    assert image_oddity(Image.open(buffer)) == words
+    raw = buffer.getvalue()
+    assert image_oddity(Image.open(io.BytesIO(raw[: len(raw) // 2]))) in ("", words), "the later pages are damaged"
+    image = Image.open(buffer)
+    image_oddity(image)
+    assert image.tell() == 0
+
+
 def test_groups_distinguish_copies_from_similar_images() -> None:
     images = [thumbnail(photograph("a", k)) for k in range(8)]
     copy = thumbnail(encoded(photograph("a", 1), 60))

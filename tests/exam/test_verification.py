@@ -220,6 +220,28 @@ def test_a_response_without_a_recorded_reply_is_found(items: ItemSet, tmp_path: 
         check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
+@pytest.mark.parametrize("name", ["sent", "exchanges"])
+def test_the_tables_of_prompts_and_calls_are_whole(items: ItemSet, tmp_path: Path, name: str) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    path = done.root / f"{name}.parquet"
+    table = pq.read_table(path)
+    key = "digest" if name == "sent" else "key"
+    for changed in (pa.concat_tables([table, table.slice(0, 1)]), table.slice(1), table.rename_columns({key: "other"})):
+        pq.write_table(changed, path)
+        with pytest.raises(SnellenError, match=rf"{name}\.parquet: (lacks prompts|has columns that|other cells than)"):
+            check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+@pytest.mark.parametrize("recipe", ["", "null", "[1]", "[" * 5000, '{"a": ' * 5000])
+def test_recipes_of_images_are_objects(items: ItemSet, tmp_path: Path, recipe: str) -> None:
+    shutil.copytree(items.root, tmp_path / "items")
+    path = tmp_path / "items" / "image_recipes.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.set_column(1, "recipe", pa.array([recipe] * len(table))), path)
+    with pytest.raises(SnellenError, match=f"{path}: the recipe of [0-9a-f]{{64}} is no object"):
+        check_rows(read_itemset(tmp_path / "items"))
+
+
 def test_a_fault_of_the_card_names_its_file(items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2, conditions=["order=shuffled"])
     path = done.root / "run.json"

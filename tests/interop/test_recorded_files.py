@@ -182,6 +182,14 @@ def test_names_of_models(tmp_path: Path) -> None:
     assert names["EvalScope predictions"] == names["EvalScope reviews"] == "recorded:qwen-vl"
 
 
+def test_rows_of_xlsx_have_the_cells_that_are_filled(tmp_path: Path) -> None:
+    """A row of a few bytes does not become one of thousands of cells."""
+    head = "".join(f'<c t="str"><v>{name}</v></c>' for name in ("index", "prediction", *map(str, range(9))))
+    rows = '<row/><row><c r="A3" t="str"><v>7</v></c><c r="K3" t="str"><v>x</v></c><c r="ZZ3"/></row><row/>'
+    (tmp_path / "a.xlsx").write_bytes(in_xlsx(f"<w><row>{head}</row>{rows}</w>"))
+    assert list(recorded_files.read_rows(tmp_path / "a.xlsx")) == [(1, {"index": "7", "8": "x"})]
+
+
 def test_shared_texts_and_escapes_of_xlsx(tmp_path: Path) -> None:
     file = xlsx(tmp_path / "a.xlsx", [["index", "prediction"], ["7", "a_x000D_b & <c>"], ["8", ""]])
     assert texts(file) == {"7": "a\rb & <c>", "8": ""}

@@ -184,11 +184,23 @@ def image_oddity(image: Image.Image) -> str:
     """What of an image may not arrive at a model, in words that follow "N images are"; empty if nothing is odd."""
     if is_turned(image):
         return "rotated by their header (EXIF), which some models ignore; save them upright"
-    if image.format != "MPO" and getattr(image, "n_frames", 1) > 1:
+    if image.format != "MPO" and _has_second_frame(image):
         return "of several frames or pages, of which the first is shown"
     if image.has_transparency_data and image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
         return "partly transparent, and models see them on different grounds; save them without transparency"
     return ""
+
+
+def _has_second_frame(image: Image.Image) -> bool:
+    """True if an image has a second frame or page, which is not counted: a file may have a million."""
+    try:
+        image.seek(1)
+    except Exception:  # noqa: BLE001  # EOFError, or anything of a damaged file
+        return False
+    else:
+        return True
+    finally:
+        image.seek(0)
 
 
 def oddity_notes(oddities: Mapping[str, str], total: int) -> list[str]:

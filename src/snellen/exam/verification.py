@@ -296,7 +296,8 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         _check_arms(root, card, read_run_card(again))
         replayed = {response.response_id: response for response in read_responses(again)}
         prompts, others = read_sent(root), read_sent(again)
-        calls = [files.read_table(run / "exchanges.parquet").sort_by("key") for run in (root, again)]
+        calls = [files.read_table(run / "exchanges.parquet") for run in (root, again)]
+        is_whole = prompts.keys() == others.keys() and len(files.read_table(root / "sent.parquet")) == len(others)
     for name in sorted(stored.keys() | replayed.keys()):
         if fault := _response_fault(stored.get(name), replayed.get(name)):
             if is_same_parser(card):
@@ -306,10 +307,13 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         parts, replayed_parts = sent_parts(root, text), sent_parts(root, others.get(name, "[]"))
         if len(parts) != len(replayed_parts) or not all(map(_is_same_part, parts, replayed_parts)):
             raise SnellenError(f"{root / 'sent.parquet'}: the prompt {name!r:.60} is not that of its items")
+    if not is_whole:
+        raise SnellenError(f"{root / 'sent.parquet'}: lacks prompts, or has one twice; those of parts/ are others")
     names = set(calls[0].column_names)
-    if not names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
+    if not {"key"} <= names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
         raise SnellenError(f"{root / 'exchanges.parquet'}: has columns that are not those of a run")
-    if calls[0].to_pylist() != calls[1].select(calls[0].column_names).to_pylist():
+    first, second = (table.sort_by("key").select(sorted(names)).to_pylist() for table in calls)
+    if first != second:
         raise SnellenError(f"{root / 'exchanges.parquet'}: other cells than the recorded replies in parts/ give")
     return count
 

@@ -193,7 +193,8 @@ def _xlsx(path: Path) -> Iterator[Row]:
         head = next(rows, {})
         columns = _head([head.get(n, "") for n in range(max(head, default=-1) + 1)])
         for row in rows:
-            yield {name: row.get(n, "") for n, name in enumerate(columns)}
+            if row:  # a row may be a few bytes, and the columns thousands
+                yield {columns[n]: text for n, text in row.items() if n < len(columns)}
 
 
 def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:

@@ -31,8 +31,8 @@ class VisitorLimits:
     begins: int = 100
     requests: int = 100
     requests_per_second: float = 10.0
-    stored_bytes: int = 10 * 2**20
-    returned_bytes: int = 24 * 2**20
+    stored_bytes: int = 2 * 2**20
+    returned_bytes: int = 6 * 2**20
     returned_bytes_per_second: float = 2.0**17
 
 

@@ -138,9 +138,10 @@ def test_a_unit_must_be_recognised_or_the_subject_named(tmp_path: Path, items: I
     with pytest.raises(SnellenError, match="did you mean 'chat:thousandths-'"):
         score_boxes_in(tmp_path, "pixels", "chat:thousandth")
     assert not (tmp_path / FILE).exists()
-    (tmp_path / FILE).write_text("[1]")
-    with pytest.raises(SnellenError, match="not a table of box units"):
-        read_box_units(tmp_path)
+    for text in ("[1]", '{"chat:a": "ells"}'):
+        (tmp_path / FILE).write_text(text)
+        with pytest.raises(SnellenError, match="not a table of box units"):
+            read_box_units(tmp_path)
 
 
 def test_without_units_responses_are_unchanged(tmp_path: Path, items: ItemSet) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,6 +39,26 @@ def test_one_changed_level_of_the_flat_renderer_is_found(tmp_path: Path) -> None
     Image.fromarray(pixels).save(path)
     with pytest.raises(SnellenError, match="differs from what its recipe renders"):
         rebuild({path: image_recipe(spec(11), TOY)})
+
+
+@pytest.mark.parametrize("kind", [b"cICP", b"anSw"])
+def test_a_chunk_that_changes_no_pixel_is_found(tmp_path: Path, kind: bytes) -> None:
+    """One says that the colours are others, as some viewers believe; the other holds words."""
+    (path,) = render_images([spec(11)], TOY, tmp_path)
+    raw, pixels = path.read_bytes(), np.array(Image.open(path))
+    content = kind + b"\x09\x10\x00\x01"
+    chunk = struct.pack(">I", 4) + content + struct.pack(">I", zlib.crc32(content))
+    path.write_bytes(raw[:33] + chunk + raw[33:])
+    assert (np.array(Image.open(path)) == pixels).all()
+    with pytest.raises(SnellenError, match="differs from what its recipe renders"):
+        rebuild({path: image_recipe(spec(11), TOY)})
+
+
+@pytest.mark.parametrize("recipe", ['{"spec": 1}', '{"settings": {}, "spec": 1}', '{"settings": {"a": 1}, "spec": {}}'])
+def test_a_recipe_of_another_version_is_named(tmp_path: Path, recipe: str) -> None:
+    (path,) = render_images([spec(11)], TOY, tmp_path)
+    with pytest.raises(SnellenError, match=f"{path}: its recipe is none of this version"):
+        rebuild({path: recipe})
 
 
 @pytest.mark.slow

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import TypeAdapter, ValidationError
 
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Item
 from snellen.core.storage import files
@@ -26,6 +28,7 @@ FROM_PIXELS = "from_pixels"
 DIGITS, DECIMALS = 12, 9
 """Significant digits of a float in a row; decimals of a length, an angle or a colour in the recipe of an image."""
 _FILE, _NAMES = "image_recipes.parquet", "image_names.parquet"
+_OBJECT = TypeAdapter(dict[str, Any])
 _SCHEMA = pa.schema({"sha256": pa.string(), "recipe": pa.string()})
 _NAME_SCHEMA = pa.schema({"sha256": pa.string(), "names": pa.list_(pa.string())})
 
@@ -100,8 +103,15 @@ def write_image_recipes(root: Path, items: Iterable[Item], image_recipes: Mappin
 
 def read_image_recipes(root: Path) -> dict[str, str]:
     """The recipes of a set's rendered images, as JSON text by SHA-256; empty if there is no file of them."""
-    table = files.read_table(root / _FILE) if (root / _FILE).is_file() else _SCHEMA.empty_table()
-    return {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}
+    path = root / _FILE
+    table = files.read_table(path, schema=_SCHEMA) if path.is_file() else _SCHEMA.empty_table()
+    recipes = {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}
+    for name, recipe in recipes.items():
+        try:
+            _OBJECT.validate_json(recipe)
+        except ValidationError as error:
+            raise SnellenError(f"{path}: the recipe of {name:.64} is no object; copy the item set again") from error
+    return recipes
 
 
 def write_image_names(root: Path, items: Iterable[Item], image_names: Mapping[str, Collection[str]]) -> None:

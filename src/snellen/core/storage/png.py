@@ -45,21 +45,22 @@ def encode(image: Image.Image, *, quick: bool = False) -> bytes:
     return b"".join((_SIGNATURE, *chunks))
 
 
-def is_intact(raw: bytes) -> bool:
-    """True if bytes are a whole PNG file in which every chunk matches its checksum. Decoders do not check those."""
-    place, kind = len(_SIGNATURE), b""
+def chunk_kinds(raw: bytes) -> set[bytes]:
+    """The kinds of the chunks of a whole PNG file; none if one does not match its checksum, as no decoder checks."""
+    place, kinds, kind = len(_SIGNATURE), set[bytes](), b""
     if not raw.startswith(_SIGNATURE):
-        return False
+        return set()
     with memoryview(raw) as view:
         while kind != b"IEND":
             if place + 12 > len(raw):
-                return False
+                return set()
             (length,) = struct.unpack_from(">I", raw, place)
             kind, end = raw[place + 4 : place + 8], place + 8 + length
             if end + 4 > len(raw) or zlib.crc32(view[place + 4 : end]) != struct.unpack_from(">I", raw, end)[0]:
-                return False
+                return set()
+            kinds.add(kind)
             place = end + 4
-    return place == len(raw)
+    return kinds if place == len(raw) else set()
 
 
 def _worth_compressing(pixels: NDArray[np.uint8]) -> bool:

@@ -29,8 +29,9 @@ def read_box_units(root: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        return _UNITS.validate_json(read_file(path, MAX_CARD_BYTES))
-    except (OSError, ValidationError) as error:
+        units = _UNITS.validate_json(read_file(path, MAX_CARD_BYTES))
+        return {subject: BOX_UNITS[unit].name for subject, unit in units.items()}
+    except (KeyError, OSError, ValidationError) as error:
         raise SnellenError(f"{path}: not a table of box units; remove it, and score the run again") from error
 
 

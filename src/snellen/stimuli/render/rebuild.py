@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import canonical
+from snellen.core.storage import png
 from snellen.core.storage.media import open_image
+from snellen.core.storage.user_files import read_file
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.image_cache import render_images
 from snellen.stimuli.scenes.model import from_json
@@ -48,8 +50,11 @@ def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
     """
     largest = 0.0
     for path, recipe in paths.items():
-        cells = json.loads(recipe)
-        settings, spec = RenderSettings(**cells["settings"]), from_json(canonical(cells["spec"]))
+        try:
+            cells = json.loads(recipe)
+            settings, spec = RenderSettings(**cells["settings"]), from_json(canonical(cells["spec"]))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise SnellenError(f"{path}: its recipe is none of this version; copy the item set again") from error
         with TemporaryDirectory() as folder:
             (again,) = render_images([spec], settings, folder)
             stored, rendered = _pixels(path), _pixels(again)
@@ -64,11 +69,16 @@ def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
     return largest
 
 
+PLAIN = {b"IHDR", b"IDAT", b"IEND"}
+"""The chunks of a drawn image (PNG); others may change how it is shown, or say something."""
+
+
 def _pixels(path: Path) -> NDArray[np.uint8]:
-    """The pixels of a plain RGB image; none for other kinds, since profiles, alpha or frames show something else."""
+    """The pixels of a plain RGB image; none for others: profiles, alpha, frames and further chunks show or say more."""
     with open_image(path) as image:
+        is_plain = image.mode == "RGB" and not image.info and png.chunk_kinds(read_file(path)) == PLAIN
         pixels = np.asarray(image)
-        return pixels if image.mode == "RGB" and not image.info else pixels[:0]
+        return pixels if is_plain else pixels[:0]
 
 
 def pixel_difference(first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
