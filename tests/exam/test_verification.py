@@ -486,8 +486,8 @@ def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSe
         arms = [card.arms[0].model_copy(update=change)]
         return left_out(card.model_copy(update={"arms": arms}), items, done.suite, responses)
 
-    where, missing = "fake:oracle under vanilla", f"{whole - len(fewer)} of the {whole} items of pattern-perception"
-    stopped = [f"{where}: {missing} were not asked, and the card states no rule for stopping"]
+    label, missing = "fake:oracle under vanilla", f"{whole - len(fewer)} of the {whole} items of pattern-perception"
+    stopped = [f"{label}: {missing} were not asked, and the card states no rule for stopping"]
     person = "human:study/p1"
     theirs = [replace(response, subject=person) for response in fewer]
     assert lines(done.responses) == lines(theirs, subject=person, role="person") == []
@@ -496,11 +496,11 @@ def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSe
     for rule in ("look", "none"):
         assert lines(done.responses, decide=rule, max_items=whole) == []
         others = "the items asked are not the first ones of the order of asking"
-        assert lines(fewer, decide=rule, max_items=whole) == [f"{where}, pattern-perception: {others}"]
+        assert lines(fewer, decide=rule, max_items=whole) == [f"{label}, pattern-perception: {others}"]
     declined = [replace(response, status="declined", text=None) for response in done.responses]
     assert lines(declined) == [], "a task that a subject cannot be asked"
     assert lines([declined[0], *done.responses[1:]]) == [
-        f"{where}, pattern-perception: 1 items were declined, of which no record shows why"
+        f"{label}, pattern-perception: 1 items were declined, of which no record shows why"
     ]
 
 

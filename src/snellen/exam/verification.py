@@ -31,7 +31,7 @@ from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.run_tables import read_responses, read_sent, sent_parts
-from snellen.core.storage.runfolder import ArmCard, RunCard, read_run_card
+from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
@@ -243,7 +243,11 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
     status = {(arm.arm_key, task): dict[str, str]() for arm in card.arms for task in suite.tasks}
     for response in responses:
         status[response.arm_key, response.task][response.item_id] = response.status
-    fixed = [arm for arm in card.arms if arm.decide not in ("none", "look") and not arm.subject.startswith("human:")]
+    fixed = [
+        arm
+        for arm in card.arms
+        if arm.decide not in ("none", "look") and kind_by_name(arm.subject).get("role") != "person"
+    ]
     lines = [
         f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, "
         "and the card states no rule for stopping"
@@ -260,17 +264,17 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
     return lines
 
 
-def _is_first_part(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, asked: Collection[str]) -> bool:
+def _is_first_part(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, names: Collection[str]) -> bool:
     """True if the items asked about are those of the first batches of the order of asking; of one look, of all."""
     condition = settle(parse_conditions(suite.axes, arm.condition)[0], suite, card_of(arm))
     tested = select_test_items(items.task(task.id), task, condition, arm.test_items.get(task.id))
     trials = [Trial(views) for views in task.method(condition).group([item.view() for item in tested])]
     order = turns(items, task, arm.max_items)
     are_asked = [
-        sum(view.item_id in asked for trial in batch for view in trial.views) / sum(len(trial.views) for trial in batch)
+        sum(view.item_id in names for trial in batch for view in trial.views) / sum(len(trial.views) for trial in batch)
         for batch in batches(items, task, trials, order, arm.max_items)
     ]
-    is_enough = arm.decide == "none" or not asked or set(are_asked) <= {1.0}
+    is_enough = arm.decide == "none" or not names or set(are_asked) <= {1.0}
     return is_enough and set(are_asked) <= {0.0, 1.0} and are_asked == sorted(are_asked, reverse=True)
 
 

@@ -112,21 +112,21 @@ def test_a_note_says_that_the_threshold_changed_while_items_were_asked(items: It
     by_id = {item.item_id: item for item in of_task}
 
     def note(first_px: float, then_px: float, *, again: bool = False) -> str:
-        asked, order = dict[str, float](), schedule(of_task)([Trial((item.view(),)) for item in of_task])
+        errors, order = dict[str, float](), schedule(of_task)([Trial((item.view(),)) for item in of_task])
         with contextlib.suppress(StopIteration):
             batch = next(order)
             while True:
                 scores = dict[str, float]()
                 for name in (trial.views[0].item_id for trial in batch):
-                    least = then_px if len(asked) + len(scores) >= 20 else first_px
+                    least = then_px if len(errors) + len(scores) >= 20 else first_px
                     level = math.log10(by_id[name].measures["gap_px"] / least)
                     is_easy = by_id[name].factors["control"] == "yes"
                     scores[name] = float(not is_easy and rng.random() > weibull(level, 0.0, 3.0, 0.0, 1 / 8))
-                asked |= scores
+                errors |= scores
                 batch = order.send(scores)
-        chosen = [by_id[name] for name in asked]
+        chosen = [by_id[name] for name in errors]
         twice = [*chosen, *chosen] if again else chosen
-        return threshold(measure, twice, [asked[item.item_id] for item in twice]).note
+        return threshold(measure, twice, [errors[item.item_id] for item in twice]).note
 
     changed = "; its first and its second half have different thresholds"
     assert sum(note(4, 20).endswith(changed) for _ in range(10)) >= 7

@@ -198,7 +198,7 @@ def bounded_batches(
     text is longer than the pages of its column. So few rows are decoded at a time that even texts of this length fit.
     """
     groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
-    longest = max((_pages(group, names) for group in groups), default=0)
+    longest = max((_pages(row_group, names) for row_group in groups), default=0)
     for batch in file.iter_batches(min(BATCH, MAX_TABLE_BYTES // 8 // max(longest, 1)) or 1, columns=names):
         limit -= batch.nbytes
         if limit < 0:
@@ -206,9 +206,9 @@ def bounded_batches(
         yield batch
 
 
-def _pages(group: pq.RowGroupMetaData, names: Sequence[str] | None) -> int:
+def _pages(row_group: pq.RowGroupMetaData, names: Sequence[str] | None) -> int:
     """The bytes of the pages of some columns in a row group."""
-    chunks = [group.column(n) for n in range(group.num_columns)]
+    chunks = [row_group.column(n) for n in range(row_group.num_columns)]
     starts = "." if names is None else tuple(f".{name}." for name in names)
     return sum(chunk.total_uncompressed_size for chunk in chunks if f".{chunk.path_in_schema}.".startswith(starts))
 

@@ -40,7 +40,7 @@ _SUFFIXES: Mapping[str, tuple[str, ...]] = {
 """Formats that are read, by Pillow's names: only raster formats, no programs (EPS) or drawings (SVG)."""
 
 
-def open_image(source: Path | str | IO[bytes]) -> Image.Image:
+def open_image(image_file: Path | str | IO[bytes]) -> Image.Image:
     """Open an image as Pillow does, but of no other format than these: Pillow starts Ghostscript for a program.
 
     Raises UnidentifiedImageError, an OSError, for any other.
@@ -48,7 +48,9 @@ def open_image(source: Path | str | IO[bytes]) -> Image.Image:
     from PIL import Image
 
     Image.init()  # or the later formats would be unknown
-    return Image.open(source, formats=[name for name in _SUFFIXES if name in Image.OPEN])  # AVIF is not in every build
+    return Image.open(
+        image_file, formats=[name for name in _SUFFIXES if name in Image.OPEN]
+    )  # not every build has AVIF
 
 
 THREADS = 4
