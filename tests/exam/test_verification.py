@@ -46,6 +46,7 @@ from snellen.runs.scores.blind import blind_card
 from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
+from tests.suites.thresholds.banks import asked_of, bank, observer
 
 
 @pytest.fixture(scope="module")
@@ -495,13 +496,25 @@ def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSe
         assert lines(fewer, **change) == stopped, change
     for rule in ("look", "none"):
         assert lines(done.responses, decide=rule, max_items=whole) == []
-        others = "the items asked are not the first ones of the order of asking"
+        others = "the items asked are not those that come first by its rule"
         assert lines(fewer, decide=rule, max_items=whole) == [f"{label}, pattern-perception: {others}"]
     declined = [replace(response, status="declined", text=None) for response in done.responses]
     assert lines(declined) == [], "a task that a subject cannot be asked"
     assert lines([declined[0], *done.responses[1:]]) == [
         f"{label}, pattern-perception: 1 items were declined, of which no record shows why"
     ]
+
+
+def test_answers_left_out_of_a_schedule_of_its_own_are_missed(tmp_path: Path) -> None:
+    """What a task of the thresholds asks next depends on the answers so far."""
+    thresholds = bank(tmp_path / "bank")
+    responses = asked_of(tmp_path / "run", thresholds, [observer(thresholds, thresholds={"acuity": 6.0})])
+    card, suite = read_run_card(tmp_path / "run"), SUITES.get("thresholds")
+    assert left_out(card, thresholds, suite, responses) == []
+    others = "the items asked are not those that come first by its rule"
+    for number in (0, len(responses) // 2, len(responses) - 1):
+        fewer = [*responses[:number], *responses[number + 1 :]]
+        assert left_out(card, thresholds, suite, fewer) == [f"py:observer under vanilla, acuity: {others}"]
 
 
 @pytest.mark.parametrize("options", [{}, {"max_items": 24}])

@@ -10,7 +10,8 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -43,7 +44,7 @@ from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import select_test_items
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
-from snellen.runs.scores.score import own_scores
+from snellen.runs.scores.score import own_scores, primary_score
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items
 from snellen.suites import SUITES, suite_of
@@ -240,42 +241,56 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
 
     People answer a part each. A subject asked until its scores were decided answers the first batches of a fixed order.
     """
-    status = {(arm.arm_key, task): dict[str, str]() for arm in card.arms for task in suite.tasks}
+    answers = {(arm.arm_key, task): dict[str, Response]() for arm in card.arms for task in suite.tasks}
     for response in responses:
-        status[response.arm_key, response.task][response.item_id] = response.status
-    fixed = [
-        arm
-        for arm in card.arms
-        if arm.decide not in ("none", "look") and kind_by_name(arm.subject).get("role") != "person"
-    ]
+        answers[response.arm_key, response.task][response.item_id] = response
+    arms = [arm for arm in card.arms if kind_by_name(arm.subject).get("role") != "person"]
     lines = [
         f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, "
         "and the card states no rule for stopping"
-        for gap in gaps(fixed, responses)
+        for gap in gaps([arm for arm in arms if arm.decide not in ("none", "look")], responses)
     ]
-    for arm in card.arms:
-        for task, of_task in ((task, status[arm.arm_key, task.id]) for task in suite.tasks.values()):
-            where, counts = f"{arm.subject} under {arm.condition}, {task.id}", Counter(of_task.values())
-            if 0 < counts["declined"] < len(of_task):
-                lines.append(f"{where}: {counts['declined']} items were declined, of which no record shows why")
-            is_fixed = task.schedule is None and arm.decide in ("none", "look")
-            if is_fixed and not _is_first_part(arm, items, suite, task, of_task.keys()):
-                lines.append(f"{where}: the items asked are not the first ones of the order of asking")
+    for arm in arms:
+        for task, given in ((task, answers[arm.arm_key, task.id]) for task in suite.tasks.values()):
+            name = f"{arm.subject} under {arm.condition}, {task.id}"
+            declined = sum(response.status == "declined" for response in given.values())
+            if 0 < declined < len(given):
+                lines.append(f"{name}: {declined} items were declined, of which no record shows why")
+            has_rule = arm.source == "asked" and (task.schedule is not None or arm.decide in ("none", "look"))
+            if given and has_rule and not _follows_rule(arm, items, suite, task, given):
+                lines.append(f"{name}: the items asked are not those that come first by its rule")
     return lines
 
 
-def _is_first_part(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, names: Collection[str]) -> bool:
-    """True if the items asked about are those of the first batches of the order of asking; of one look, of all."""
+def _follows_rule(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, answers: Mapping[str, Response]) -> bool:
+    """True if the items asked about are those of all batches of an arm's rule; of the first ones, if it may stop."""
     condition = settle(parse_conditions(suite.axes, arm.condition)[0], suite, card_of(arm))
     tested = select_test_items(items.task(task.id), task, condition, arm.test_items.get(task.id))
     trials = [Trial(views) for views in task.method(condition).group([item.view() for item in tested])]
-    order = turns(items, task, arm.max_items)
-    are_asked = [
-        sum(view.item_id in names for trial in batch for view in trial.views) / sum(len(trial.views) for trial in batch)
-        for batch in batches(items, task, trials, order, arm.max_items)
-    ]
-    is_enough = arm.decide == "none" or not names or set(are_asked) <= {1.0}
-    return is_enough and set(are_asked) <= {0.0, 1.0} and are_asked == sorted(are_asked, reverse=True)
+    left = set(answers)
+    for batch in _ruled_batches(arm, items, task, tested, trials, answers):
+        names = {view.item_id for trial in batch for view in trial.views}
+        if not names <= left:
+            return not left and arm.decide == "none" and task.schedule is None
+        left -= names
+    return not left
+
+
+def _ruled_batches(
+    arm: ArmCard, items: ItemSet, task: Task, tested: Sequence[Item], trials: Sequence[Trial],
+    answers: Mapping[str, Response],
+) -> Iterator[tuple[Trial, ...]]:  # fmt: skip
+    """The batches of an arm's rule: those of a task's own schedule depend on the answers."""
+    if task.schedule is None:
+        yield from batches(items, task, trials, turns(items, task, arm.max_items), arm.max_items)
+        return
+    schedule, strict = task.schedule(tested)(trials), task.protocols["strict"]
+    with suppress(StopIteration):
+        batch = next(schedule)
+        while True:
+            yield batch
+            names = [view.item_id for trial in batch for view in trial.views]
+            batch = schedule.send({name: primary_score(items.by_id[name], answers[name], strict) for name in names})
 
 
 def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> int | None:
