@@ -22,8 +22,8 @@ from snellen.analysis.grading.deciding import turns
 from snellen.analysis.units import metric_of
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import canonical
-from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
@@ -154,9 +154,7 @@ def check_blind(items: ItemSet, suite: Suite) -> tuple[str, bool]:
 
 def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[str]]:
     """Blind scores measured again, and the tasks that are left out since they would take too long."""
-    tasks: dict[str, list[Item]] = {}
-    for item in items.items:
-        tasks.setdefault(item.task, []).append(item)
+    tasks = lists_by_key((item.task, item) for item in items.items)
     measured, left_out, end = dict[Key, BlindScore](), set[str](), time.monotonic() + BLIND_SECONDS
     for task, of_task in sorted(tasks.items(), key=lambda pair: len(pair[1])):
         if time.monotonic() + len(of_task) * ITEM_SECONDS > end:

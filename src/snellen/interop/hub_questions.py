@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from snellen.core.grouping import lists_by_key
 from snellen.core.storage import files
 from snellen.interop.formats import CHOICES, ExportFormat, export_name, fields
 from snellen.interop.questions import ModelQuestion, Selection
@@ -100,9 +101,7 @@ def _schema(texts: Sequence[str]) -> pa.Schema:
 
 def benchmark_tasks(selection: Selection) -> dict[str, list[ModelQuestion]]:
     """The questions of the tasks that Inspect can run from `eval.yaml`, by task."""
-    by_task: dict[str, list[ModelQuestion]] = {}
-    for question in selection.questions:
-        by_task.setdefault(question.item.task, []).append(question)
+    by_task = lists_by_key((question.item.task, question) for question in selection.questions)
     return {task: questions for task, questions in by_task.items() if all(map(_is_possible, questions))}
 
 

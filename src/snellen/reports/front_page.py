@@ -20,6 +20,7 @@ from snellen.analysis.tables.rank_table import common_ranks
 from snellen.analysis.tables.rankings import Ranked
 from snellen.analysis.tables.run_view import ReportArm, arm_cards, arm_name, main_arms, main_metric
 from snellen.analysis.tables.section import Run
+from snellen.core.grouping import lists_by_key
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.storage.sight import sight_of
 from snellen.reports.deficit_words import sentences
@@ -257,11 +258,7 @@ class Front:
     @property
     def unasked(self) -> dict[str, list[str]]:
         """What was not asked and why, with the subjects."""
-        subjects: dict[str, list[str]] = {}
-        for line in self.lines:
-            for text in line.unasked():
-                subjects.setdefault(text, []).append(line.subject)
-        return subjects
+        return lists_by_key((text, line.subject) for line in self.lines for text in line.unasked())
 
     def table(self) -> pd.DataFrame:
         """One row per subject and ability, columns `COLUMNS`; the interval and the floor in units of the task."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
@@ -153,9 +154,7 @@ class Recording(Recorded):
 
     def _places(self, index: ItemIndex) -> dict[str, Mapping[str, Item] | None]:
         """What `ItemIndex.placed` says of each file, or of all if no two hold the same number."""
-        by_path = dict[str, list[AnswerRow]]()
-        for row in self.rows:
-            by_path.setdefault(row.path, []).append(row)
+        by_path = lists_by_key((row.path, row) for row in self.rows)
         if sum(len({row.item for row in rows}) for rows in by_path.values()) == len({row.item for row in self.rows}):
             return dict.fromkeys(by_path, placed(index, self.rows))
         return {path: placed(index, rows) for path, rows in by_path.items()}

@@ -25,6 +25,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.user_files import read_text
@@ -213,9 +214,7 @@ def _results(path: Path) -> Iterator[tuple[int, list[str] | None]]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = _members(archive, path)
-            keys_of: dict[int, list[tuple[int, int]]] = {}
-            for key in members:
-                keys_of.setdefault(key[0], []).append(key)
+            keys_of = lists_by_key((key[0], key) for key in members)
             for study_result in sorted(keys_of.keys() | _listed(archive)):
                 keys = sorted(keys_of.get(study_result, ()))
                 yield study_result, _texts(archive, [members[key] for key in keys])

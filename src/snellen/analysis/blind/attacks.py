@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -120,9 +121,7 @@ def _question_and_options(item: Item) -> Hashable:
 
 def best_answer_by_question(train: Sequence[Item], metric: Metric, min_alike: int = MIN_ALIKE) -> Attacker:
     """Attacker with one ranking of answers per question text and set of options, and one for rare questions."""
-    items_by_question: dict[Hashable, list[Item]] = defaultdict(list)
-    for item in train:
-        items_by_question[_question_and_options(item)].append(item)
+    items_by_question = lists_by_key((_question_and_options(item), item) for item in train)
     ranked = _by_worth(train, metric)
     ranked_by_question = {
         question: _by_worth(alike, metric)

@@ -6,7 +6,6 @@ show solved examples are answered by the nearest of these. Images are taken as s
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from snellen.analysis.blind.attacks import Answer, applied, choices, labels, portable
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item, Media
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -101,9 +101,7 @@ def forest_answers(train: Sequence[Item], test: Sequence[Item], features: Featur
     if len(train) > MAX_TRAIN:
         order = stream("cheap sight sample", train[0].task, len(train)).permutation(len(train))
         train = [train[int(n)] for n in order[:MAX_TRAIN]]
-    by_question: dict[str, list[Item]] = defaultdict(list)
-    for item in train:
-        by_question[item.question].append(item)
+    by_question = lists_by_key((item.question, item) for item in train)
     alone = {question: items for question, items in by_question.items() if len(items) >= MIN_ALIKE}
     vectors = {item.item_id: features(item) for item in (*train, *test)}
     answers: dict[str, Answer] = {}
@@ -122,9 +120,7 @@ def nearest_answers(test: Sequence[Item], features: Features) -> list[Answer]:
     """
     means, targets = [], []
     for item in test:
-        by_option: dict[Answer, list[NDArray[np.float32]]] = defaultdict(list)
-        for demo in item.support:
-            by_option[demo.answer].append(features(replace(item, query=demo.media)))
+        by_option = lists_by_key((demo.answer, features(replace(item, query=demo.media))) for demo in item.support)
         means.append({key: np.mean(vectors, axis=0) for key, vectors in by_option.items()})
         targets.append(features(item))
     every_mean = [mean for of_item in means for mean in of_item.values()]

@@ -18,6 +18,7 @@ import pandas as pd
 from snellen.analysis.grading.results import results, with_python_strings
 from snellen.analysis.grading.rows import KEYS, ResultRow, result_columns
 from snellen.analysis.tables.section import Run, once_a_run
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import digest
 from snellen.core.score import Metric
 from snellen.core.seeds import stream
@@ -120,9 +121,7 @@ def pooled(run: Run) -> Run:
 
 def _study_arms(arms: Sequence[ArmCard], numbers: Mapping[PersonKey, int]) -> list[ArmCard]:
     """People's arms as repeats of their studies; a study's card has the settings that all share."""
-    by_study: dict[str, list[ArmCard]] = {}
-    for arm in arms:
-        by_study.setdefault(study_subject(arm.subject), []).append(arm)
+    by_study = lists_by_key((study_subject(arm.subject), arm) for arm in arms)
     cards = []
     for study, members in by_study.items():
         update = {

@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen_sight.messages import data_url
 
 if TYPE_CHECKING:
@@ -21,10 +22,7 @@ ITEMS, IMAGES, SIDE_PX = 4, 4, 120
 
 def items_html(items: Sequence[Item], media: MediaFolder, title: str) -> str:
     """The first test items of each task, in turn: task, images, question, answer. Images are as stored."""
-    by_task: dict[str, list[Item]] = {}
-    for item in items:
-        if item.split == "test":
-            by_task.setdefault(item.task, []).append(item)
+    by_task = lists_by_key((item.task, item) for item in items if item.split == "test")
     first_items = [of_task[n] for n in range(ITEMS) for of_task in by_task.values() if n < len(of_task)][:ITEMS]
     rows = "".join(
         f"<tr><td>{escape(item.task)}</td><td>{''.join(_image(image, media) for image in _images(item))}</td>"

@@ -11,6 +11,7 @@ import numpy as np
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, Value, parse_conditions
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
@@ -49,9 +50,7 @@ def is_behind(root: Path) -> bool:
 
 def responses_of(root: Path, arms: Sequence[Arm]) -> list[Response]:
     """The responses of these arms, in the order of the arms."""
-    responses: dict[tuple[str, str, int], list[Response]] = {}
-    for response in read_responses(root):
-        responses.setdefault(response.arm_key, []).append(response)
+    responses = lists_by_key((response.arm_key, response) for response in read_responses(root))
     return [response for arm in arms for response in responses.get(arm.arm_key, ())]
 
 

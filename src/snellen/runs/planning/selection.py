@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import zip_longest
 
 from snellen.analysis.units import groups_by_cluster
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 
@@ -17,10 +18,7 @@ def select_items(items: ItemSet, count: int) -> ItemSet:
     Items of other splits stay.
     """
     chosen: set[str] = set()
-    by_task: dict[str, list[Item]] = {}
-    for item in items.items:
-        if item.split == "test":
-            by_task.setdefault(item.task, []).append(item)
+    by_task = lists_by_key((item.task, item) for item in items.items if item.split == "test")
     for tested in by_task.values():
         size = 0
         for group in _groups_in_turn(tested):

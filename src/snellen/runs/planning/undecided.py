@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from snellen.analysis.grading.deciding import sampled
+from snellen.core.grouping import lists_by_key
 from snellen.core.response import Response
 from snellen.core.suite import settle
 from snellen.runs.planning.plan import Arm, Plan
@@ -25,9 +26,7 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
 
     The third is about how many times as many items decide them.
     """
-    by_task: dict[tuple[str, str, int, str], list[Response]] = {}
-    for response in responses:
-        by_task.setdefault((*response.arm_key, response.task), []).append(response)
+    by_task = lists_by_key(((*response.arm_key, response.task), response) for response in responses)
     for arm in plan.arms:
         if not arm.decide or arm.decide == "drop" or arm.is_recorded:
             continue

@@ -8,7 +8,6 @@ items per task with blank images, and stored in the suite's package, with the sc
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from snellen.analysis.blind import measure_blind, measure_by_folds
 from snellen.analysis.blind.measure import ATTACKS, across_questions
 from snellen.analysis.grading.floors import Floors
 from snellen.core.build_options import BALANCE, CHECKUP_SIZE_PX, BuildOptions
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BlindCard, FloorScore, read_blind
@@ -106,10 +106,7 @@ def _pooled(sets: Iterable[ItemSet]) -> list[Item]:
 
 def _floors(suite: Suite, sets: Iterable[ItemSet], with_images: bool = False) -> Iterator[FloorScore]:
     """The mean scores of floors over sets, in each of which rules learn from its training items."""
-    scores: dict[tuple[str, ...], list[FloorScore]] = defaultdict(list)
-    for items in sets:
-        for score in Floors(items, suite).scores(with_images):
-            scores[score.key].append(score)
+    scores = lists_by_key((score.key, score) for items in sets for score in Floors(items, suite).scores(with_images))
     for of_floor in scores.values():
         n = sum(score.n for score in of_floor)
         mean = sum(score.value * score.n for score in of_floor) / n

@@ -15,6 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.plain_text import no_formula
@@ -173,10 +174,7 @@ def write_sample_items(
 def _sampled(judged_items: Sequence[Item], verdicts: Verdicts, each: int, seed: int) -> Iterator[tuple[str, Item]]:
     """(judge, item) for `each` items per judge and examined subject; the judge is empty if there is none yet."""
     for judge, judged in verdicts.items() or {"": {item.item_id for item in judged_items}}.items():
-        by_subject: dict[str, list[Item]] = {}
-        for item in judged_items:
-            if item.item_id in judged:
-                by_subject.setdefault(item.item_id.split("/")[0], []).append(item)
+        by_subject = lists_by_key((item.item_id.split("/")[0], item) for item in judged_items if item.item_id in judged)
         for subject, items in by_subject.items():
             order = stream("agreement sample", seed, judge, subject).permutation(len(items))[:each]
             yield from ((judge, items[int(n)]) for n in order)

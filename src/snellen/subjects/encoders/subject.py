@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Media, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
@@ -295,10 +296,7 @@ def _is_fittable(view: View) -> bool:
 
 
 def _by_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:
-    groups: dict[str, list[TrainingExample]] = {}
-    for example in examples:
-        groups.setdefault(example.view.question, []).append(example)
-    return groups
+    return lists_by_key((example.view.question, example) for example in examples)
 
 
 def _by_varied_question(examples: Iterable[TrainingExample]) -> dict[str, list[TrainingExample]]:

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item, Media, Option, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
@@ -195,10 +196,7 @@ Peers = Mapping[tuple[str, str], Sequence[Item]]
 
 def peers_of(items: Iterable[Item]) -> Peers:
     """Items by task and kind of answer."""
-    peers: dict[tuple[str, str], list[Item]] = {}
-    for item in items:
-        peers.setdefault((item.task, item.answer_kind), []).append(item)
-    return peers
+    return lists_by_key(((item.task, item.answer_kind), item) for item in items)
 
 
 def draw(view: View, peers: Peers, rng: np.random.Generator) -> str:

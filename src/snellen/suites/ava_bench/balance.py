@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.suites.ava_bench.abilities import ABILITIES
 
@@ -82,9 +83,7 @@ _DERIVED: Mapping[str, Callable[[Item], str]] = {
 
 def balances(items: Iterable[Item]) -> list[FactorBalance]:
     """Every factor of every task with more than one level, in the order of tasks."""
-    by_task: dict[str, list[Item]] = {}
-    for item in items:
-        by_task.setdefault(item.task, []).append(item)
+    by_task = lists_by_key((item.task, item) for item in items)
     task_balances = []
     for task in (name for name in ABILITIES if name in by_task):
         for factor in ("source", *ABILITIES[task].balanced_by):

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from snellen.core.condition import Axis, Condition
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item, Part, View
 from snellen.core.score import Metric, Protocol
 from snellen.core.storage.media import MediaFolder
@@ -112,10 +113,7 @@ def with_chance(items: Sequence[Item]) -> list[Item]:
 
     Long texts hardly ever resemble each other, so that fewer of them are compared; if none is, the chance is 0.
     """
-    by_task: dict[str, list[Item]] = {}
-    for item in items:
-        if item.split == "test" and not item.options:
-            by_task.setdefault(item.task, []).append(item)
+    by_task = lists_by_key((item.task, item) for item in items if item.split == "test" and not item.options)
     measures: dict[str, Mapping[str, float]] = {}
     for task_items in by_task.values():
         for index, item in enumerate(task_items):
@@ -184,9 +182,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
 
     If some items share a group, the protocol `all-right` counts groups of which all items are right.
     """
-    by_task: dict[str, list[Item]] = {}
-    for item in items:
-        by_task.setdefault(item.task, []).append(item)
+    by_task = lists_by_key((item.task, item) for item in items)
     tasks = {}
     for name, of_task in by_task.items():
         kind = of_task[0].answer_kind

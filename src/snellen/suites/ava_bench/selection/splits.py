@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Media, Split
 from snellen.curation.splitting import assign_sides, balance, bind_units
 from snellen.suites.ava_bench.selection.candidates import Candidate, Curation, CurationContext
@@ -38,9 +39,7 @@ class SelectedCandidate:
 
 def curated_groups(curations: Mapping[str, Curation]) -> list[CuratedGroup]:
     """The abilities of the curations, in their order; those with a curation of one name share its candidates."""
-    groups: dict[str, list[str]] = {}
-    for task, curation in curations.items():
-        groups.setdefault(curation.name, []).append(task)
+    groups = lists_by_key((curation.name, task) for task, curation in curations.items())
     return [CuratedGroup(curations[tasks[0]], tuple(tasks)) for tasks in groups.values()]
 
 
@@ -50,9 +49,7 @@ def split_up(ready: Sequence[SelectedCandidate], context: CurationContext) -> li
     So are all frames of a video (`Origin.one_side`). Classes and bins that would be only on one side are left out.
     """
     unit = bind_units((selected.unit, selected.candidate.origin.undivided) for selected in ready)
-    units: dict[Any, list[Any]] = {}
-    for selected in ready:
-        units.setdefault(unit[selected.unit], []).append(_stratum(selected))
+    units = lists_by_key((unit[selected.unit], _stratum(selected)) for selected in ready)
     side = assign_sides(units, context.rules.test_share, context.rng("splits"))
     sides: dict[Any, set[Split]] = {}
     for selected in ready:

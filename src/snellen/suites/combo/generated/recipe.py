@@ -18,6 +18,7 @@ from snellen.compute import Progress
 from snellen.core.build_options import BALANCE, BuildOptions, Settings
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import digest
 from snellen.core.item import Item, Media, Split
 from snellen.core.least_px import least_px_notes, with_least_px
@@ -351,9 +352,7 @@ def _perception_items(plan: Design, seed: int, renders: Renders) -> Iterator[Ite
 
 
 def _alignment_items(plan: Design, seed: int, renders: Renders) -> Iterator[Item]:
-    by_category: dict[str, list[Key]] = {}
-    for name, number in plan.natural:
-        by_category.setdefault(name, []).append((name, number))
+    by_category = lists_by_key((name, (name, number)) for name, number in plan.natural)
     for n, name in enumerate(alignment.names_for(plan.counts[alignment.IMG2TEXT], seed, alignment.IMG2TEXT)):
         key = by_category[name][n // len(by_category) % len(by_category[name])]
         yield alignment.img2text_item(n, name, *renders[key], seed, plan.distractors)

@@ -19,6 +19,7 @@ import pandas as pd
 from snellen.analysis.tables.cells import percent_interval, share_cell
 from snellen.analysis.tables.pivot import table_section
 from snellen.analysis.tables.section import ReportSection, Run
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
@@ -154,9 +155,7 @@ def _majority_interval(signs: Floats, rng: np.random.Generator) -> tuple[float, 
 def natural_votes(step_results: Sequence[StepResult]) -> Iterator[ReportSection]:
     """The share of people who chose an image's own name, and who found that it fits, by category."""
     items = step_results[0].items.items
-    by_category: dict[str, list[Item]] = {}
-    for item in items:
-        by_category.setdefault(item.provenance["category"], []).append(item)
+    by_category = lists_by_key((item.provenance["category"], item) for item in items)
     lines = [_category_line(name, of_category, step_results) for name, of_category in by_category.items()]
     lines.append(_category_line("(all)", items, step_results))
     note = (

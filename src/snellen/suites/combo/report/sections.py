@@ -28,7 +28,6 @@ from snellen.analysis.tables.pivot import (
 from snellen.analysis.tables.plots import LevelPanel, before_after, level_figure
 from snellen.analysis.tables.run_view import (
     ReportArm,
-    ResponseKey,
     arm_cards,
     arm_name,
     divides,
@@ -44,6 +43,7 @@ from snellen.analysis.tables.run_view import (
     scored_units,
 )
 from snellen.analysis.tables.section import ReportSection, Run
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.core.storage.runfolder import ArmCard
@@ -233,9 +233,9 @@ def _method_of(card: ArmCard) -> str:
 def given_perception(run: Run, described: Sequence[DescribedImage]) -> Iterator[ReportSection]:
     """Category Building on items with all images described correctly in the deciding dimensions, and on the others."""
     scores = score_rows(run, categories.TASK, "accuracy").dropna(subset="value")
-    by_response: dict[ResponseKey, list[DescribedImage]] = {}
-    for image in described:
-        by_response.setdefault((image.subject, image.condition, image.repeat, image.item_id), []).append(image)
+    by_response = lists_by_key(
+        ((image.subject, image.condition, image.repeat, image.item_id), image) for image in described
+    )
     perceived = [_perceived(run.items.by_id[key[-1]], by_response.get(key, [])) for key in response_keys(scores)]
     lines = []
     for arm, answers in arm_parts(scores.assign(perceived=perceived).dropna(subset="perceived")):
@@ -265,9 +265,7 @@ def _perceived(item: Item, images: Sequence[DescribedImage]) -> float:
 
 def perceived_dimensions(described: Sequence[DescribedImage]) -> Iterator[ReportSection]:
     """The share of described images with each dimension described correctly."""
-    by_arm: dict[ReportArm, list[DescribedImage]] = {}
-    for image in described:
-        by_arm.setdefault(ReportArm(image.subject, image.condition), []).append(image)
+    by_arm = lists_by_key((ReportArm(image.subject, image.condition), image) for image in described)
     lines = []
     for arm, images in by_arm.items():
         clusters = [image.cluster_id for image in images]
