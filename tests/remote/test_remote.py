@@ -155,7 +155,7 @@ def test_the_record_is_uploaded_before_the_end_and_after_failures(
 ) -> None:
     """A process that dies leaves its uploads to others; a network that fails and returns stops nothing."""
     monkeypatch.setattr(remote, "PUT_SECONDS", 0.005)
-    line = b'{"key":"a/b/c","digest":"d","reply":{"text":"A"}}\n'
+    line = b'{"key":"a/b/c","digest":"d","reply":{"text":"A"},"crc":1418025188}\n'
     with record_folder(url) as root:
         with monkeypatch.context() as patch:
             patch.setattr(remote, "_rank", lambda name: {}[name])

@@ -34,7 +34,7 @@ def chat(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Mapping[str, str]]]
 
 
 def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, str]]]) -> None:
-    make_subject("chat:openai/gpt-4o?temperature=0.5&at_once=2&stop=a%26b")
+    make_subject("chat:openai/gpt-4o?temperature=0.5&max_concurrency=2&stop=a%26b")
     make_subject("openai/gpt-4o")
     make_subject("openai-api/my/model:7b?seed=3")
     assert chat == [
@@ -61,7 +61,6 @@ def test_a_spec_has_kind_name_and_settings(chat: list[tuple[str, Mapping[str, st
         ("tower:tiny/siglip2-base?model=", "the setting 'model' has no value"),
         ("py:json:loads?=1&s=", "the setting 's' has no value"),
         ("chat:openai/gpt-4o?seed=1&seed=2", "the setting 'seed' is given twice"),
-        ("chat:openai/gpt-4o?at_once=1&max_concurrency=2", "the setting 'max_concurrency' is given twice"),
     ],
 )
 def test_errors_name_the_nearest_kind(spec: str, message: str) -> None:
@@ -94,9 +93,3 @@ def test_recorded_answers_are_found_without_metadata_of_the_package(monkeypatch:
     fresh: Registry[object] = Registry("kind of subject", {}, group="snellen.subjects")
     assert set(fresh) == snellen.ENTRY_POINTS["snellen.subjects"].keys()
     assert fresh.get("recorded") is imported("snellen.interop.recorded_answers:make_recorded")
-
-
-def test_former_names_of_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NEAR_BY_BASE_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("NEAR_BY_API_KEY", "none")
-    assert make_subject("logprob:openai-api/near-by/m?at_once=7").card.max_concurrency == 7

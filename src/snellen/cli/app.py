@@ -15,7 +15,6 @@ from snellen.cli.derived import named_paths, with_options
 from snellen.cli.judging import judge
 from snellen.cli.options import (
     Executor,
-    FormerDecide,
     Inputs,
     Json,
     MaxItems,
@@ -24,7 +23,6 @@ from snellen.cli.options import (
     Subjects,
     Workers,
     cores,
-    is_until_decided,
 )
 from snellen.cli.output import print_json
 from snellen.cli.overview import WINGS, Overview
@@ -202,7 +200,6 @@ def run(
     itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
     subject: Subjects,
     options: RunOptions,
-    decide: FormerDecide = "",
     requests: Annotated[
         Path | None,
         typer.Option("--batch", help="Write the calls into this file for OpenAI's or vLLM's batches; ask nothing."),
@@ -216,7 +213,6 @@ def run(
     from snellen.compute import executing
     from snellen.remote import is_url
 
-    options = replace(options, until_decided=is_until_decided(decide) or options.until_decided)
     if requests is not None:
         write_requests(itemset, subject, options, requests)
         raise typer.Exit

@@ -13,6 +13,8 @@ Role = Literal["model", "encoder", "person", "simulated"]
 """What a subject is. Simulated observers (oracle, guesser, blind) check the instrument and are not ranked."""
 Source = Literal["asked", "recorded"]
 """Where the replies of a subject come from; one whose replies were recorded elsewhere cannot be asked for more."""
+StoppingRule = Literal["none", "look", "drop", ""]
+"""What ends asking: a decided grade, the same at planned looks alone, a decided drop; empty if all items are asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from snellen.compute import Progress, cluster
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.item import Item
-from snellen.core.response import Response
+from snellen.core.response import Response, StoppingRule
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset, read_card
 from snellen.core.storage.parts import read_exchanges
@@ -39,7 +39,7 @@ from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.plan import Arm, Plan, StoppingRule, most_items, recorded_arms, run_card
+from snellen.runs.planning.plan import Arm, Plan, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
 from snellen.runs.planning.stamp import is_stamped, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks

@@ -46,9 +46,6 @@ EXAMPLES: Mapping[str, str] = {
     "recorded:FILE": "answers in a file, of all models in it: JSONL, CSV, TSV, XLSX, Inspect logs; nobody is asked",
 }
 
-FORMER_SETTINGS = {"at_once": "max_concurrency"}
-"""Renamed settings: former name -> name; specs with the former name are still read."""
-
 
 def needs_items(spec: str) -> bool:
     """True if the subject of `spec` needs the items when it is created, as only ideal observers do."""
@@ -86,13 +83,12 @@ def split_spec(spec: str) -> tuple[str, str, dict[str, str]]:
 
 
 def settings_of(spec: str, query: str) -> dict[str, str]:
-    """The settings after the `?` of a spec, by their present names. Raises SnellenError if one is empty or repeated."""
+    """The settings after the `?` of a spec. Raises SnellenError if one is empty or repeated."""
     settings = dict[str, str]()
-    for key, text in parse_qsl(query, keep_blank_values=True):
-        name = FORMER_SETTINGS.get(key, key)
+    for name, text in parse_qsl(query, keep_blank_values=True):
         if not text.strip() or name in settings:
             fault = "is given twice" if name in settings else "has no value"
-            raise SnellenError(f"{spec!r:.200}: the setting {key!r:.100} {fault}; write ?setting=value&other=value")
+            raise SnellenError(f"{spec!r:.200}: the setting {name!r:.100} {fault}; write ?setting=value&other=value")
         settings[name] = text
     return settings
 

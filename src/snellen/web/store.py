@@ -239,11 +239,8 @@ def renew_links(connection: sqlite3.Connection) -> None:
 def delete_participant(connection: sqlite3.Connection, number: int) -> int:
     """Delete participant `number`; returns the number of their rows. The number itself is not used again."""
     deleted = connection.execute("DELETE FROM rows WHERE participant = ?", (number,)).rowcount
-    # Databases of older versions have the panel's id in a column of its own.
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(participants)")}
-    panel = ", prolific = NULL" if "prolific" in columns else ""
     # Without its link, a reviewer who opens it again begins anew.
-    query = f"UPDATE participants SET name = ?, secret = ?, link = '', parameters = '{{}}'{panel} WHERE number = ?"
+    query = "UPDATE participants SET name = ?, secret = ?, link = '', parameters = '{}' WHERE number = ?"
     connection.execute(query, (f"deleted {number}", new_token(), number))
     return deleted
 

@@ -104,7 +104,8 @@ def test_every_process_that_asks_writes_its_own_part(tmp_path: Path, built: Item
 @pytest.mark.parametrize(
     "line",
     [b"", b"{}", b"7", b"null", b'{"key":"a","digest":"b"}', b'{"key":"a","digest":"b","reply":"red"}', b"\xff",
-     b'{"key":"a","digest":"b","reply":{"text":"red","mood":"good"}}', b'{"key":"a","digest":"b","reply":{}}'],
+     b'{"key":"a","digest":"b","reply":{"text":"red","mood":"good"}}', b'{"key":"a","digest":"b","reply":{}}',
+     b'{"key":"a","digest":"b","reply":{"text":"without a checksum"}}'],
 )  # fmt: skip
 def test_a_broken_line_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, line: bytes) -> None:
     run(tmp_path / "run", built)
@@ -390,16 +391,16 @@ def test_a_reply_that_cannot_be_recorded_is_a_failure_of_one_item(tmp_path: Path
     assert read_responses(root) == good
 
 
-def test_a_nonsense_usage_recorded_by_earlier_versions_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
-    """Runs of earlier versions became unreadable by a usage of 10^30 tokens in their parts."""
+def test_a_nonsense_usage_in_the_record_is_asked_again(tmp_path: Path, built: ItemSet) -> None:
+    """Runs became unreadable by a usage of 10^30 tokens in their parts."""
     root, prompts = tmp_path / "run", list[Any]()
     run(root, built)
     part = only_part(root)
     first, *rest = part.read_text().splitlines()
-    cells = json.loads(first)
-    del cells["crc"]  # as earlier versions wrote them
+    cells = json.loads(first.rpartition(',"crc":')[0] + "}")
     cells["reply"]["tokens_in"] = 10**30
-    part.write_text("\n".join([json.dumps(cells), *rest, ""]))
+    before = json.dumps(cells).removesuffix("}")
+    part.write_text("\n".join([f'{before},"crc":{zlib.crc32(before.encode())}}}', *rest, ""]))
     assert len(run(root, built, prompts.append)) == 4
     assert len(prompts) == 1
 

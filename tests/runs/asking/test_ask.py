@@ -436,7 +436,7 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
     expected = own_scores(root, built, suite, arms)["strict"]
     pq.write_table(whole.replace_schema_metadata({"pandas": "{"}), path)
     pd.testing.assert_frame_equal(own_scores(root, built, suite, arms)["strict"], expected)
-    for name in set(whole.column_names) - {"form"}:  # which earlier versions did not write
+    for name in whole.column_names:
         pq.write_table(whole.drop_columns([name]), path)
         assert damaged_scores(root) == ["strict"]
         assert_refused(lambda: read_scores(root), name)

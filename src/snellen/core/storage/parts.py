@@ -1,7 +1,4 @@
-"""The record of a run: parts with one line of JSON per exchange, each with a checksum. Each start opens a new part.
-
-Lines without a checksum were written by an earlier version and are accepted.
-"""
+"""The record of a run: parts with one line of JSON per exchange, each with a checksum. Each start opens a new part."""
 
 from __future__ import annotations
 
@@ -53,13 +50,11 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
 
 
 def _checked(line: bytes) -> bytes:
-    """The line without its checksum. Raises ValueError if the checksum is wrong."""
-    if not line.endswith(b"}"):
-        raise ValueError("no end")
-    before, separator, checksum = line[:-1].rpartition(_CHECKSUM)
-    if separator and int(checksum) != zlib.crc32(before):
+    """The line without its checksum. Raises ValueError if the checksum is missing or wrong."""
+    before, separator, checksum = line.rpartition(_CHECKSUM)
+    if not separator or checksum != b"%d}" % zlib.crc32(before):
         raise ValueError("wrong checksum")
-    return before + b"}" if separator else line
+    return before + b"}"
 
 
 def line_of(exchange: Exchange) -> str:

@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.plain_text import MIN_KEY, secret_texts, without_secrets
 from snellen.core.prompt import Reply
-from snellen.core.response import Exchange, Role, Source
+from snellen.core.response import Exchange, Role, Source, StoppingRule
 from snellen.core.storage import files
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
@@ -46,9 +46,8 @@ class ArmCard(BaseModel):
     """One subject under one condition, as described in `run.json`; `role`, `source` and `fitted` as in `SubjectCard`.
 
     `columns` are the axes as resolved for the subject. `test_items` is the number of items of each task to be asked;
-    empty if it is not known beforehand. `decide` is what is decided by asking (`runs.planning.deciding`): "none" (in
-    earlier versions also "grade"), "look" (the same at planned looks alone) or "drop", with at most `max_items` of a
-    task; it is empty if all items are asked.
+    empty if it is not known beforehand. `decide` is what ends asking (`runs.planning.deciding`), with at most
+    `max_items` of a task.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -61,7 +60,7 @@ class ArmCard(BaseModel):
     columns: dict[str, int | str]
     repeat: Count
     test_items: dict[str, Count] = {}
-    decide: str = ""
+    decide: StoppingRule = ""
     max_items: Count = 0
     role: Role = "model"
     source: Source = "asked"

@@ -23,7 +23,7 @@ from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, wi
 from snellen.core.suite import Suite
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.stopping import Unasked
-from snellen.runs.planning.plan import Arm, Plan, StoppingRule
+from snellen.runs.planning.plan import Arm, Plan
 
 
 @dataclass(frozen=True)
@@ -81,25 +81,17 @@ def replay(root: Path, items: ItemSet, suite: Suite, annotations: Mapping[str, A
     return ask(root, plan)
 
 
-_DECIDES: Mapping[str, StoppingRule] = {"": "", "look": "look", "drop": "drop"}
-
-
 def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
     fingerprints = frozenset(exchange.key.partition("/")[0] for exchange in read_exchanges(root))
+    arms = list[Arm]()
     for arm in card.arms:
-        if str(parse_conditions(suite.axes, arm.condition)[0]) != arm.condition:
+        condition = parse_conditions(suite.axes, arm.condition)[0]
+        if str(condition) != arm.condition:
             raise SnellenError(
                 f"{root / 'run.json'}: the condition {arm.condition!r:.60} is not in the form that a run writes"
             )
-    return [
-        Arm(
-            _Absent(card_of(arm), fingerprints),
-            parse_conditions(suite.axes, arm.condition)[0],
-            arm.repeat,
-            decide=_DECIDES.get(arm.decide, "none"),  # earlier versions had "grade"
-        )
-        for arm in card.arms
-    ]
+        arms.append(Arm(_Absent(card_of(arm), fingerprints), condition, arm.repeat, decide=arm.decide))
+    return arms
 
 
 def card_of(arm: ArmCard) -> SubjectCard:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.annotations import Annotations
@@ -15,7 +15,7 @@ from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
-from snellen.core.response import Exchange, Response
+from snellen.core.response import Exchange, Response, StoppingRule
 from snellen.core.storage.item_rows import read_image_names
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
@@ -26,9 +26,6 @@ from snellen.runs.planning.deciding import Decider, DropDecider
 from snellen.runs.planning.options import MAX_ITEMS
 from snellen.subjects.joins import ItemIndex
 from snellen.subjects.recorded import Recorded, Recording
-
-StoppingRule: TypeAlias = Literal["none", "look", "drop", ""]
-"""What ends asking: a decided grade, the same at planned looks alone, a decided drop; empty if all items are asked."""
 
 
 @dataclass(frozen=True)

@@ -214,7 +214,7 @@ def _read_table(path: Path, remedy: str) -> pa.Table:
     """A score table without pandas' notes about it, which no checksum covers."""
     table = files.read_table(path, remedy=remedy).replace_schema_metadata(None)
     odd = set(table.column_names) ^ set(COLUMNS)
-    if odd - {"form"} or len(set(table.column_names)) < table.num_columns:  # earlier versions wrote no form
+    if odd or len(set(table.column_names)) < table.num_columns:
         raise SnellenError(f"{path}: unknown, missing or repeated columns ({', '.join(sorted(odd))[:100]}); {remedy}")
     for name, column in zip(table.column_names, table.columns, strict=True):
         has_numbers = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
