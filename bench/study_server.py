@@ -24,8 +24,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from snellen.web.store import read_results
-from tests.helpers.studies import write_study
+from tests.helpers.studies import rows_by_name, write_study
 from tests.helpers.study_load import Walk, server_process, walk_all
 
 PEOPLE = 50
@@ -64,7 +63,7 @@ def main() -> None:
                 asyncio.run(walk_all(walks[first : first + PEOPLE], link, plan))
         after = os.times()
         spent = after.children_user + after.children_system - before.children_user - before.children_system
-        kept = dict(read_results(folder))
+        kept = rows_by_name(folder)
     seconds = np.array([second for walk in walks for second in walk.seconds])
     whole = sum(kept.get(walk.participant) == walk.rows for walk in walks)
     p50, p95, p99 = np.quantile(seconds, [0.5, 0.95, 0.99])

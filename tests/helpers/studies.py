@@ -27,6 +27,7 @@ from snellen.web.plan import (
     Texts,
 )
 from snellen.web.stand_ins import StandIn
+from snellen.web.store import read_stored
 from snellen.web.study import BUNDLE, PLAN, PageSource, StudyCard, as_script, plan_hash, write_card
 
 IMAGE = b"\x89PNG not a real image"
@@ -39,6 +40,11 @@ ANSWERS: dict[AnswerKind, Entry] = {
 }  # fmt: skip
 """A valid answer of each kind."""
 CHOICES: dict[AnswerKind, str] = {"choice": "ABC", "true_false": "TF"}
+
+
+def rows_by_name(root: Path) -> dict[str, list[RecordRow]]:
+    """The rows of each participant in the database of a study."""
+    return {stored.name: stored.rows for stored in read_stored(root)}
 
 
 def make_page(kind: AnswerKind, seconds: float | None = None) -> Page:

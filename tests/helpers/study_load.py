@@ -18,8 +18,7 @@ from typing import IO, Any
 import httpx
 
 from snellen.web.plan import RecordRow, StudyPlan
-from snellen.web.store import read_results
-from tests.helpers.studies import rows_of_form
+from tests.helpers.studies import rows_by_name, rows_of_form
 
 ROOT = Path(__file__).parents[2]
 CODE = """
@@ -126,7 +125,7 @@ def outlive(root: Path, plan: StudyPlan, people: int, ends: Sequence[tuple[int, 
                     ended += 1
 
             asyncio.run(walk_all(walks, link, plan, on_row))
-        recorded = dict(read_results(root))
+        recorded = rows_by_name(root)
         begun = (walk for walk in walks if walk.acknowledged)
         lost += sum(recorded[walk.participant][: len(walk.acknowledged)] != walk.acknowledged for walk in begun)
     lost += recorded != {walk.participant: walk.rows for walk in walks}

@@ -15,8 +15,7 @@ from snellen.web.limits import VisitorLimits
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import StudyService, app_of, open_service
 from snellen.web.site import StudySite
-from snellen.web.store import read_results
-from tests.helpers.studies import write_study
+from tests.helpers.studies import rows_by_name, write_study
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Visitor:
         return secret
 
     def stored_rows(self) -> dict[str, list[RecordRow]]:
-        return dict(read_results(self.root))
+        return rows_by_name(self.root)
 
 
 @contextmanager

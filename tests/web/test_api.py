@@ -16,8 +16,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from snellen.web.limits import VisitorLimits
 from snellen.web.server import app_of, open_service
-from snellen.web.store import read_results
-from tests.helpers.studies import write_study
+from tests.helpers.studies import rows_by_name, write_study
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def _call(examples: int) -> None:
                 case.call_and_validate(excluded_checks=[positive_data_acceptance])
 
             call()
-        for _, rows in read_results(folder):
+        for rows in rows_by_name(folder).values():
             numbers = [row.sequence for row in rows]
             assert numbers == sorted(set(numbers))
 

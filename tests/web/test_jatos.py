@@ -24,9 +24,8 @@ from snellen.web.jatos import read_archive, read_folder, write_jzip
 from snellen.web.participants import as_participants
 from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.record_lines import MAX_LINE, line_of, parse_line
-from snellen.web.store import read_results
 from snellen.web.study import read_plan
-from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_of_form, write_study
+from tests.helpers.studies import IMAGE, IMAGE_PATH, make_plan, rows_by_name, rows_of_form, write_study
 from tests.helpers.study_visitor import served
 
 
@@ -81,7 +80,7 @@ def test_all_transports_give_the_same_rows(tmp_path: Path) -> None:
     for name in rows:
         (folder / f"{name}.jsonl").write_text(as_text(rows[name]), "utf-8")
 
-    assert dict(read_results(tmp_path)) == rows
+    assert rows_by_name(tmp_path) == rows
     assert by_name(read_archive(archive)) == rows
     assert by_name(read_archive(export)) == rows
     assert by_name(read_folder([folder])) == rows

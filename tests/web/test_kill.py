@@ -20,8 +20,7 @@ from snellen.web.importing import RECORDS, import_study, read_results_of
 from snellen.web.participants import PEOPLE
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.record_lines import line_of
-from snellen.web.store import read_results
-from tests.helpers.studies import rows_of_form, write_study
+from tests.helpers.studies import rows_by_name, rows_of_form, write_study
 from tests.helpers.study_load import outlive, server_process
 
 MAX_STOP_SECONDS = 5
@@ -35,7 +34,7 @@ def test_every_acknowledged_answer_outlives_a_kill(tmp_path: Path) -> None:
     plan = write_study(tmp_path)
     ended, lost = outlive(tmp_path, plan, CROWD, [(signal.SIGKILL, ROWS_A_LIFE)] * KILLS)
     assert (ended, lost) == (KILLS, 0)
-    recorded = dict(read_results(tmp_path))
+    recorded = rows_by_name(tmp_path)
     assert len(recorded) == CROWD
     assert all(len(rows) == 11 for rows in recorded.values())
 

@@ -24,9 +24,8 @@ from snellen.web.limits import Rate, VisitorLimits
 from snellen.web.plan import RecordRow
 from snellen.web.server import open_service
 from snellen.web.site import StudySite
-from snellen.web.store import read_results
 from tests.helpers.refusals import assert_refused
-from tests.helpers.studies import CONSENT, rows_of_form, write_study
+from tests.helpers.studies import CONSENT, rows_by_name, rows_of_form, write_study
 from tests.helpers.study_load import server_process
 from tests.helpers.study_visitor import limited, refused, visitors_of
 
@@ -148,7 +147,7 @@ def test_a_participant_sends_few_requests_a_second(tmp_path: Path) -> None:
         refused(visitor.send(plan[2], secret), 429, "wait a moment")
         refused(visitor.open(secret=secret), 429, "wait a moment")
         assert visitor.open().json()["participant"] == "p02", "others go on"
-        assert dict(read_results(tmp_path)) == {"p01": plan[:2]}
+        assert rows_by_name(tmp_path) == {"p01": plan[:2]}
 
 
 def open_rows(root: Path) -> list[RecordRow]:
@@ -164,7 +163,7 @@ def test_of_a_participant_so_many_bytes_are_stored(tmp_path: Path) -> None:
         assert 2 <= len(taken) < len(rows)
         refused(outcomes[len(taken)], 413, "No more is stored")
         assert visitor.send(rows[0], secret).status_code == 200, "what is stored is acknowledged again"
-        stored = dict(read_results(tmp_path))["p01"]
+        stored = rows_by_name(tmp_path)["p01"]
     assert stored == taken
     assert sum(len(row.record.model_dump_json()) for row in stored) <= 750
 

@@ -18,9 +18,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from snellen.web.store import read_results
 from tests.helpers.certificates import NAME, write_certificate
-from tests.helpers.studies import CONSENT, rows_of_form, write_study
+from tests.helpers.studies import CONSENT, rows_by_name, rows_of_form, write_study
 from tests.helpers.study_load import server_process
 
 PAGE = Path(__file__).parents[2] / "docs" / "serving.md"
@@ -158,7 +157,7 @@ def test_a_study_behind_a_proxy(tmp_path: Path, command: Command) -> None:
         rows = rows_of_form(plan, "p01", 0)
         for row in rows:
             assert client.post(f"{path}api/records", json=row.plain(), headers=headers).status_code == 200
-        assert dict(read_results(study)) == {"p01": rows}
+        assert rows_by_name(study) == {"p01": rows}
         assert client.post(f"{path}api/open", json=body, headers={"X-Forwarded-For": "192.0.2.1"}).status_code == 200
         refusal = client.post(f"{path}api/open", json=body, headers={"X-Forwarded-For": "192.0.2.2"})
         assert refusal.status_code == 429, "the address is that of the visitor, whatever the visitor writes"

@@ -22,7 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.web.guard import MAX_BODY_BYTES, MAX_NESTED
 from snellen.web.plan import RecordRow, StudyPlan
 from snellen.web.server import _Seldom, app_of, open_service
-from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_results, renew_links, take_slot
+from snellen.web.store import Refusal, Slot, Store, addresses, keep_row, links, read_stored, renew_links, take_slot
 from tests.helpers.studies import ANSWERS, IMAGE, IMAGE_PATH, TIME, make_plan, rows_of_form, write_study
 from tests.helpers.study_visitor import Visitor, refused, served, visitors_of
 
@@ -627,7 +627,7 @@ def test_a_folder_that_is_not_a_study_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="not a readable plan"):
         open_service(tmp_path)
     with pytest.raises(SnellenError, match="no results"):
-        next(read_results(tmp_path))
+        next(read_stored(tmp_path))
 
 
 def test_a_full_disk_is_reported_and_nothing_is_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

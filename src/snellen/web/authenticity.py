@@ -6,7 +6,7 @@ It excludes no one: that is the decision of the researcher.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -36,21 +36,14 @@ class AuthenticityRule:
     max_fast_share: float = 0.1
 
 
-def authenticity(
-    run: Run, rule: AuthenticityRule, item_ids: Container[str] | None = None, conditions: Container[str] | None = None
-) -> pd.DataFrame:
-    """One row per participant (`COLUMNS`) on these items (default: all) under these conditions (default: all) of a run.
+def authenticity(run: Run, rule: AuthenticityRule) -> pd.DataFrame:
+    """One row per participant (`COLUMNS`) on all items of a run.
 
     `accuracy` is the mean of the tasks' main metric over the items asked, unread replies scored by the protocol;
     `fast_share` the share of pages below `possible_seconds`. `authentic` is passed, failed or, with too few items
     answered, too few; `reasons` lists what failed. Times that were not recorded fail nothing.
     """
-    answers = person_answers(run)
-    if item_ids is not None:
-        answers = answers[[name in item_ids for name in answers["item_id"]]]
-    if conditions is not None:
-        answers = answers[[name in conditions for name in answers["condition"]]]
-    rows = [_row(str(subject), part, rule) for subject, part in answers.groupby("subject", sort=False)]
+    rows = [_row(str(subject), part, rule) for subject, part in person_answers(run).groupby("subject", sort=False)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

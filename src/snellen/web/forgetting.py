@@ -18,9 +18,9 @@ from snellen.core.storage import files
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_fault
 from snellen.web import store
 from snellen.web.admission import code_digest, person_digests, start_digest
-from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_private, write_refused
+from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_refused
 from snellen.web.plan import RecordRow, Start
-from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study
+from snellen.web.study import FORGOTTEN, LOCK, RESULTS, forgotten, read_study, write_private
 
 TEXTS, MAX_FILES = (".json", ".jsonl", ".csv", ".tsv", ".html", ".md", ".yaml"), 20_000
 """Files that are searched for people's names, and the greatest number of entries of a folder."""
@@ -70,8 +70,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
         raise SnellenError(f"{participant}: {len(persons) + len(others)} people are meant; give the code of one")
     recognised.update(*others)
     if recognised:
-        files.write_text(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
-        (root / FORGOTTEN).chmod(0o600)
+        write_private(root / FORGOTTEN, json.dumps(sorted(forgotten(root) | recognised)))
     deleted = sum(_delete(root, stored.number) for stored in in_database)
     has_copies = (root / RESULTS).is_file() and not _overwrite_log(root)
     for folder in folders:  # another copy of the study may be imported into it

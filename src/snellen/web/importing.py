@@ -43,7 +43,7 @@ from snellen.web.pages import SEED, written
 from snellen.web.participants import PEOPLE, Participant, as_participants, people_table
 from snellen.web.plan import Entry, PageAnswers, RecordRow, StudyPlan
 from snellen.web.record_lines import line_of
-from snellen.web.store import read_results
+from snellen.web.store import read_stored
 from snellen.web.study import (
     LOCK,
     RESULTS,
@@ -53,6 +53,7 @@ from snellen.web.study import (
     open_itemset,
     read_plan,
     read_study,
+    write_private,
 )
 from snellen.web.trials import TRIALS, trial_table
 
@@ -66,7 +67,7 @@ log = logging.getLogger(__name__)
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
     """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
     if not paths:
-        yield from (Submission(name, rows, RESULTS) for name, rows in read_results(study))
+        yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]
     for path in archives:
         yield from read_archive(path)
@@ -216,12 +217,6 @@ def read_refused(out: Path) -> list[Refused]:
         return [Refused(**{str(name): str(cell) for name, cell in row.items()}) for row in table.to_dict("records")]
     except (OSError, TypeError, ValueError) as error:
         raise SnellenError(f"{out / REFUSED}: not readable ({error}); import the results again") from error
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read."""
-    files.write_text(path, text)
-    path.chmod(0o600)
 
 
 def _with_authenticity(table: pd.DataFrame, runs: Sequence[Path], rule: AuthenticityRule) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from itertools import islice, permutations
 from typing import Any
 
-from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
@@ -63,7 +62,6 @@ def page_trials(
     *,
     practice: bool = False,
     for_people: bool = False,
-    annotations: Mapping[str, Annotations] | None = None,
 ) -> list[PageTrial]:
     """The calls of a task under a condition: on its test items, or for practice on its training items.
 
@@ -74,7 +72,7 @@ def page_trials(
     settled, task_items = settle(condition, suite, PERSON), items.task(task.id)
     split = task.train_split if practice else "test"
     asked_items = [item for item in task_items if item.split == split and task.asks(item, settled)]
-    views = show_items(asked_items, ViewContext(settled, task_items, annotations or {}), task, SEED, media)
+    views = show_items(asked_items, ViewContext(settled, task_items, {}), task, SEED, media)
     method = task.method(settled)
     trials = []
     for group in method.group([views[item.item_id] for item in asked_items]):

@@ -21,7 +21,7 @@ from snellen.web.importing import import_study, read_results_of
 from snellen.web.plan import Entry, Page, Question, StudyPlan
 from snellen.web.server import http_server, open_service
 from snellen.web.stand_ins import StandIn, make_stand_in
-from snellen.web.store import read_results
+from snellen.web.store import read_stored
 from snellen.web.study import RESULTS, read_plan, read_study
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def simulate(root: Path, subject: str, people: int, out: Path, *, phone: bool = 
     Raises SnellenError if the study has results already, or a reply has no answer that a page could record.
     """
     card, plan = read_study(root), read_plan(root)
-    if (root / RESULTS).exists() and any(True for _ in read_results(root)):
+    if (root / RESULTS).exists() and any(True for _ in read_stored(root)):
         raise SnellenError(f"{root}: has results already; simulate on a separate study (`snellen study build`)")
     stand_in = make_stand_in(card, subject, people, out / SUBJECT_RUNS)
     with running(root) as links, open_browser() as browser:

@@ -363,16 +363,11 @@ class Stored:
     rows: list[RecordRow]
 
 
-def read_results(root: Path) -> Iterator[tuple[str, list[RecordRow]]]:
-    """All participants with their rows at one moment; the server may be running.
-
-    Raises SnellenError if nothing was served yet.
-    """
-    return ((stored.name, stored.rows) for stored in read_stored(root))
-
-
 def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
-    """As `read_results`, with the participants' numbers; without `with_rows`, those who sent nothing, too."""
+    """All participants with their rows at one moment; without `with_rows`, those who sent nothing, too.
+
+    The server may be running. Raises SnellenError if nothing was served yet.
+    """
     path = root / RESULTS
     if not path.is_file():
         raise SnellenError(f"{path}: no results; `snellen study serve` writes them")

@@ -142,10 +142,15 @@ def forgotten(root: Path) -> set[str]:
         raise SnellenError(f"{path}: not readable ({error}); restore it, or nobody's removal is known") from error
 
 
+def write_private(path: Path, text: str) -> None:
+    """Write a file that only its owner can read."""
+    files.write_text(path, text)
+    path.chmod(0o600)
+
+
 def write_card(root: Path, card: StudyCard) -> None:
-    """Write `study.json`."""
-    files.write_text(root / STUDY, card.model_dump_json(indent=1))
-    (root / STUDY).chmod(0o600)  # it has the completion code
+    """Write `study.json`, which has the completion code."""
+    write_private(root / STUDY, card.model_dump_json(indent=1))
 
 
 def as_script(plan_json: str) -> str:
