@@ -18,9 +18,10 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blind
+from snellen.core.storage.runfolder import default_folder
 from snellen.core.suite import Suite
 from snellen.exam.items import with_blind
-from snellen.exam.run import blind_subject, run_folder
+from snellen.exam.run import blind_subject
 from snellen.reports.words import amount
 from snellen.runs.scores.blind import FOLDS_METHOD, ITEMS, measure_recipe
 from snellen.runs.sets.generated_sets import suite_of_items
@@ -51,7 +52,7 @@ def _of_set(root: Path, subject: str | None) -> None:
     if subject is None or card is None:
         card = BlindCard(method=FOLDS_METHOD, scores=tuple(measure_by_folds(items.items, suite)))
     if subject is not None:
-        card = blind_subject(items, card, subject, run_folder(items, [subject], ["images=none"]))
+        card = blind_subject(items, card, subject, default_folder(items.card, [subject], ["images=none"]))
     with_blind(items, card)
     _print(card, suite)
     print(root / "blind.json")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,8 +83,6 @@ def print_drops(
     former: str, current: str, points: float, max_items: int, folder: Path | None, fail_on: str | None, as_json: bool
 ) -> None:
     """Decide for each task whether it dropped by at least so many points, print it, and exit by `fail_on`."""
-    from dataclasses import asdict
-
     if fail_on not in (None, "drop"):
         raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
     if not 0 < points <= 100:
@@ -148,8 +147,6 @@ def points_of(drop: Drop, metric: Metric) -> str:
 
 def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, as_json: bool) -> None:
     """Print the changes between two sets of one recipe, and exit as a guard does."""
-    from dataclasses import asdict
-
     from rich.markup import escape
 
     rows = unpaired_changes(first_run, second_run)

@@ -62,12 +62,8 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
     annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
     if annotations.hash != metadata["hash"]:
         raise SnellenError(f"{path}: altered after it was written; make it again")
-    _check(path, annotations, items)
-    return annotations
-
-
-def _check(path: Path, annotations: Annotations, items: ItemSet) -> None:
     if annotations.about != items.card.content_hash:
         raise SnellenError(f"{path}: annotates a different item set from {items.root}; make it again for this one")
     if unknown := next((key for key in annotations.rows if key not in items.by_id), None):
         raise SnellenError(f"{path}: item {unknown!r} is not in {items.root}")
+    return annotations

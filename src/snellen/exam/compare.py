@@ -10,9 +10,9 @@ from snellen.analysis.tables.run_view import arm_name, simulated_subjects, units
 from snellen.analysis.tables.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import same_items
+from snellen.core.storage.runfolder import default_folder, same_items
 from snellen.exam.rescoring import recover
-from snellen.exam.run import run, run_folder
+from snellen.exam.run import run
 from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run, of_subject
 from snellen.runs.planning.deciding import DropDecider
@@ -67,7 +67,7 @@ def _asked_until_decided(
         for condition, units in units_by_condition(former, task).items()
     }
     conditions = list(dict.fromkeys(arm.condition for arm in former.card.arms))
-    root = out or run_folder(former.items, [subject], conditions)
+    root = out or default_folder(former.items.card, [subject], conditions)
     rule = DropDecider(former.items, earlier, margin, max_items)
     run(
         former.items, [subject], root, conditions=conditions, seed=former.card.seed, limit=former.card.limit,

@@ -53,9 +53,8 @@ def run(
     >>> run(["fake:chance"], "combo", limit=2).grades()  # doctest: +SKIP
 
     """
-    given = list(subjects) if isinstance(subjects, list | tuple) else [subjects]
     try:
-        return _examine(given, itemset, options.out, AskingOptions(**vars(options)))[0]
+        return _examine(subjects, itemset, options.out, AskingOptions(**vars(options)))[0]
     except SnellenError as error:
         raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
 
@@ -107,9 +106,8 @@ def examine(
         conditions=(condition,), limit=limit, until_decided=until_decided, max_items=max_items,
         show_progress=show_progress, after_call=count_call,
     )  # fmt: skip
-    given = list(subject) if isinstance(subject, list | tuple) else [subject]
     try:
-        examination, from_code = _examine(given, itemset, out, options)
+        examination, from_code = _examine(subject, itemset, out, options)
     except SnellenError as error:
         raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
     if from_code and next(calls) == 0:
@@ -119,12 +117,13 @@ def examine(
 
 
 def _examine(
-    given: Sequence[Any], itemset: str | Path | ItemSet, out: str | Path | None, options: AskingOptions
+    subjects: Any, itemset: str | Path | ItemSet, out: str | Path | None, options: AskingOptions
 ) -> tuple[Examination, bool]:
     """The examination, and whether some subject is code, which may have changed since an earlier one."""
     from snellen.subjects.from_callable import wrap
 
     encoders = sys.modules.get("snellen.subjects.encoders.from_function")  # imported by whoever has such an encoder
+    given = list(subjects) if isinstance(subjects, list | tuple) else [subjects]
     subjects = [wrap(entry) if _is_callable(entry) else entry for entry in given]
     from_code = any(map(_is_callable, given))
     if encoders is not None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from snellen.core.options import taking
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BLIND_KEY, BlindCard, BlindScore
-from snellen.core.storage.runfolder import default_folder
 from snellen.core.subject import Subject
 from snellen.exam.examination import Examination
 from snellen.exam.session import AskingOptions, Session, names_of
@@ -20,11 +19,6 @@ def run(items: ItemSet, subjects: Sequence[str | Subject], options: AskingOption
     """Ask subjects about items, resuming the run in `out`, and score `strict` (`Session.examine`)."""
     folder = None if options.out is None else Path(options.out)
     return Session(items, tuple(subjects), options, folder, names_of(subjects)).examine()
-
-
-def run_folder(items: ItemSet, subjects: Sequence[str | Subject], conditions: Sequence[str]) -> Path:
-    """`runs/SUITE-<8 hex>`, the same for the same item set, subjects and conditions."""
-    return default_folder(items.card, names_of(subjects), conditions)
 
 
 def blind_subject(

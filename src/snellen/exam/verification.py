@@ -165,7 +165,10 @@ def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[
 
 
 def _first_difference(items: ItemSet, again: ItemSet) -> str:
-    rows, rebuilt_rows = (decided_rows(_rows(root), read_image_recipes(root)) for root in (items.root, again.root))
+    rows, rebuilt_rows = (
+        decided_rows(files.rows_of(files.read_table(root / "items.parquet")), read_image_recipes(root))
+        for root in (items.root, again.root)
+    )
     for row, other in zip(rows, rebuilt_rows, strict=False):
         if names := ", ".join(name for name in row if row[name] != other.get(name)):
             return f"item {row['item_id']!r} is not the one that the revealed seed gives ({names})"
@@ -402,7 +405,3 @@ def _is_same(stored: object, computed: object) -> bool:
         is_close = math.isclose(stored, computed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
         return is_close or (stored != stored and computed != computed)
     return stored == computed
-
-
-def _rows(root: Path) -> Iterator[Mapping[str, Any]]:
-    return files.rows_of(files.read_table(root / "items.parquet"))

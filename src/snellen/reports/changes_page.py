@@ -205,10 +205,6 @@ def _template() -> tuple[Template, str]:
     return environment.get_template("changes.html.j2"), Path(__file__).with_name("changes.css").read_text("utf-8")
 
 
-def _subject(run: Run) -> str:
-    return run.card.arms[0].subject
-
-
 def _flips_by_task(changes: Changes) -> Iterator[TaskFlips]:
     thumbs = InlineThumbs(changes.after)
     sides = [_Side(run) for run in (changes.before, changes.after)]
@@ -253,4 +249,4 @@ class _Side:
         response, item = self.responses[condition, item_id], self.run.items.by_id[item_id]
         row, metric = self._rows[task, condition][item_id], main_metric(self.run, task)
         text = run_replies(self.run)[response.response_id]
-        return prediction(item, _subject(self.run), row, metric, text, response.reason)
+        return prediction(item, self.run.card.arms[0].subject, row, metric, text, response.reason)

@@ -12,19 +12,13 @@ from snellen.analysis.grading.deciding import in_order, look_at, turns
 from snellen.analysis.grading.results import unit_interval
 from snellen.analysis.grading.rows import ResultRow, rows_of
 from snellen.analysis.tables.run_view import ReportArm, arm_cards
-from snellen.analysis.tables.section import Run, protocol_of
-from snellen.analysis.tables.unread import unread_sentences
+from snellen.analysis.tables.section import Run
 from snellen.analysis.units import parts_of, units_of
 from snellen.reports.rows import metric_in, subgroups_of, whole_tasks_of
 from snellen.reports.words import amount, span
 
 FALSE_ALARM = 0.01
 """Rate at which a check that scores are at chance fails though they are, over all its tasks together."""
-
-
-def unread(run: Run) -> tuple[str, ...]:
-    """Sentences about replies that cannot be read (`analysis.tables.unread`)."""
-    return unread_sentences(run.roots, run.scores[protocol_of(run)], run.responses)
 
 
 @dataclass(frozen=True)

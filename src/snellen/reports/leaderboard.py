@@ -50,8 +50,7 @@ class _Line:
 def leaderboards(run: Run) -> Iterator[ReportSection]:
     """One table for each of the paper in which a subject of the run has a score; `run` is scored by `published`."""
     for table in run.suite.published() if run.suite.published else ():
-        own = _own_texts(run, table) if table.own_cells else _own_lines(run, table)
-        if own:
+        if own := _own_lines(run, table):
             lines, metrics = [*own, *_printed_lines(table)], _metrics(run, table)
             lines = [*lines[: len(own)], *_chance(run, table), *lines[len(own) :]]
             yield from _section(run, table, lines, metrics)
@@ -68,13 +67,13 @@ def _metrics(run: Run, table: PrintedTable) -> list[Metric | None]:
 # Rows
 
 
-def _own_texts(run: Run, table: PrintedTable) -> list[_Line]:
-    texts = table.own_cells(run) if table.own_cells else {}
-    return [_Line(subject, MAIN, HERE, cells, ()) for subject, cells in texts.items()]
-
-
 def _own_lines(run: Run, table: PrintedTable) -> list[_Line]:
-    """The rows of the run's subjects, by the condition without the axes that the columns set; simulated ones last."""
+    """The rows of the run's subjects, by the condition without the axes that the columns set; simulated ones last.
+
+    Those of a table with texts of its own are as the table writes them.
+    """
+    if table.own_cells:
+        return [_Line(subject, MAIN, HERE, cells, ()) for subject, cells in table.own_cells(run).items()]
     settings, cards = {column.setting for column in table.columns if column.setting}, arm_cards(run)
     defaults = {axis.name: axis.default for axis in run.suite.axes}
     by_line: dict[tuple[str, str], list[tuple[str, float]]] = {}

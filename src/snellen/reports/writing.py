@@ -17,9 +17,11 @@ from snellen.analysis.grading.coverage import Gap, gaps, partial_note, stopping_
 from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.rank_table import rank_table
 from snellen.analysis.tables.run_view import main_arms
-from snellen.analysis.tables.section import ReportSection, Run
+from snellen.analysis.tables.section import ReportSection, Run, protocol_of
+from snellen.analysis.tables.unread import unread_sentences
 from snellen.compute import Shard, background
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.registry import Registry
 from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
@@ -31,7 +33,7 @@ from snellen.reports.comparisons import MAX_ARMS, compared, families, group_cell
 from snellen.reports.conduct import conduct, set_facts
 from snellen.reports.examples import Thumbs, examples, task_images
 from snellen.reports.export import add_note, read_results, with_unasked, write_frame, write_results
-from snellen.reports.findings import checks, unread
+from snellen.reports.findings import checks
 from snellen.reports.front_page import ExamPart, Front, front
 from snellen.reports.grid import factor_grids, main_grid
 from snellen.reports.growing import GrowingReport
@@ -187,7 +189,8 @@ def write_report(
     if stamp and is_current(out, stamp):
         return Report(out, page, read_results(out))
     loaded = _scored(with_inputs(growing.load(runs, suite_of, workers), inputs or {}), protocol, compare_published)
-    exams, studies = _exams(loaded)
+    exams = gather(loaded)
+    studies = [with_studies(exam) for exam in exams]  # people as studies
     begin(out)
     _write_explorer(explorer, exams, out)
     rows = with_unasked(reported_results(loaded, exams, studies), _shortfalls(exams))
@@ -212,18 +215,9 @@ def _scored(runs: Sequence[Run], protocol: str, compare_published: bool) -> Sequ
     return [under(run, protocol, PUBLISHED) for run in runs] if protocol else runs
 
 
-def _exams(runs: Sequence[Run]) -> tuple[list[Exam], list[Exam]]:
-    """The exams, and the same with people as studies."""
-    exams = gather(runs)
-    return exams, [with_studies(exam) for exam in exams]
-
-
 def _shortfalls(exams: Sequence[Exam]) -> dict[str, list[Gap]]:
     """The incomplete tasks by suite."""
-    shortfalls: dict[str, list[Gap]] = {}
-    for exam in exams:
-        shortfalls.setdefault(exam.joined.card.suite, []).extend(_gaps(exam))
-    return shortfalls
+    return lists_by_key((exam.joined.card.suite, gap) for exam in exams for gap in _gaps(exam))
 
 
 def _write_explorer(explorer: Companion | None, exams: Sequence[Exam], out: Path) -> None:
@@ -288,7 +282,7 @@ def _section(people_exam: Exam, exam: Exam, name: str, output: _Output, compare_
         "partial": note,
         "suite": run.suite.card,
         "grid": grid,
-        "unread": unread(run),
+        "unread": unread_sentences(run.roots, run.scores[protocol_of(run)], run.responses),
         "checks": checks(run),
         "overview": page_figures[0],
         "names": {task: about.name for task, about in run.suite.card.tasks.items()},

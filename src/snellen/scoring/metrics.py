@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from snellen.core.colour import srgb_to_lab
-from snellen.core.item import Box, Point
+from snellen.core.item import Box
 
 
 def exact_match(answer: Any, prediction: Any) -> float:
@@ -68,11 +68,6 @@ def giou(answer: Box, prediction: Box) -> float:
     if hull <= 0:
         return overlap
     return overlap - (hull - _overlap(answer, prediction)[1]) / hull
-
-
-def distance_px(answer: Point, prediction: Point) -> float:
-    """The distance of two points in pixels: 0 to infinity, lower is better."""
-    return math.dist(answer, prediction)
 
 
 def mae_over_gt(answer: float, prediction: float) -> float:

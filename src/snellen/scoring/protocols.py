@@ -12,7 +12,7 @@ import pandas as pd
 from snellen.core.item import Item
 from snellen.core.score import Metric, Protocol
 from snellen.scoring.answers import read_answer, read_cut_off
-from snellen.scoring.metrics import distance_px, exact_match
+from snellen.scoring.metrics import exact_match
 
 UNIT_COLUMNS = pd.Index(["cluster_id", "value", "chance"], dtype=object)
 
@@ -53,7 +53,7 @@ ACCURACY = Metric("accuracy", correct, chance=guess, binary=True)
 
 def hit(item: Item, prediction: Any) -> float:
     """1.0 if a point is within the target's radius, else 0.0."""
-    return float(distance_px(item.answer, prediction) <= item.measures["radius_px"])
+    return float(math.dist(item.answer, prediction) <= item.measures["radius_px"])
 
 
 def area_share(item: Item) -> float:

@@ -88,7 +88,7 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
 
     An option's value is the share of its offers in which it is right, with half a right and half a wrong one added.
     """
-    truths = Counter(_hashable(portable(item)) for item in items)
+    truths = Counter(portable(item) for item in items)
     if choices(items[0]):
         offered = Counter(name for item in items for name in labels(item).values())
         return sorted(offered, key=lambda answer: (-(truths[answer] + 0.5) / (offered[answer] + 1), answer))
@@ -97,10 +97,6 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
     some = [items[int(n)] for n in order[:MAX_SCORED]]
     worth = {truth: sum(metric.score(item, applied(truth, item)) for item in some) for truth in candidates}
     return sorted(candidates, key=lambda truth: -metric.sign * worth[truth])
-
-
-def _hashable(answer: Answer) -> Hashable:
-    return tuple(answer) if isinstance(answer, list | tuple) else answer
 
 
 def _first_offered(ranked: Sequence[Answer], item: Item) -> Answer:

@@ -13,8 +13,9 @@ from pathlib import Path
 from pydantic import Field
 
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import ListDigest, digest
+from snellen.core.hashing import digest
 from snellen.core.storage import files
+from snellen.core.storage.item_rows import digest_of_rows
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.trees import odd_file, tree_digest
@@ -95,10 +96,7 @@ def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
             raise SnellenError(f"{odd}: not a regular file below 2 GB; a digest covers no others: remove it")
         yield path.relative_to(root).as_posix(), tree_digest(path) if path.parent == root else file_mark(path)
     if (root / SCORES).is_file():
-        rows = ListDigest()
-        for row in files.rows_of(files.read_table(root / SCORES)):
-            rows.add(row)
-        yield SCORES, rows.digest()
+        yield SCORES, digest_of_rows(files.rows_of(files.read_table(root / SCORES)))
     for name in ITEM_CARDS:
         if (items_root / name).is_file():
             card = _json(items_root / name)

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 CHARACTERS_A_TOKEN = 4
 """A rough figure for estimates; services count differently, and recorded calls hold the true numbers."""
-REPLY_TOKENS, CALL_CPU_S = 50, 0.008
-"""For estimates: tokens per reply, and CPU seconds per call in this process (`bench/ask_loop.py --command`)."""
+REPLY_TOKENS = 50
+"""For estimates: tokens per reply."""
 
 
 @dataclass(frozen=True)
