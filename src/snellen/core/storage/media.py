@@ -136,18 +136,19 @@ class MediaFolder:
 
     def add_file(self, path: Path, recipe: str = "") -> Media:
         """Store an image file byte for byte, with its recipe if rendered. Raises SnellenError if it is not an image."""
-        from PIL import UnidentifiedImageError
-
         try:
-            raw = read_file(path)
-            with open_image(io.BytesIO(raw)) as image:
-                size, format = image.size, (image.format or "").lower()
-        except (OSError, UnidentifiedImageError) as error:
+            media = self.add_bytes(read_file(path))
+        except OSError as error:
             raise SnellenError(f"{path}: not a readable image ({error}); fix or leave out the file") from error
-        media = self.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
         if recipe:
             self.recipes[media.sha256] = recipe
         return media
+
+    def add_bytes(self, raw: bytes) -> Media:
+        """Store the bytes of an image file unchanged. Raises OSError if they are no image."""
+        with open_image(io.BytesIO(raw)) as image:
+            size, format = image.size, (image.format or "").lower()
+        return self.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
 
     def find(self, media: Media) -> Path:
         """The path of the file. Raises SnellenError if there is none."""

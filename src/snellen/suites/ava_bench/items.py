@@ -83,6 +83,12 @@ def box_area(box: Box) -> float:
     return (box[2] - box[0]) * (box[3] - box[1])
 
 
+def hull(boxes: Sequence[Box]) -> Box:
+    """The smallest box around all boxes."""
+    x1, y1, x2, y2 = zip(*boxes, strict=True)
+    return min(x1), min(y1), max(x2), max(y2)
+
+
 def area_share(box: Box, image: Media) -> float:
     """The area of a box as a share of its stored, unpadded image: 0 to 1."""
     return box_area(box) / (image.width * image.height)

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
 
@@ -189,18 +189,25 @@ PUBLISHED_JUDGE_SCORE = replace(JUDGE_SCORE, bounds=None)
 # Units: score rows of one metric and repeat -> one row per scored unit. A pair with an unscored item is left out.
 
 
-def _by_group(scores: pd.DataFrame, score_group: Callable[[pd.DataFrame], tuple[float, float]]) -> pd.DataFrame:
-    """One row per group; `score_group` maps its rows to (value, chance)."""
-    rows = {
-        str(name): (group["cluster_id"].iloc[0], *score_group(group))
-        for name, group in scores.groupby("group_id", sort=False)
-    }
-    units = pd.DataFrame(list(rows.values()), columns=["cluster_id", "value", "chance"], dtype=object)
-    units.index = pd.Index(list(rows), name="group_id")
-    return units.astype({"value": float, "chance": float})
+def _by_group(score_group: Callable[[pd.DataFrame], tuple[float, float]]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Make a function of all score rows, with one row per group, of one from a group's rows to (value, chance)."""
+
+    @wraps(score_group)
+    def by_group(scores: pd.DataFrame) -> pd.DataFrame:
+        rows = {
+            str(name): (group["cluster_id"].iloc[0], *score_group(group))
+            for name, group in scores.groupby("group_id", sort=False)
+        }
+        units = pd.DataFrame(list(rows.values()), columns=["cluster_id", "value", "chance"], dtype=object)
+        units.index = pd.Index(list(rows), name="group_id")
+        return units.astype({"value": float, "chance": float})
+
+    return by_group
 
 
-def _any_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+@_by_group
+def any_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+    """The authors' GC pairs: a `q_id` is right if ANY of its true statements and ANY of its false ones is right."""
     sides = [scores[scores["truth"] == f'"{truth}"'] for truth in _TRUTHS.values()]
     chance = math.prod(1 - math.prod(1 - side["chance"]) for side in sides)
     if scores["value"].isna().any():
@@ -208,34 +215,23 @@ def _any_of_each(scores: pd.DataFrame) -> tuple[float, float]:
     return min(float(side["value"].max()) if len(side) else 0.0 for side in sides), chance
 
 
-def any_of_each(scores: pd.DataFrame) -> pd.DataFrame:
-    """The authors' GC pairs: a `q_id` is right if ANY of its true statements and ANY of its false ones is right."""
-    return _by_group(scores, _any_of_each)
+@_by_group
+def last_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+    """The authors' Cpr pairs: the last positive and the last negative statement of an id; without both, no unit.
 
-
-def _last_of_each(scores: pd.DataFrame) -> tuple[float, float]:
+    Item ids of Cpr end in `-p` or `-n` for the wording, which the question shows anyway; this is not the answer.
+    """
     marks = scores["item_id"].str[-2:]
     last = scores[marks.isin(["-p", "-n"]) & ~marks.duplicated(keep="last")]
     return (math.prod(last["value"]), math.prod(last["chance"])) if len(last) == 2 else (math.nan, math.nan)
 
 
-def last_of_each(scores: pd.DataFrame) -> pd.DataFrame:
-    """The authors' Cpr pairs: the last positive and the last negative statement of an id; without both, no unit.
-
-    Item ids of Cpr end in `-p` or `-n` for the wording, which the question shows anyway; this is not the answer.
-    """
-    return _by_group(scores, _last_of_each)
-
-
-def _all_of_two(scores: pd.DataFrame) -> tuple[float, float]:
+@_by_group
+def all_of_two(scores: pd.DataFrame) -> tuple[float, float]:
+    """VLMEvalKit's pairs: all records of a group must be right; a group of one is counted as wrong."""
     if len(scores) < 2:
         return 0.0, 0.0
     return math.prod(scores["value"]), math.prod(scores["chance"])
-
-
-def all_of_two(scores: pd.DataFrame) -> pd.DataFrame:
-    """VLMEvalKit's pairs: all records of a group must be right; a group of one is counted as wrong."""
-    return _by_group(scores, _all_of_two)
 
 
 def _true_counts(scores: pd.DataFrame) -> tuple[Any, Any]:

@@ -18,7 +18,7 @@ from snellen.stimuli.scenes import Camera, Material, RenderSpec, Solid, chain, m
 from snellen.stimuli.scenes.assembly import FLOOR_GAP_M, tuple_of
 from snellen.stimuli.scenes.model import COLOURS, Colour, Matrix3
 from snellen.stimuli.scenes.shapes import lowest_m
-from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, STREAMS, SUITE
+from snellen.suites.ava_bench.items import DIFFICULTIES, ORIENTATIONS, STREAMS, SUITE, hull
 from snellen.suites.ava_bench.scenes import pseudo_words
 from snellen.suites.ava_bench.scenes.close_ups import (
     SPECIES,
@@ -38,7 +38,6 @@ from snellen.suites.ava_bench.scenes.scenes import (
     evenly,
     inside,
     lit,
-    round_all,
     seen_box,
     stretched_solid,
     towards,
@@ -196,7 +195,7 @@ def _boxes(solids: Sequence[Solid], camera: Camera) -> list[Rect]:
     boxes_by_object: dict[str, list[Rect]] = {}
     for solid in without_letters(solids):
         boxes_by_object.setdefault(object_of(solid.name), []).append(seen_box(solid, camera))
-    return [round_all(boxes) for boxes in boxes_by_object.values()]
+    return [hull(boxes) for boxes in boxes_by_object.values()]
 
 
 def _camera(rng: np.random.Generator, size_px: tuple[int, int]) -> Camera:

@@ -10,11 +10,11 @@ import numpy as np
 from snellen.core.item import Item, Media
 from snellen.core.least_px import LEAST_PX
 from snellen.stimuli.scenes import Camera, Solid, truth
-from snellen.suites.ava_bench.items import ItemSource
+from snellen.suites.ava_bench.items import ItemSource, hull
 from snellen.suites.ava_bench.scenes import pseudo_words
 from snellen.suites.ava_bench.scenes.close_ups import metres_across
 from snellen.suites.ava_bench.scenes.display_scenes import Display, object_of
-from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, round_all, seen_box, shorter_side
+from snellen.suites.ava_bench.scenes.scenes import SLOTS, Rect, seen_box, shorter_side
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class DisplayTruth:
 
 
 def _box_of(solids: Sequence[Solid], camera: Camera) -> Rect:
-    return round_all([seen_box(solid, camera) for solid in solids])
+    return hull([seen_box(solid, camera) for solid in solids])
 
 
 def display_truth(display: Display, close_ups: Mapping[int, Media]) -> DisplayTruth:

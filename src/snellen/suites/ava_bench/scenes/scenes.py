@@ -169,12 +169,6 @@ def box_round(pixels: Array) -> Rect:
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
-def round_all(boxes: Sequence[Rect]) -> Rect:
-    """The smallest box around all boxes."""
-    x1, y1, x2, y2 = zip(*boxes, strict=True)
-    return min(x1), min(y1), max(x2), max(y2)
-
-
 def shorter_side(box: Rect) -> float:
     """The shorter side of a box."""
     return min(box[2] - box[0], box[3] - box[1])

@@ -11,7 +11,7 @@ import numpy as np
 from snellen.core.item import Box, Item
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.items import ItemSource, SceneType
+from snellen.suites.ava_bench.items import ItemSource, SceneType, hull
 from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext, ItemMaker
 from snellen.suites.ava_bench.selection.choices import bare_name
 
@@ -155,12 +155,6 @@ def within(box: Box, crop: Box) -> Box:
     """A box of the image in pixels of the crop."""
     left, top = crop[:2]
     return box[0] - left, box[1] - top, box[2] - left, box[3] - top
-
-
-def hull(boxes: Sequence[Box]) -> Box:
-    """The smallest box around all."""
-    x1, y1, x2, y2 = zip(*boxes, strict=True)
-    return min(x1), min(y1), max(x2), max(y2)
 
 
 def meet(box: Box, other_box: Box) -> bool:

@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Media, Montage, Option, Part, View
 from snellen.core.seeds import stream
 from snellen.core.suite import Method, Task, Transform, ViewContext
+from snellen.curation.draws import shuffled
 from snellen.presentation.controls import IMAGES, LAYOUT, ORDER, PROMPT, SHEET, control, order_transforms
 from snellen.presentation.methods import OneByOne, PerceiveThenClassify
 from snellen.presentation.presenters import Present, with_layout
@@ -207,18 +208,18 @@ def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
     common = {DIMENSIONS[int(k)]: appearance[DIMENSIONS[int(k)]] for k in columns}
     if difference == "combination":
         # The primitives exchange their values: both categories have the same values in different places.
-        factor = _draw(("shape", "material", "colour"), rng)[0]
+        factor = shuffled(("shape", "material", "colour"), rng)[0]
         dimensions = (f"{factor}/primary", f"{factor}/secondary")
-        drawn = _draw(_contrasted(dimensions[0]), rng)[:2]
+        drawn = shuffled(_contrasted(dimensions[0]), rng)[:2]
         first, second = dict(zip(dimensions, drawn, strict=True)), dict(zip(dimensions, drawn[::-1], strict=True))
     elif difference == "anchor":
         # On the same shape, which would otherwise also distinguish the categories.
-        common["shape/primary"] = _draw([shape for shape, points in ANCHORS.items() if len(points) > 1], rng)[0]
-        points = _draw(ANCHORS[common["shape/primary"]], rng)  # type: ignore[index]  # a shape, as all its keys
+        common["shape/primary"] = shuffled([shape for shape, points in ANCHORS.items() if len(points) > 1], rng)[0]
+        points = shuffled(ANCHORS[common["shape/primary"]], rng)  # type: ignore[index]  # a shape, as all its keys
         first, second = ({"contact-point/anchor": point} for point in points[:2])
     else:
-        dimension = _draw((f"{difference}/primary", f"{difference}/secondary"), rng)[0]
-        first, second = ({dimension: value} for value in _draw(_contrasted(dimension), rng)[:2])
+        dimension = shuffled((f"{difference}/primary", f"{difference}/secondary"), rng)[0]
+        first, second = ({dimension: value} for value in shuffled(_contrasted(dimension), rng)[:2])
     rules = [{**common, **fixed} for fixed in (first, second)]
     return _rule(rules[0]), _rule(rules[1])
 
@@ -226,11 +227,6 @@ def contrast(difference: str, rng: np.random.Generator) -> tuple[Rule, Rule]:
 def _contrasted(dimension: str) -> list[str]:
     """The values that may be contrasted. "No colour" is excluded, since the material implies it."""
     return [value for value in values(dimension) if value != prompts.NO_COLOUR or not dimension.startswith("colour")]
-
-
-def _draw(names: Sequence[str], rng: np.random.Generator) -> list[str]:
-    """The names in random order."""
-    return [names[int(k)] for k in rng.permutation(len(names))]
 
 
 def _rule(fixed: Mapping[str, str]) -> Rule:

@@ -12,7 +12,6 @@ import base64
 import binascii
 import contextlib
 import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
-from snellen.core.storage.media import MediaFolder, open_image
+from snellen.core.storage.media import MediaFolder
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -211,15 +210,10 @@ def store_tsv(path: Path, lines: set[int], media: MediaFolder, problems: list[st
 
 
 def _store(media: MediaFolder, text: str) -> Media:
-    from PIL import UnidentifiedImageError
-
     try:
-        raw = base64.b64decode(text.rpartition("base64,")[2], validate=True)
-        with open_image(io.BytesIO(raw)) as image:
-            size, format = image.size, (image.format or "").lower()
-    except (OSError, UnidentifiedImageError, binascii.Error) as error:
+        return media.add_bytes(base64.b64decode(text.rpartition("base64,")[2], validate=True))
+    except (OSError, binascii.Error) as error:
         raise ValueError(f"image: not a readable image ({error})") from None
-    return media.add(raw, "image", {"jpeg": "jpg"}.get(format, format), size)
 
 
 def store_files(records: Sequence[QuestionRecord], media: MediaFolder, problems: list[str]) -> dict[Path, Media]:
