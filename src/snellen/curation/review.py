@@ -59,18 +59,22 @@ class Review:
         return words
 
 
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """The lines of a CSV file by column. Raises SnellenError if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as opened:
+            return list(csv.DictReader(opened))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
+
+
 def read_review(path: Path, items: ItemSet) -> Review:
     """Read a review of `items`.
 
     Raises SnellenError, naming the line, for a missing column, an item decided twice, and an item not in the set.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
-            lines = list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
     decisions: dict[str, Decision] = {}
-    for number, line in enumerate(lines, 2):
+    for number, line in enumerate(read_lines(path), 2):
         if missing := [column for column in REVIEW_COLUMNS if line.get(column) is None]:
             raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(REVIEW_COLUMNS)}")
         if line["item_id"] in decisions:

@@ -440,10 +440,12 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
         pq.write_table(whole.drop_columns([name]), path)
         assert damaged_scores(root) == ["strict"]
         assert_refused(lambda: read_scores(root), name)
-    for name in ("item_id", "subject", "condition", "task", "metric", "protocol", "outcome", "truth", "prediction"):
+    columns = ("item_id", "task", "metric", "protocol", "outcome", "truth", "prediction")
+    messages = {name: f"{name} 'odd' does not belong to this run" for name in columns}
+    for name, message in {**messages, "subject": "'odd' under", "condition": "under 'odd'"}.items():
         odd = pa.array(["odd"] * len(whole))
         pq.write_table(whole.set_column(whole.column_names.index(name), name, odd), path)
-        assert_refused(lambda: own_scores(root, built, suite, arms), f"{name} 'odd' does not belong to this run")
+        assert_refused(lambda: own_scores(root, built, suite, arms), message)
     outside = pa.array([14.0] * len(whole))
     pq.write_table(whole.set_column(whole.column_names.index("value"), "value", outside), path)
     assert_refused(lambda: own_scores(root, built, suite, arms), "outside of 0 to 1, does not belong to this run")

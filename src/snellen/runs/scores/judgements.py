@@ -28,7 +28,7 @@ from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results
-from snellen.curation.review import card_path
+from snellen.curation.review import card_path, read_lines
 from snellen.curation.steps import copy_media
 from snellen.runs.scores.box_units import in_own_units, read_box_units
 from snellen.runs.scores.score import is_judged, score
@@ -242,12 +242,3 @@ def _decided(path: Path) -> Iterator[tuple[str, str, str, str]]:
         if missing := [name for name in ("item_id", "judge", "decision") if line.get(name) is None]:
             raise SnellenError(f"{path} line {number}: no {missing[0]}; the columns are {', '.join(SAMPLE_COLUMNS)}")
         yield f"{path} line {number}", line["judge"], line["item_id"], line["decision"].strip()
-
-
-def read_lines(path: Path) -> list[dict[str, str]]:
-    """The lines of a CSV file by column. Raises SnellenError if it cannot be read."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as opened:
-            return list(csv.DictReader(opened))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SnellenError(f"{path}: not a readable CSV file ({error})") from error

@@ -20,7 +20,7 @@ from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
-from snellen.runs.scores.judgements import read_lines
+from snellen.curation.review import read_lines
 from snellen.runs.scores.score import read_one
 from snellen.runs.scores.unread import option_line
 from snellen.scoring.answers import read_exactly

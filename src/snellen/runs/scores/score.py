@@ -231,8 +231,6 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     tasks = {task: how.protocols[protocol] for task, how in suite.tasks.items() if protocol in how.protocols}
     known: dict[str, Container[Any]] = {
         "item_id": items.by_id,
-        "subject": {arm.subject for arm in arms},
-        "condition": {arm.condition for arm in arms},
         "protocol": {protocol},
         "outcome": get_args(Outcome),
         "split": get_args(Split),
@@ -245,11 +243,10 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     for arm in rows[names].drop_duplicates().itertuples(index=False, name=None):
         if arm not in of_arms:
             return f"{arm[0]!r:.60} under {arm[1]!r:.60}"
-    metrics = {(task, metric.name) for task, how in tasks.items() for metric in how.metrics}
-    pairs = rows[["task", "metric"]].drop_duplicates().itertuples(index=False, name=None)
-    if odd := next((pair for pair in pairs if pair not in metrics), None):
-        return f"metric {odd[1]!r:.60}"
     bounds = {(task, metric.name): metric.bounds for task, how in tasks.items() for metric in how.metrics}
+    pairs = rows[["task", "metric"]].drop_duplicates().itertuples(index=False, name=None)
+    if odd := next((pair for pair in pairs if pair not in bounds), None):
+        return f"metric {odd[1]!r:.60}"
     for (task, metric), part in rows.groupby(["task", "metric"], sort=False):
         limits = bounds[str(task), str(metric)]
         if limits is not None and len(odd_values := outside(part["value"], limits)):
