@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from snellen.core.grouping import lists_by_key
 from snellen.core.storage import files
 from snellen.interop.formats import CHOICES, ExportFormat, export_name, fields
+from snellen.interop.huggingface import parquet_writer
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen_sight.messages import data_url
 
-_GROUP_ROWS, _DICTIONARY_BYTES = 100, 256 << 20
+_GROUP_ROWS = 100
 _TEXTS = ("item_id", "suite", "task", "group_id", "cluster_id", "answer_kind", "key", "metric", "factors", "prompt")
 _LISTS = ("option_names", "options")
 
@@ -49,18 +48,10 @@ def write_rows(
 ) -> None:
     """Write a table of texts, the lists of options and `images`, in the form of `datasets`."""
     schema = _schema(texts)
-    with (
-        files.all_or_nothing(path) as half,
-        pq.ParquetWriter(half, schema, compression="zstd", dictionary_pagesize_limit=_DICTIONARY_BYTES) as writer,
-    ):
-        for group in _groups(questions):
+    with parquet_writer(path, schema) as writer:
+        for start in range(0, len(questions), _GROUP_ROWS):
+            group = questions[start : start + _GROUP_ROWS]
             writer.write_table(pa.Table.from_pylist([row_of(question) for question in group], schema))
-
-
-def _groups(questions: Sequence[ModelQuestion]) -> Iterator[list[ModelQuestion]]:
-    rest = iter(questions)
-    while group := list(islice(rest, _GROUP_ROWS)):
-        yield group
 
 
 def _row(question: ModelQuestion, selection: Selection) -> dict[str, Any]:

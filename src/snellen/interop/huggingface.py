@@ -43,7 +43,7 @@ def to_datasets(itemset_root: Path, out_dir: Path) -> list[Path]:
     written = []
     for split in dict.fromkeys(item.split for item in itemset.items):
         places = [index for index, item in enumerate(itemset.items) if item.split == split]
-        with _writing(out_dir / f"{split}.parquet", schema) as writer:
+        with parquet_writer(out_dir / f"{split}.parquet", schema) as writer:
             for group in _groups(itemset, places):
                 writer.write_table(_table(itemset, rows, group, schema))
         written.append(out_dir / f"{split}.parquet")
@@ -139,7 +139,7 @@ def _table(itemset: ItemSet, rows: pa.Table, places: Sequence[int], schema: pa.S
 
 
 @contextmanager
-def _writing(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+def parquet_writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     """Atomic writer. The dictionary may hold a whole group, so that shared images are stored once."""
     with (
         files.all_or_nothing(path) as half,
