@@ -24,6 +24,7 @@ from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import canonical
+from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
