@@ -68,7 +68,7 @@ from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.abilities.texture import texture_item
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS, ItemSource
 from snellen.suites.ava_bench.selection.regions import best_region
-from snellen.suites.ava_bench.transforms import Labelled, UnitFrame, draw_boxes
+from snellen.suites.ava_bench.transforms import Labelled, draw_boxes
 
 WIDTH, HEIGHT = 640, 480
 MIN_REGIONS_S, MIN_BOXES_S, MAX_SCORING_S = 20, 300, 10
@@ -217,13 +217,13 @@ def replies(right: str, wrong: str, n: int) -> str:
 
 
 def answers(items: Sequence[Item]) -> list[Response]:
-    """A reply to each, varied, with the labels and frames of the view that would have been shown."""
+    """A reply to each, varied, with the labels of the view that would have been shown."""
     settled, nobody, rng = settle(PLAIN, SUITE, SubjectCard("own:x")), MediaFolder(Path()), stream("bench.ava")
     told = []
     for n, item in enumerate(items):
         view = item.view()
         for transform in SUITE.tasks[item.task].transforms(item, ViewContext(settled, ())):
-            if isinstance(transform, Labelled | UnitFrame):  # the others change pixels alone
+            if isinstance(transform, Labelled):  # the others change pixels alone
                 view = transform(view, nobody, rng)
         other = items[n - 1] if items[n - 1].task == item.task else items[n + 1]
         wrong = other.answer if not item.options else item.options[n % len(item.options)].key

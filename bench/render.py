@@ -200,8 +200,9 @@ def draw_sheet(path: Path) -> None:
 
 def room_specs(options: BuildOptions) -> Iterator[RenderSpec]:
     """The rooms of VLM2-Bench's set."""
-    plan = vlm2.design(options)
-    return vlm2._room_specs(plan, options, [vlm2._cameras(room, options) for room in plan.rooms])
+    balanced = [vlm2._balanced(room, options) for room in vlm2.design(options).rooms]
+    plan = dataclasses.replace(vlm2.design(options), rooms=tuple(room for room, _ in balanced))
+    return vlm2._room_specs(plan, options, [cameras for _, cameras in balanced])
 
 
 def suite_specs(count: int) -> dict[str, list[RenderSpec]]:

@@ -30,11 +30,11 @@ from snellen.curation.ledger import Ledger
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.vfm_bench.class_images import (
+    ClassImage,
     Concept,
     ConceptTask,
     Draws,
     Industry,
-    SourceImage,
     draw_records,
     keep_classes,
 )
@@ -70,7 +70,7 @@ def tasks(draws: Draws) -> list[ConceptTask]:
     def concept(label: str, samples: Sequence[Sample]) -> Concept:
         images = (Media(sample.record_id, "image", "png", 640, 480) for sample in samples)
         return Concept(
-            label, tuple(SourceImage(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in images)
+            label, tuple(ClassImage(media, "made", media.sha256, "none", (1.0, 1.0, 5.0, 5.0)) for media in images)
         )
 
     return [
