@@ -39,12 +39,11 @@ from snellen.towers.heads.conversations import SYSTEM, Conversation, Conversatio
 from snellen.towers.heads.costs import conversation_flops, language_config, tower_flops, training_memory
 from snellen.towers.heads.features import TokenCache, TowerReader, opener
 from snellen.towers.heads.files import Head
-from snellen.towers.heads.fitting import HeadPlan
 from snellen.towers.heads.language_models import LanguageModel, load_language_model
 from snellen.towers.heads.stages import STAGES, TrainingStage
 from snellen.towers.heads.tower_models import load_tower
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.heads.training import Training, train
+from snellen.towers.heads.training import HeadPlan, Training, train
 
 TOWERS = ("siglip-1", "dinov2-l", "clip-l")
 PARTS = ("towers", "fit", "pretrain", "tune", "answers")
@@ -199,7 +198,7 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
         cache.prepare([image for talk in bench.talks for image in talk.images])
     plan = HeadPlan(
         tower, bench.language, stage, device=bench.device, micro_batch=job.micro_batch, source=job.source,
-        recompute=job.recompute, offload=job.offload,
+        compiled=job.compiled, recompute=job.recompute, offload=job.offload, interval=10**9,
     )  # fmt: skip
     head = bench.head(tower, stage)
     talks, times = bench.talks[: stage.batch], list[float]()
@@ -207,19 +206,13 @@ def print_training(bench: Bench, tower: str, job: Job, steps: int) -> None:
     with bench.memory() as memory:
         training = Training(
             model=head.model.to(bench.dtype),
-            stage=stage,
+            plan=plan,
             conversations=talks,
             wording=head.wording,
             read=cache.read if source == "cached" else reader.pixels,
             folder=Path("bench"),
             fingerprint="",
-            micro_batch=job.micro_batch,
-            compiled=job.compiled,
-            recompute=job.recompute,
-            offload=job.offload,
-            device=bench.device,
             dtype=bench.dtype,
-            interval=10**9,
             tick=lambda: times.append(time.perf_counter()),
         )
         losses = train(training).losses

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from snellen.towers.heads.costs import Cost
     from snellen.towers.heads.files import HeadCard
-    from snellen.towers.heads.fitting import HeadPlan
     from snellen.towers.heads.stages import TrainingStage
+    from snellen.towers.heads.training import HeadPlan
 
 
 def ability_task(items: ItemSet, ability: str) -> Task:

@@ -51,7 +51,7 @@ def test_the_rate_rises_and_then_falls_as_a_cosine() -> None:
 def loss_of_all(training: Any, size: int) -> Any:
     """The loss of all conversations as one step, `size` at a time."""
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
-    weights, losses = batching.token_weights(training.stage, rows), []
+    weights, losses = batching.token_weights(training.plan.stage, rows), []
     for indices in batching.micro_batches(rows, size):
         chunk = [rows[index] for index in indices], [weights[index] for index in indices]
         losses.append(
@@ -77,7 +77,7 @@ def test_loss_is_the_mean_of_the_token_means_of_groups(tmp_path: Path) -> None:
     published = torch.stack(means).mean()
     for size in (1, 3, 14):
         assert torch.allclose(loss_of_all(training, size), published, rtol=1e-6)
-    by_token = replace(training, stage=replace(training.stage, group=14))
+    by_token = replace(training, plan=replace(training.plan, stage=replace(FIT, group=14)))
     assert not torch.allclose(loss_of_all(by_token, 14), published, rtol=1e-4)
 
 
@@ -94,10 +94,10 @@ def test_weights_by_hand() -> None:
 
 def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path: Path) -> None:
     training = toy(tmp_path, stage=replace(FIT, scope="language-model"), count=4)
-    weights = module.prepare(training.model, training.stage)
+    weights = module.prepare(training.model, training.plan.stage)
     rows = [training.wording.tokens(conversation) for conversation in training.conversations]
     batch = batching.collate(
-        rows, batching.token_weights(training.stage, rows), training.wording.padding, training.read
+        rows, batching.token_weights(training.plan.stage, rows), training.wording.padding, training.read
     )
     loss: Any = module.answer_loss(training.model, batch)
     loss.backward()
@@ -119,7 +119,7 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
 
 def test_lora_is_on_all_linear_layers(tmp_path: Path) -> None:
     training = toy(tmp_path, stage=STAGES["fit"])
-    weights = module.prepare(training.model, training.stage)
+    weights = module.prepare(training.model, training.plan.stage)
     adapters = [name for name in weights if ".lora_" in name]
     assert len(adapters) == 2 * 7 * 2  # A and B on q, k, v, o, gate, up, down of two layers
     assert all(weights[name].shape[0 if ".lora_A" in name else 1] == 128 for name in adapters)

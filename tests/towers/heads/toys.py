@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,11 @@ def pixels(tower: str, images: Sequence[StoredImage]) -> Any:
 def toy(folder: Path, stage: TrainingStage = FIT, tower: str = "tiny/siglip-1", count: int = 24, **changes: Any) -> Any:
     """A reproducible training of a new head."""
     spec, language = find_tower(tower), language_models.load_language_model(SMALL)
+    plan = training.HeadPlan(tower, SMALL, stage)
+    settings = {field.name: changes.pop(field.name) for field in fields(plan) if field.name in changes}
     usual: dict[str, Any] = {
-        "model": composition.compose(spec, language), "stage": stage, "conversations": conversations(count),
+        "model": composition.compose(spec, language), "plan": replace(plan, **settings),
+        "conversations": conversations(count),
         "wording": Wording(language.tokenizer, language.image_id, spec.tokens, stage.template),
         "read": lambda images: pixels(tower, images), "folder": folder, "fingerprint": "toy",
     }  # fmt: skip

@@ -11,7 +11,7 @@ from snellen.core.options import option
 
 if TYPE_CHECKING:
     from snellen.towers.heads.files import TrainingCard
-    from snellen.towers.heads.fitting import HeadPlan
+    from snellen.towers.heads.training import HeadPlan
 
 STAGE_1 = ("language_model", "rate", "epochs", "micro_batch", "device", "compiled", "compat")
 """Options of a head without a previous stage, of which only the connector is trained."""
@@ -46,10 +46,10 @@ def head_plan(stage_name: str, tower: str, options: HeadOptions) -> "HeadPlan":
     """The plan of a stage. Raises SnellenError for an unknown scope."""
     from snellen.core.condition import near
     from snellen.core.errors import SnellenError
-    from snellen.towers.heads.fitting import HeadPlan
     from snellen.towers.heads.sharding import rank
     from snellen.towers.heads.stages import STAGES
     from snellen.towers.heads.stages import Scope as ScopeName
+    from snellen.towers.heads.training import HeadPlan
 
     if rank():  # of several processes the first prints
         sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115

@@ -23,13 +23,12 @@ from snellen.subjects.checkpoints import read_config, to_device
 from snellen.subjects.loading import import_extra
 from snellen.towers.heads.composition import llava_config
 from snellen.towers.heads.files import CARD, is_head, read_head_card
-from snellen.towers.heads.fitting import HeadPlan
 from snellen.towers.heads.language_models import RANDOM, random_config
 from snellen.towers.heads.stages import STAGES, TrainingStage
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.tower_models import empty_tower, image_tokens
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.heads.training import prepare
+from snellen.towers.heads.training import HeadPlan, prepare
 
 TEXT_TOKENS, ANSWER_TOKENS = 90, 8
 """Assumed tokens of a prompt's words and of its answer."""

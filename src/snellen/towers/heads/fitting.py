@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,6 @@ from snellen.towers.heads.conversations import Conversation, ConversationTurn, S
 from snellen.towers.heads.features import (
     FeatureSource,
     ImageOpener,
-    Source,
     TokenCache,
     TowerReader,
     choose_source,
@@ -33,37 +31,11 @@ from snellen.towers.heads.features import (
 from snellen.towers.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.towers.heads.language_models import language_model_digest
 from snellen.towers.heads.sharding import own_device, rank, trained_weights, wait
-from snellen.towers.heads.stages import TrainingStage
 from snellen.towers.heads.tower_models import tower_fingerprint
-from snellen.towers.heads.training import CHECKPOINT, Training, TrainingProgress, train
+from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training, TrainingProgress, train
 
 LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
 PACKAGES = ("torch", "transformers", "peft")
-
-
-@dataclass(frozen=True)
-class HeadPlan:
-    """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
-
-    `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
-    `source` None measures whether live or cached features are faster. `micro_batch`, `device`, `source`, `interval`
-    (steps per checkpoint) and `threads` (of torch, 0 for its own choice) affect only rounding; `compiled` (`Training`)
-    also changes the dropout that is drawn. `recompute` and `offload` save memory (`Training`).
-    """
-
-    tower: str
-    language_model: str
-    stage: TrainingStage
-    base: Path | None = None
-    task: str = ""
-    device: str = "cpu"
-    micro_batch: int = 16
-    source: Source | None = None
-    interval: int = 100
-    threads: int = 0
-    compiled: bool = False
-    recompute: bool = False
-    offload: bool = False
 
 
 def conversation_of(example: TrainingExample) -> Conversation:
@@ -128,29 +100,22 @@ def train_head(
     dtype = torch.float32 if plan.device == "cpu" else torch.bfloat16
     head = fresh_head(plan.tower, plan.language_model, plan.base, plan.stage)
     conversations = learnable(head.wording, conversations)
-    device = own_device(plan.device)
-    reader = TowerReader(plan.tower, open_image, device, dtype, plan.micro_batch)
+    reader = TowerReader(plan.tower, open_image, own_device(plan.device), dtype, plan.micro_batch)
     with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
         choice, cache = _choose(plan, reader, conversations)
     training = Training(
         model=head.model.to(dtype),
-        stage=plan.stage,
+        plan=plan,
         conversations=conversations,
         wording=head.wording,
         read=cache.read if cache else reader.pixels,
         folder=out,
         fingerprint=fingerprint,
-        micro_batch=plan.micro_batch,
-        device=device,
         dtype=dtype,
-        interval=plan.interval,
         tick=tick,
-        compiled=plan.compiled,
-        recompute=plan.recompute,
-        offload=plan.offload,
     )
     progress = train(training)
-    trained = trained_weights(head.model, device)
+    trained = trained_weights(head.model, training.device)
     if rank() == 0:
         card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
         write_head(out, card, trained)
@@ -180,9 +145,10 @@ def _card(
 
 def training_facts(training: Training, progress: TrainingProgress, parameters: int) -> dict[str, Any]:
     """The fields of a `TrainingCard` that a finished training with so many trained weights determines."""
-    samples = training.stage.epochs * len(training.conversations)
+    stage = training.plan.stage
+    samples = stage.epochs * len(training.conversations)
     return {
-        "stage": training.stage.settings(),
+        "stage": stage.settings(),
         "fingerprint": training.fingerprint,
         "conversations": len(training.conversations),
         "steps": training.steps,

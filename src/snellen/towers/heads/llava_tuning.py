@@ -32,10 +32,10 @@ from snellen.subjects.loading import import_extra, quiet_transformers
 from snellen.towers.heads.conversations import IGNORED, Conversation, Passage, StoredImage, Tokens, Wording, learnable
 from snellen.towers.heads.features import ImageOpener
 from snellen.towers.heads.files import TrainingCard, read_training_card
-from snellen.towers.heads.fitting import HeadPlan, conversation_marks, training_facts
+from snellen.towers.heads.fitting import conversation_marks, training_facts
 from snellen.towers.heads.sharding import processes, trained_weights
 from snellen.towers.heads.tensor_files import write_tensors
-from snellen.towers.heads.training import CHECKPOINT, Training, train
+from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training, train
 
 CARD, ADAPTER = "tuning.json", "adapter"
 KIND = "LlavaForConditionalGeneration"
@@ -132,21 +132,17 @@ def tune_llava(
 
     training = Training(
         model=model,
-        stage=plan.stage,
+        plan=plan,
         conversations=learnable(wording, conversations),
         wording=wording,
         read=read,
         folder=out,
         fingerprint=fingerprint,
-        micro_batch=plan.micro_batch,
-        device=plan.device,
         dtype=dtype,
-        interval=plan.interval,
         tick=tick,
-        compiled=plan.compiled,
     )
     progress = train(training)
-    trained = trained_weights(model, plan.device)
+    trained = trained_weights(model, training.device)
     facts = training_facts(training, progress, sum(weight.numel() for weight in trained.values()))
     try:
         _write_adapter(out / ADAPTER, plan, trained)

@@ -37,7 +37,7 @@ from snellen.towers.heads.batches import (
     token_weights,
 )
 from snellen.towers.heads.conversations import IGNORED, Conversation, Tokens, Wording
-from snellen.towers.heads.features import reduced
+from snellen.towers.heads.features import Source, reduced
 from snellen.towers.heads.stages import Scope, TrainingStage
 from snellen.towers.heads.tensor_files import read_tensors, write_tensors
 
@@ -55,35 +55,58 @@ class Diverged(SnellenError):
 
 
 @dataclass(frozen=True)
+class HeadPlan:
+    """A head to be trained: its tower, language model, stage, base (the head it builds on) and task.
+
+    `tower` and `language_model` are empty if `base` is a published LLaVA, which has both (`llava_tuning`).
+    `source` None measures whether live or cached features are faster. `micro_batch` (conversations that go through the
+    model at a time), `device`, `source`, `interval` (steps per checkpoint) and `threads` (of torch, 0 for its own
+    choice) affect only rounding. `compiled` compiles the language model's layers, which takes a minute and is worth it
+    in long trainings on a GPU; it also changes the dropout that is drawn. `recompute` keeps no activations within
+    layers and computes them twice; `offload` keeps weights, gradients and moments in main memory.
+    """
+
+    tower: str
+    language_model: str
+    stage: TrainingStage
+    base: Path | None = None
+    task: str = ""
+    device: str = "cpu"
+    micro_batch: int = 16
+    source: Source | None = None
+    interval: int = 100
+    threads: int = 0
+    compiled: bool = False
+    recompute: bool = False
+    offload: bool = False
+
+
+@dataclass(frozen=True)
 class Training:
     """A training job. `fingerprint` covers everything that affects the result; `folder` holds checkpoints.
 
-    `micro_batch` conversations go through the model at a time, which affects only rounding. `dtype` is that of
-    activations. A checkpoint is written every `interval` steps. `tick` is called after each step. `compiled` compiles
-    the language model's layers, which takes a minute and is worth it in long trainings on a GPU. `recompute` keeps no
-    activations within layers and computes them twice; `offload` keeps weights, gradients and moments in main memory.
+    `dtype` is that of activations. `tick` is called after each step.
     """
 
     model: Any
-    stage: TrainingStage
+    plan: HeadPlan
     conversations: Sequence[Conversation]
     wording: Wording
     read: ImageReader
     folder: Path
     fingerprint: str
-    micro_batch: int = 16
-    device: str = "cpu"
     dtype: torch.dtype = torch.float32
-    interval: int = 100
     tick: Callable[[], None] = lambda: None
-    compiled: bool = False
-    recompute: bool = False
-    offload: bool = False
+
+    @property
+    def device(self) -> str:
+        """The device of this process."""
+        return sharding.own_device(self.plan.device)
 
     @property
     def steps(self) -> int:
         """Total number of steps."""
-        return self.stage.steps(len(self.conversations))
+        return self.plan.stage.steps(len(self.conversations))
 
 
 @dataclass
@@ -162,21 +185,21 @@ def train(training: Training) -> TrainingProgress:
 
     Raises Diverged if the loss is not finite, SnellenError if memory or disk is full; the last checkpoint stays.
     """
-    trained = prepare(training.model, training.stage)
+    trained = prepare(training.model, training.plan.stage)
     loss_module = AnswerLoss(training.model)
-    if training.offload or sharding.processes() > 1:
+    if training.plan.offload or sharding.processes() > 1:
         sharding.join(training.device)
-        sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.offload)
+        sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.plan.offload)
         trained = {name: weight for name, weight in training.model.named_parameters() if weight.requires_grad}
-    if not training.offload:
+    if not training.plan.offload:
         to_device(str(training.folder), training.model, training.device, "--device")
     training.model.train()
     _suit_device(training)
     optimizer = torch.optim.AdamW(
         trained.values(),
-        lr=training.stage.rate,
-        weight_decay=training.stage.weight_decay,
-        fused=training.offload or None,  # one pass over weights in main memory, not ten
+        lr=training.plan.stage.rate,
+        weight_decay=training.plan.stage.weight_decay,
+        fused=training.plan.offload or None,  # one pass over weights in main memory, not ten
     )
     progress = restore(training, trained, optimizer)
     ahead = 0 if training.device == "cpu" else AHEAD
@@ -190,7 +213,7 @@ def train(training: Training) -> TrainingProgress:
             progress.losses.append(loss)
             progress.seconds += time.perf_counter() - begun
             training.tick()
-            if len(progress.losses) % training.interval == 0 and len(progress.losses) < training.steps:
+            if len(progress.losses) % training.plan.interval == 0 and len(progress.losses) < training.steps:
                 keep(training, trained, optimizer, progress)
     training.model.eval()
     return progress
@@ -202,9 +225,9 @@ def _suit_device(training: Training) -> None:
         for part in training.model.modules():
             if hasattr(part, "lora_A"):
                 part.cast_input_dtype_enabled = False
-    if training.recompute:
+    if training.plan.recompute:
         training.model.model.language_model.gradient_checkpointing_enable({"use_reentrant": False})
-    if training.compiled:
+    if training.plan.compiled:
         for layer in training.model.model.language_model.layers:
             layer.compile(dynamic=True)
 
@@ -219,9 +242,9 @@ class BatchPart:
 
 def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
     """Functions that make the parts of step `first` and all later ones, in order."""
-    for indices in indices_by_step(training.stage, training.conversations, first):
+    for indices in indices_by_step(training.plan.stage, training.conversations, first):
         rows = [training.wording.tokens(training.conversations[index]) for index in indices]
-        weights, places = token_weights(training.stage, rows), micro_batches(rows, training.micro_batch)
+        weights, places = token_weights(training.plan.stage, rows), micro_batches(rows, training.plan.micro_batch)
         chunks = [([rows[place] for place in some], [weights[place] for place in some]) for some in places]
         chunks = sharding.share(chunks, (chunks[0][0], [0.0] * len(chunks[0][0])))
         for number, chunk in enumerate(chunks, 1):
@@ -271,14 +294,14 @@ def _step(
     step: int,
     parts: Iterator[BatchPart],
 ) -> float:
-    stage, losses = training.stage, list[torch.Tensor]()
+    stage, losses = training.plan.stage, list[torch.Tensor]()
     for group in optimizer.param_groups:
         group["lr"] = stage.rate_at(step, training.steps)
     optimizer.zero_grad()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
         for part in parts:
-            if training.offload:
+            if training.plan.offload:
                 # One transfer of gradients per step, not one per part; until then the device holds all, in float32.
                 loss_module.set_requires_gradient_sync(part.is_last)
             with reduced(training.device, training.dtype):
@@ -299,11 +322,11 @@ def _step(
 
 
 def _memory_hint(training: Training, step: int) -> str:
-    smaller = max(1, training.micro_batch // 2)
+    count = training.plan.micro_batch
     return (
         f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
-        f"{training.micro_batch} conversations at a time; the same command with --micro-batch {smaller} continues from "
-        f"the last checkpoint, with the same result"
+        f"{count} conversations at a time; the same command with --micro-batch {max(1, count // 2)} continues from the "
+        f"last checkpoint, with the same result"
     )
 
 
