@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 from transformers import AutoConfig, AutoModel, LlavaConfig, LlavaForConditionalGeneration
 from transformers.configuration_utils import PreTrainedConfig
 from transformers.modeling_outputs import BaseModelOutputWithPooling
@@ -74,19 +73,11 @@ def compose(tower: Tower, language: LanguageModel, seed: int = 0) -> Any:
         model: Any = LlavaForConditionalGeneration(config)
     model.model.language_model = getattr(lm, lm.base_model_prefix)
     model.lm_head = lm.get_output_embeddings()
-    model.model.multi_modal_projector = _connector(model, seed)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed_of("connector", seed))
+        model.model.multi_modal_projector = type(model.model.multi_modal_projector)(config)
     end, padding = language.tokenizer.eos_token_id, language.tokenizer.pad_token_id
     model.generation_config = type(lm.generation_config)(
         eos_token_id=end, pad_token_id=end if padding is None else padding
     )
     return model.requires_grad_(False).eval()
-
-
-def _connector(model: Any, seed: int) -> nn.Module:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed_of("connector", seed))
-        connector: nn.Module = model.model.multi_modal_projector.to_empty(device="cpu")
-        for layer in connector.children():
-            if isinstance(layer, nn.Linear):
-                layer.reset_parameters()
-    return connector
