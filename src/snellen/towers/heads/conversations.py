@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -94,11 +95,10 @@ def passages(conversation: Conversation, template: Template, end: str) -> Iterat
         for part in turn.parts:
             if isinstance(part, str):
                 yield Passage(lead + part)
-                lead = "\n"
             else:
-                yield from [Passage(lead)] if lead else []
+                yield Passage(lead)
                 yield Passage(None)
-                lead = "\n"
+            lead = "\n"
         yield Passage(" ASSISTANT:")
         if turn.reply is not None:
             yield Passage(f" {turn.reply}{end}", learned=True)
@@ -116,10 +116,13 @@ class Wording:
 
     def tokens(self, conversation: Conversation) -> Tokens:
         """Ids and labels. Raises SnellenError if the images alone exceed `MAX_LENGTH`."""
-        ids, labels = self._begin(), list[int]()
-        labels += [IGNORED] * len(ids)
-        for learned, text in _joined(passages(conversation, self.template, self.tokenizer.eos_token)):
-            new = [self.image_id] * self.image_tokens if text is None else self._encode(text)
+        ids = self._begin()
+        labels = [IGNORED] * len(ids)
+        # Texts that are both learned or both not are joined, since tokens may cross their border.
+        parts = passages(conversation, self.template, self.tokenizer.eos_token)
+        for (learned, is_image), group in groupby(parts, key=lambda part: (part.learned, part.text is None)):
+            texts = [part.text or "" for part in group]
+            new = [self.image_id] * self.image_tokens * len(texts) if is_image else self._encode("".join(texts))
             ids += new
             labels += new if learned else [IGNORED] * len(new)
         return self._cut(conversation, ids, labels)
@@ -162,20 +165,3 @@ def learnable(wording: Wording, conversations: Sequence[Conversation]) -> list[C
     if faults:
         sys.stderr.write(f"snellen: {len(faults)} conversations are left out; the first: {faults[0]}\n")
     return kept
-
-
-def _joined(sequence: Iterator[Passage]) -> Iterator[tuple[bool, str | None]]:
-    """Joins adjacent texts that are both learned or both not, since tokens may cross their border."""
-    learned, text = False, ""
-    for passage in sequence:
-        if passage.text is None or passage.learned != learned:
-            if text:
-                yield learned, text
-            text = ""
-        if passage.text is None:
-            yield False, None
-        else:
-            text += passage.text
-            learned = passage.learned
-    if text:
-        yield learned, text
