@@ -32,7 +32,7 @@ from snellen.towers.heads.features import TokenCache, TowerReader, opener
 from snellen.towers.heads.files import Head, fresh_head
 from snellen.towers.heads.stages import STAGES
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.heads.training import answer_loss, prepare
+from snellen.towers.heads.training import AnswerLoss, prepare
 
 LANGUAGE = "random-qwen2?layers=4&width=256"
 WIDER_LANGUAGE = "random-qwen2?layers=4&width=512"
@@ -98,7 +98,7 @@ def step(head: Head, read: Callable[[Sequence[Any]], torch.Tensor], talks: Seque
     """Forward and backward of one global batch."""
     rows = [head.wording.tokens(talk) for talk in talks]
     batch = collate(rows, token_weights(STAGE, rows), head.wording.padding, read)
-    differentiate(answer_loss(head.model, batch))
+    differentiate(AnswerLoss(head.model)(batch))
 
 
 def all_logits_loss(model: Any, batch: Batch) -> torch.Tensor:
@@ -134,7 +134,7 @@ def print_logits(head: Head, cache: TokenCache, talks: Sequence[Conversation], r
     """Loss and gradients with the vocabulary scored at every place, against answers only."""
     rows = [head.wording.tokens(talk) for talk in talks]
     batch = collate(rows, token_weights(STAGE, rows), head.wording.padding, cache.read)
-    answers = processor_seconds(lambda: differentiate(answer_loss(head.model, batch)), rounds)
+    answers = processor_seconds(lambda: differentiate(AnswerLoss(head.model)(batch)), rounds)
     every = processor_seconds(lambda: differentiate(all_logits_loss(head.model, batch)), rounds)
     print(f"| vocabulary at every place / at answers | {every / answers:.2f} | 2.00 |")
 

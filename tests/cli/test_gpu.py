@@ -199,13 +199,13 @@ def test_a_head_answers_on_both_devices(items: ItemSet, tmp_path: Path) -> None:
 def test_exhausted_memory_is_one_line_with_the_setting_to_lower(
     items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whole_memory: None
 ) -> None:
-    real = training_module.answer_loss
+    real = training_module.AnswerLoss.forward
 
     def greedy(model: Any, batch: Any) -> Any:
         torch.empty(2**40, device="cuda")  # a terabyte
         return real(model, batch)
 
-    monkeypatch.setattr("snellen.towers.heads.training.answer_loss", greedy)
+    monkeypatch.setattr("snellen.towers.heads.training.AnswerLoss.forward", greedy)
     with pytest.raises(
         SnellenError, match=r"out of memory on cuda at step 0 of \d+ with 16 .*--micro-batch 8"
     ) as caught:

@@ -55,7 +55,7 @@ def loss_of_all(training: Any, size: int) -> Any:
     for indices in batching.micro_batches(rows, size):
         chunk = [rows[index] for index in indices], [weights[index] for index in indices]
         losses.append(
-            module.answer_loss(training.model, batching.collate(*chunk, training.wording.padding, training.read))
+            module.AnswerLoss(training.model)(batching.collate(*chunk, training.wording.padding, training.read))
         )
     return torch.stack(losses).sum()
 
@@ -99,7 +99,7 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
     batch = batching.collate(
         rows, batching.token_weights(training.plan.stage, rows), training.wording.padding, training.read
     )
-    loss: Any = module.answer_loss(training.model, batch)
+    loss: Any = module.AnswerLoss(training.model)(batch)
     loss.backward()
     ours = {name: weight.grad.clone() for name, weight in weights.items() if weight.grad is not None}
     training.model.zero_grad()
@@ -113,7 +113,7 @@ def test_only_answers_are_scored_and_gradients_are_those_of_all_logits(tmp_path:
     assert len(ours) == len(weights)
     scored: list[int] = []
     training.model.lm_head.register_forward_hook(lambda _, inputs, out: scored.append(len(out)))
-    module.answer_loss(training.model, batch)
+    module.AnswerLoss(training.model)(batch)
     assert scored == [sum(row.targets for row in rows)]
 
 
@@ -228,7 +228,7 @@ def test_a_loss_that_is_not_finite_is_reported(tmp_path: Path) -> None:
 
 def test_an_error_about_full_memory_states_how_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     uninterrupted = final(toy(tmp_path / "whole"))
-    real, calls = module.answer_loss, 0
+    real, calls = module.AnswerLoss.forward, 0
 
     def full(model: Any, batch: Any) -> Any:
         nonlocal calls
@@ -237,10 +237,10 @@ def test_an_error_about_full_memory_states_how_to_resume(tmp_path: Path, monkeyp
             raise torch.OutOfMemoryError("CUDA out of memory")
         return real(model, batch)
 
-    monkeypatch.setattr("snellen.towers.heads.training.answer_loss", full)
+    monkeypatch.setattr("snellen.towers.heads.training.AnswerLoss.forward", full)
     with pytest.raises(SnellenError, match=r"out of memory on cpu at step 2 of 4 with 16 .* --micro-batch 8 continues"):
         module.train(toy(tmp_path / "parts"))
-    monkeypatch.setattr("snellen.towers.heads.training.answer_loss", real)
+    monkeypatch.setattr("snellen.towers.heads.training.AnswerLoss.forward", real)
     assert equal(final(toy(tmp_path / "parts")), uninterrupted)
 
 

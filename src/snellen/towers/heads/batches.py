@@ -5,11 +5,11 @@ Imports torch: import it inside functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from snellen.core.seeds import stream
 from snellen.towers.heads.conversations import IGNORED, Conversation, StoredImage, Tokens
@@ -21,13 +21,17 @@ ImageReader = Callable[[Sequence[StoredImage]], torch.Tensor]
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows padded on one side. `weights` (rows,) is the weight of each learned token of a row in the loss."""
+    """Rows padded on one side. `weights` (rows,) is the weight of each learned token of a row in the loss.
+
+    `is_last` if it is the last one of its step.
+    """
 
     ids: torch.Tensor
     mask: torch.Tensor
     labels: torch.Tensor
     weights: torch.Tensor
     images: torch.Tensor | None
+    is_last: bool
 
 
 def order(stage: TrainingStage, conversations: Sequence[Conversation], epoch: int) -> list[int]:
@@ -75,16 +79,21 @@ def collate(
     device: str = "cpu",
     *,
     left: bool = False,
+    is_last: bool = True,
 ) -> Batch:
     """The tensors of some conversations, padded on the right, or on the left for generation."""
-    length = max(len(row.ids) for row in conversations)
-    ids = np.full((len(conversations), length), padding, dtype=np.int64)
-    mask = np.zeros((len(conversations), length), dtype=np.int64)
-    labels = np.full((len(conversations), length), IGNORED, dtype=np.int64)
-    for place, row in enumerate(conversations):
-        columns = slice(length - len(row.ids), length) if left else slice(0, len(row.ids))
-        ids[place, columns], mask[place, columns], labels[place, columns] = row.ids, 1, row.labels
+
+    def padded(rows: Iterable[Sequence[int]], filler: int) -> torch.Tensor:
+        tensors = [torch.tensor(row) for row in rows]
+        side = "left" if left else "right"
+        return pad_sequence(tensors, batch_first=True, padding_value=filler, padding_side=side).to(device)
+
     images = [image for row in conversations for image in row.images]
-    tensors = [torch.from_numpy(array).to(device) for array in (ids, mask, labels)]
-    scale = torch.tensor(list(weights), dtype=torch.float32, device=device)
-    return Batch(tensors[0], tensors[1], tensors[2], scale, read(images).to(device) if images else None)
+    return Batch(
+        ids=padded((row.ids for row in conversations), padding),
+        mask=padded(([1] * len(row.ids) for row in conversations), 0),
+        labels=padded((row.labels for row in conversations), IGNORED),
+        weights=torch.tensor(list(weights), dtype=torch.float32, device=device),
+        images=read(images).to(device) if images else None,
+        is_last=is_last,
+    )

@@ -100,6 +100,11 @@ def wait() -> None:
         distributed.barrier()
 
 
+def trainable(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The weights by name that are trained, or this process's part of them."""
+    return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
+
+
 def trained_weights(model: nn.Module, device: str) -> dict[str, torch.Tensor]:
     """The whole trained weights by name; every process must call this."""
-    return {name: whole(weight, device) for name, weight in model.named_parameters() if weight.requires_grad}
+    return {name: whole(weight, device) for name, weight in trainable(model).items()}

@@ -36,7 +36,7 @@ from snellen.towers.heads.batches import (
     order,
     token_weights,
 )
-from snellen.towers.heads.conversations import IGNORED, Conversation, Tokens, Wording
+from snellen.towers.heads.conversations import IGNORED, Conversation, Wording
 from snellen.towers.heads.features import Source, reduced
 from snellen.towers.heads.stages import Scope, TrainingStage
 from snellen.towers.heads.tensor_files import read_tensors, write_tensors
@@ -45,7 +45,7 @@ Result = TypeVar("Result")
 
 CHECKPOINT = "checkpoint.safetensors"
 AHEAD = 2
-"""Batch parts that are prepared and moved to a GPU while it computes another."""
+"""Batches that are prepared and moved to a GPU while it computes another."""
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 """AdamW's state per weight."""
 
@@ -135,12 +135,9 @@ def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of("lora", stage.seed))
             peft.inject_adapter_in_model(config, model.model.language_model)
-    trained = {name: weight for name, weight in model.named_parameters() if _in_scope(name, stage.scope)}
     for part in _parts_in_scope(model, stage.scope):
-        part.float()
-    for weight in trained.values():
-        weight.requires_grad_(True)
-    return trained
+        part.float().requires_grad_(True)
+    return sharding.trainable(model)
 
 
 def _parts_in_scope(model: Any, scope: Scope) -> list[nn.Module]:
@@ -150,34 +147,23 @@ def _parts_in_scope(model: Any, scope: Scope) -> list[nn.Module]:
     return parts + [part for name, part in language.named_modules() if name.rpartition(".")[2] in ("lora_A", "lora_B")]
 
 
-def _in_scope(name: str, scope: Scope) -> bool:
-    if "multi_modal_projector" in name:
-        return True
-    return scope == "language-model" or (scope == "lora" and ".lora_" in name)
-
-
 class AnswerLoss(nn.Module):
-    """A model as a module whose result is the loss."""
+    """A model as a module whose result is the weighted sum of the losses of learned tokens."""
 
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, tensors: Batch) -> torch.Tensor:
-        """See `answer_loss`."""
-        return answer_loss(self.model, tensors)
-
-
-def answer_loss(model: Any, tensors: Batch) -> torch.Tensor:
-    """The weighted sum of the losses of learned tokens; logits are computed only for these."""
-    states = model.model(
-        input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.images, use_cache=False
-    ).last_hidden_state[:, :-1]
-    targets = tensors.labels[:, 1:]
-    learned = targets != IGNORED
-    weights = tensors.weights[:, None].expand(targets.shape)[learned]
-    logits = model.lm_head(states[learned]).float()
-    return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
+        """The loss of a batch; logits are computed only for learned tokens."""
+        states = self.model.model(
+            input_ids=tensors.ids, attention_mask=tensors.mask, pixel_values=tensors.images, use_cache=False
+        ).last_hidden_state[:, :-1]
+        targets = tensors.labels[:, 1:]
+        learned = targets != IGNORED
+        weights = tensors.weights[:, None].expand(targets.shape)[learned]
+        logits = self.model.lm_head(states[learned]).float()
+        return (nn.functional.cross_entropy(logits, targets[learned], reduction="none") * weights).sum()
 
 
 def train(training: Training) -> TrainingProgress:
@@ -190,7 +176,7 @@ def train(training: Training) -> TrainingProgress:
     if training.plan.offload or sharding.processes() > 1:
         sharding.join(training.device)
         sharding.shard(loss_module, training.model, training.device, training.dtype, offload=training.plan.offload)
-        trained = {name: weight for name, weight in training.model.named_parameters() if weight.requires_grad}
+        trained = sharding.trainable(training.model)
     if not training.plan.offload:
         to_device(str(training.folder), training.model, training.device, "--device")
     training.model.train()
@@ -232,27 +218,16 @@ def _suit_device(training: Training) -> None:
             layer.compile(dynamic=True)
 
 
-@dataclass(frozen=True)
-class BatchPart:
-    """Conversations that go through the model together; `is_last` if they end their step."""
-
-    batch: Batch
-    is_last: bool
-
-
-def _parts(training: Training, first: int) -> Iterator[Callable[[], BatchPart]]:
-    """Functions that make the parts of step `first` and all later ones, in order."""
+def _parts(training: Training, first: int) -> Iterator[Callable[[], Batch]]:
+    """Functions that make the batches of step `first` and all later ones, in order."""
+    padding = training.wording.padding
     for indices in indices_by_step(training.plan.stage, training.conversations, first):
         rows = [training.wording.tokens(training.conversations[index]) for index in indices]
         weights, places = token_weights(training.plan.stage, rows), micro_batches(rows, training.plan.micro_batch)
         chunks = [([rows[place] for place in some], [weights[place] for place in some]) for some in places]
         chunks = sharding.share(chunks, (chunks[0][0], [0.0] * len(chunks[0][0])))
         for number, chunk in enumerate(chunks, 1):
-            yield partial(_part, training, *chunk, is_last=number == len(chunks))
-
-
-def _part(training: Training, conversations: Sequence[Tokens], weights: Sequence[float], *, is_last: bool) -> BatchPart:
-    return BatchPart(collate(conversations, weights, training.wording.padding, training.read, training.device), is_last)
+            yield partial(collate, *chunk, padding, training.read, training.device, is_last=number == len(chunks))
 
 
 @contextmanager
@@ -292,7 +267,7 @@ def _step(
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
-    parts: Iterator[BatchPart],
+    parts: Iterator[Batch],
 ) -> float:
     stage, losses = training.plan.stage, list[torch.Tensor]()
     for group in optimizer.param_groups:
@@ -305,7 +280,7 @@ def _step(
                 # One transfer of gradients per step, not one per part; until then the device holds all, in float32.
                 loss_module.set_requires_gradient_sync(part.is_last)
             with reduced(training.device, training.dtype):
-                loss = loss_module(part.batch)
+                loss = loss_module(part)
             (loss * sharding.processes()).backward()  # gradients are averaged over processes
             losses.append(loss.detach())
             if part.is_last:
