@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 
 import torch
 
+from snellen.core.prompt import Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.towers.heads.batches import collate
 from snellen.towers.heads.conversations import Conversation, StoredImage
@@ -22,16 +22,6 @@ from snellen.towers.heads.tower_models import pixels_of
 
 LOCK = RLock()
 """Held while a head is loaded or used: two threads in one model gain nothing."""
-
-
-@dataclass(frozen=True)
-class GeneratedAnswer:
-    """A generated text. `ended` is False if it was cut at the maximum length."""
-
-    text: str
-    ended: bool
-    tokens_in: int
-    tokens_out: int
 
 
 def shared_head(folder: Path, device: str) -> Head:
@@ -45,9 +35,7 @@ def _last_head(folder: Path, device: str, weights: str) -> Head:
     return load_head(folder, device)
 
 
-def generate(
-    head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int
-) -> list[GeneratedAnswer]:
+def generate(head: Head, prompts: Sequence[tuple[Conversation, MediaFolder]], device: str, length: int) -> list[Reply]:
     """The greedy reply to each conversation, at most `length` tokens, with images from its media folder."""
     media_of = {image: media for conversation, media in prompts for image in conversation.images}
     rows = [head.wording.tokens(conversation) for conversation, _ in prompts]
@@ -65,12 +53,13 @@ def generate(
             do_sample=False,
             max_new_tokens=length,
         )[:, batch.ids.shape[1] :].tolist()
-    return [_answer(head, row.ids, new) for row, new in zip(rows, tokens, strict=True)]
+    return [_reply(head, row.ids, new) for row, new in zip(rows, tokens, strict=True)]
 
 
-def _answer(head: Head, prompt: Sequence[int], new: Sequence[int]) -> GeneratedAnswer:
+def _reply(head: Head, prompt: Sequence[int], new: Sequence[int]) -> Reply:
     """The new tokens up to the end token; what follows is padding."""
     tokenizer = head.wording.tokenizer
-    stop = next((index for index, token in enumerate(new) if token == tokenizer.eos_token_id), None)
-    text = tokenizer.decode(new[:stop], skip_special_tokens=True).strip()
-    return GeneratedAnswer(text, stop is not None, len(prompt), len(new) if stop is None else stop + 1)
+    ended = tokenizer.eos_token_id in new
+    count = new.index(tokenizer.eos_token_id) if ended else len(new)
+    text = tokenizer.decode(new[:count], skip_special_tokens=True).strip()
+    return Reply(text, stop="end" if ended else "length", tokens_in=len(prompt), tokens_out=count + ended)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +134,7 @@ def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) ->
     begun, failure = time.perf_counter(), None
     head = shared_head(questions[0].folder, device)  # a head that cannot be loaded is bad input, not a failed call
     try:
-        answers = generate(head, [(question.conversation, question.media) for question in questions], device, length)
+        replies = generate(head, [(question.conversation, question.media) for question in questions], device, length)
     except Exception as error:  # noqa: BLE001  # models may raise anything; all of it is a failed call
         failure = error.with_traceback(None)  # the traceback's frames hold the batch in memory
     if failure is not None and len(questions) > 1:
@@ -142,17 +142,7 @@ def answer_batch(questions: Sequence[HeadQuestion], device: str, length: int) ->
     if failure is not None:
         return [CallFailed(str(failure) if isinstance(failure, SnellenError) else _reason(failure, device))]
     seconds = time.perf_counter() - begun
-    return [
-        Reply(
-            answer.text,
-            stop="end" if answer.ended else "length",
-            model=str(questions[0].folder),
-            tokens_in=answer.tokens_in,
-            tokens_out=answer.tokens_out,
-            seconds=seconds,
-        )
-        for answer in answers
-    ]
+    return [replace(reply, model=str(questions[0].folder), seconds=seconds) for reply in replies]
 
 
 def _reason(error: Exception, device: str) -> str:
