@@ -157,9 +157,9 @@ def test_a_cache_of_another_tower_is_refused_and_a_damaged_shard_is_recreated(me
 def test_features_are_cached_if_they_are_read_again(media: MediaFolder) -> None:
     images = [image for example in examples(media, 4) for image in example.view.query]
     reader = features.TowerReader("tiny/clip-l", features.opener(media))
-    assert features.choose_source(reader, features.TokenCache(reader), images, 1).source == "live"  # a single pass
-    assert features.choose_source(reader, features.TokenCache(reader), [], 9).source == "live"
-    measured = features.choose_source(reader, features.TokenCache(reader), images, 1000)
+    assert features.choose_source(reader, images, 1).source == "live"  # a single pass
+    assert features.choose_source(reader, [], 9).source == "live"
+    measured = features.choose_source(reader, images, 1000)
     cheaper = measured.live_seconds + 1000 * measured.read_seconds < 1000 * measured.live_seconds
     assert (measured.source == "cached") == cheaper
 

@@ -185,27 +185,35 @@ def image_mark(image: StoredImage) -> str:
 
 @dataclass(frozen=True)
 class FeatureSource:
-    """The chosen source, and the seconds per image of both."""
+    """The chosen source, the cache if that is chosen, and the seconds per image of both if they were measured."""
 
     source: Source
-    live_seconds: float
-    read_seconds: float
+    cache: TokenCache | None = None
+    live_seconds: float = 0.0
+    read_seconds: float = 0.0
 
 
-def choose_source(reader: TowerReader, cache: TokenCache, images: Sequence[StoredImage], passes: int) -> FeatureSource:
-    """Live or cached, by measured time: caching can be slower with a fast tower and slow disks.
+def choose_source(
+    reader: TowerReader, images: Sequence[StoredImage], passes: int, wanted: Source | None = None
+) -> FeatureSource:
+    """Live or cached, as `wanted` or by measured time: caching can be slower with a fast tower and slow disks.
 
-    With a single pass, always live.
+    Without a wish, always live in a single pass. If cached, all images are computed and stored.
     """
     sample = list(dict.fromkeys(images))[:SAMPLE]
-    if passes < 2 or not sample:
-        return FeatureSource("live", 0.0, 0.0)
-    reader.tokens(sample[:1])  # the first use loads weights
-    begun = time.perf_counter()
-    reader.tokens(sample).cpu()  # waits for a GPU
-    live = (time.perf_counter() - begun) / len(sample)
-    cache.prepare(sample)
-    begun = time.perf_counter()
-    cache.read(sample)
-    read = (time.perf_counter() - begun) / len(sample)
-    return FeatureSource("cached" if live + passes * read < passes * live else "live", live, read)
+    if wanted == "live" or not sample or (wanted is None and passes < 2):
+        return FeatureSource("live")
+    cache, live, read = TokenCache(reader), 0.0, 0.0
+    if passes > 1:
+        reader.tokens(sample[:1])  # the first use loads weights
+        begun = time.perf_counter()
+        reader.tokens(sample).cpu()  # waits for a GPU
+        live = (time.perf_counter() - begun) / len(sample)
+        cache.prepare(sample)
+        begun = time.perf_counter()
+        cache.read(sample)
+        read = (time.perf_counter() - begun) / len(sample)
+        if wanted is None and live + passes * read >= passes * live:
+            return FeatureSource("live", None, live, read)
+    cache.prepare(images)
+    return FeatureSource("cached", cache, live, read)

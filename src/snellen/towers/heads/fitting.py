@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,6 @@ from snellen.towers.heads.conversations import Conversation, ConversationTurn, S
 from snellen.towers.heads.features import (
     FeatureSource,
     ImageOpener,
-    TokenCache,
     TowerReader,
     choose_source,
     image_mark,
@@ -60,7 +60,7 @@ def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> s
     """Sixteen hexadecimal digits that change with anything that may affect the result."""
     base = read_head_card(plan.base).weights if plan.base else ""
     weights = [tower_fingerprint(plan.tower), language_model_digest(plan.language_model), base]
-    return digest([plan.stage.settings(), plan.task, weights, conversation_marks(conversations)], 16)
+    return digest([asdict(plan.stage), plan.task, weights, conversation_marks(conversations)], 16)
 
 
 def conversation_marks(conversations: Sequence[Conversation]) -> list[list[list[str | None]]]:
@@ -102,13 +102,14 @@ def train_head(
     conversations = learnable(head.wording, conversations)
     reader = TowerReader(plan.tower, open_image, own_device(plan.device), dtype, plan.micro_batch)
     with less_memory(f"a smaller --micro-batch than {plan.micro_batch}"):
-        choice, cache = _choose(plan, reader, conversations)
+        images = [image for each in conversations for image in each.images]
+        choice = choose_source(reader, images, plan.stage.epochs, plan.source)
     training = Training(
         model=head.model.to(dtype),
         plan=plan,
         conversations=conversations,
         wording=head.wording,
-        read=cache.read if cache else reader.pixels,
+        read=choice.cache.read if choice.cache else reader.pixels,
         folder=out,
         fingerprint=fingerprint,
         dtype=dtype,
@@ -148,7 +149,7 @@ def training_facts(training: Training, progress: TrainingProgress, parameters: i
     stage = training.plan.stage
     samples = stage.epochs * len(training.conversations)
     return {
-        "stage": stage.settings(),
+        "stage": asdict(stage),
         "fingerprint": training.fingerprint,
         "conversations": len(training.conversations),
         "steps": training.steps,
@@ -161,18 +162,3 @@ def training_facts(training: Training, progress: TrainingProgress, parameters: i
         "trained_parameters": parameters,
         "versions": {name: version(name) for name in PACKAGES},
     }
-
-
-def _choose(
-    plan: HeadPlan, reader: TowerReader, conversations: Sequence[Conversation]
-) -> tuple[FeatureSource, TokenCache | None]:
-    """Live or cached features; if cached, all images are computed and stored first."""
-    images = [image for each in conversations for image in each.images]
-    if plan.source == "live" or not images or (plan.source is None and plan.stage.epochs < 2):
-        return FeatureSource("live", 0.0, 0.0), None
-    cache = TokenCache(reader)
-    measured = choose_source(reader, cache, images, plan.stage.epochs)
-    if plan.source is None and measured.source == "live":
-        return measured, None
-    cache.prepare(images)
-    return FeatureSource("cached", measured.live_seconds, measured.read_seconds), cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -115,7 +115,7 @@ def tune_llava(
     checkpoint = llava_checkpoint(str(plan.base))
     _check_plan(plan, conversations, out, checkpoint)
     weights = checkpoint.weights()
-    fingerprint = digest([plan.stage.settings(), weights, conversation_marks(conversations)], 16)
+    fingerprint = digest([asdict(plan.stage), weights, conversation_marks(conversations)], 16)
     if (out / CARD).is_file():
         card = read_training_card(LlavaCard, out)
         if card.fingerprint != fingerprint:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from snellen.towers.heads.conversations import Template
 
@@ -65,10 +65,6 @@ class TrainingStage:
             return self.rate * step / rising
         return self.rate * (1 + math.cos(math.pi * (step - rising) / max(1, steps - rising))) / 2
 
-    def settings(self) -> dict[str, Any]:
-        """All settings that affect the result, as plain data."""
-        return asdict(self)
-
 
 STAGES: Mapping[str, TrainingStage] = {
     stage.name: stage
@@ -98,18 +94,16 @@ TABLE_3: Mapping[str, tuple[float, int]] = {
     "rank 256": (1e-4, 256),
 }
 """Learning rate and rank of each column. Two columns are the same training, that of stage 3."""
-UNSTABLE = None
-"""Entries printed as `unstable`."""
 PRINTED: Mapping[tuple[str, str], tuple[float | None, ...]] = {
     ("ocr", "dinov2-l"): (7.26, 9.97, 10.6, 10.85, 9.97, 10.98),
     ("ocr", "siglip-2"): (79.68, 81.18, 77.63, 81.51, 81.18, 81.25),
     ("ocr", "clip-l"): (54.23, 60.44, 60.9, 60.79, 60.44, 61.73),
-    ("object", "dinov2-l"): (83.92, 86.31, UNSTABLE, 86.39, 86.31, 86.46),
-    ("object", "siglip-2"): (87.04, 88.19, UNSTABLE, 88.42, 88.19, 88.36),
-    ("object", "clip-l"): (83.08, 85.02, UNSTABLE, 84.79, 85.02, 84.18),
+    ("object", "dinov2-l"): (83.92, 86.31, None, 86.39, 86.31, 86.46),
+    ("object", "siglip-2"): (87.04, 88.19, None, 88.42, 88.19, 88.36),
+    ("object", "clip-l"): (83.08, 85.02, None, 84.79, 85.02, 84.18),
 }
-"""Scores by ability and tower, in the order of `TABLE_3`: ANLS and accuracy in percent. The table's Recognition is
-object: at the chosen setting it equals Table 5's scores of object."""
+"""Scores by ability and tower, in the order of `TABLE_3`: ANLS and accuracy in percent, None where `unstable` is
+printed. The table's Recognition is object: at the chosen setting it equals Table 5's scores of object."""
 
 
 def stages(stage: TrainingStage) -> dict[str, TrainingStage]:
@@ -120,7 +114,7 @@ def stages(stage: TrainingStage) -> dict[str, TrainingStage]:
 def printed(setting: str, ability: str, tower: str) -> str:
     """The table's entry: a number, `unstable`, or empty if it has no such cell."""
     row = PRINTED.get((ability, tower))
-    if row is None or setting not in TABLE_3:
+    if row is None:
         return ""
     number = row[list(TABLE_3).index(setting)]
-    return "unstable" if number is UNSTABLE else f"{number:g}"
+    return "unstable" if number is None else f"{number:g}"
