@@ -150,7 +150,7 @@ def whole_number(low: int, high: int) -> Callable[[str], int]:
     """A reader of whole numbers from low to high."""
 
     def read(written: str) -> int:
-        if not re.fullmatch(r"\d+", written) or not low <= int(written) <= high:
+        if not re.fullmatch(r"-?\d+", written) or not low <= int(written) <= high:
             raise ValueError(f"must be a whole number from {low} to {high}")
         return int(written)
 

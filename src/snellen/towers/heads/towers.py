@@ -13,8 +13,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from snellen.core.condition import near, refuse_unknown
+from snellen.core.condition import near
 from snellen.core.errors import SnellenError
+from snellen.subjects.chat.settings import Readers, read_values, whole_number
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.registry import settings_of
 from snellen.towers.heads.table_6 import TABLE_6
@@ -31,16 +32,17 @@ HALF_MOMENTS = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 BILINEAR, BICUBIC = 2, 3
 """Pillow's constants of resampling filters."""
 
-SETTINGS = ("model", "side", "layer", "seed")
+SETTINGS: Readers = {
+    "model": str,
+    "side": whole_number(1, 10**6),
+    "layer": whole_number(-1000, 1000),
+    "seed": whole_number(0, 2**63 - 1),
+}
 """Settings after `?` in a tower's name."""
 
 
 def _sizes(width: int, layers: int, heads: int, **more: Any) -> dict[str, Any]:
     return {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads, **more}
-
-
-def _vit(width: int, layers: int, heads: int, inner: int, **more: Any) -> dict[str, Any]:
-    return _sizes(width, layers, heads, intermediate_size=inner, **more)
 
 
 def _paper_tower(name: str, **facts: Any) -> Tower:
@@ -52,7 +54,7 @@ _SIGLIP: dict[str, Any] = {
     "side": 384,
     "patch": 14,
     "processor": "SiglipImageProcessorPil",
-    "architecture": _vit(1152, 27, 16, 4304),
+    "architecture": _sizes(1152, 27, 16, intermediate_size=4304),
 }
 _RADIO: dict[str, Any] = {
     "kind": "RadioModel",
@@ -62,7 +64,7 @@ _RADIO: dict[str, Any] = {
     "normalisation": {"do_normalize": False, "resample": BICUBIC},  # its input conditioner normalises
     "architecture": _sizes(1280, 32, 16),
 }
-_LARGE = _vit(1024, 24, 16, 4096)
+_LARGE = _sizes(1024, 24, 16, intermediate_size=4096)
 
 TOWERS: Mapping[str, Tower] = {
     tower.name: tower
@@ -87,7 +89,7 @@ TOWERS: Mapping[str, Tower] = {
             patch=14,
             processor="CLIPImageProcessorPil",
             normalisation={**CLIP_MOMENTS, "resample": BICUBIC},
-            architecture=_vit(1536, 24, 12, 4096, use_head=False),
+            architecture=_sizes(1536, 24, 12, intermediate_size=4096, use_head=False),
         ),
         _paper_tower(
             "clip-l",
@@ -159,8 +161,9 @@ TOWERS: Mapping[str, Tower] = {
             patch=16,
             processor="DPTImageProcessorPil",
             normalisation={**HALF_MOMENTS, "resample": BICUBIC},
-            architecture=_vit(
-                *(768, 12, 12, 3072),
+            architecture=_sizes(
+                *(768, 12, 12),
+                intermediate_size=3072,
                 is_hybrid=True,
                 backbone_out_indices=[0, 1, 8, 11],
                 neck_ignore_stages=[0, 1],
@@ -215,12 +218,6 @@ RADIO): no tower does so here, since the object in question may be at the edge.
 """
 
 
-def paper_compat(tower: Tower) -> Tower:
-    """The tower as in the authors' scripts; unchanged if they agree with the paper."""
-    changes = PAPER_COMPAT.get(tower.name)
-    return replace(tower, name=f"{tower.name}-compat", **changes) if changes else tower
-
-
 def tiny(tower: Tower) -> Tower:
     """A tower of the same family with two narrow layers, random weights and images of 4 x 4 patches."""
     architecture = {**tower.architecture, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -246,12 +243,7 @@ def find_tower(written: str) -> Tower:
     """
     name, _, query = written.partition("?")
     tower = _by_name(name)
-    settings = settings_of(written, query)
-    refuse_unknown(settings, SETTINGS, f"tower {name} has no setting")
-    changes: dict[str, Any] = {
-        setting: text if setting == "model" else _whole_number(name, setting, text)
-        for setting, text in settings.items()
-    }
+    changes = read_values(f"tower {name}", settings_of(written, query), SETTINGS)
     if "seed" in changes:
         changes["model"] = ""
     if tower.kind == "EfficientNetLite":
@@ -267,7 +259,8 @@ def _by_name(name: str) -> Tower:
 
         return hub_tower(name.removeprefix("hf/"))
     base, is_tiny = (name.removeprefix("tiny/"), name.startswith("tiny/"))
-    towers = {**TOWERS, **{f"{each}-compat": paper_compat(TOWERS[each]) for each in PAPER_COMPAT}}
+    compat = (replace(TOWERS[each], name=f"{each}-compat", **changes) for each, changes in PAPER_COMPAT.items())
+    towers = {**TOWERS, **{tower.name: tower for tower in compat}}
     if base not in towers or (is_tiny and towers[base].kind == "EfficientNetLite"):
         known_names = [*towers, *(f"tiny/{each}" for each in TOWERS if TOWERS[each].model), "hf/PATH_OR_ID"]
         raise SnellenError(f"no tower {name!r}; {near(name, known_names)}")
@@ -293,13 +286,6 @@ def _of_radio_folder(folder: str, tower: Tower) -> dict[str, Any]:
     facts = {**{name: config[name] for name in names}, "mlp_norm": bool(config.get("mlp_norm"))}
     prefix_tokens = config["num_cls_tokens"] + config["num_registers"]
     return {"prefix_tokens": prefix_tokens, "architecture": {**tower.architecture, **facts}}
-
-
-def _whole_number(name: str, setting: str, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise SnellenError(f"tower {name}: {setting} must be a whole number, not {text!r}") from None
 
 
 def _checked(tower: Tower) -> Tower:
