@@ -6,7 +6,6 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.benchmark import Timer
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import LlavaForConditionalGeneration
 
@@ -45,15 +45,6 @@ QWEN2_05B: dict[str, Any] = {
     "tie_word_embeddings": True,
 }
 """Qwen/Qwen2-0.5B (its config.json), so that the published setting can be counted offline."""
-VICUNA_7B: dict[str, Any] = {
-    "vocab_size": 32_000,
-    "hidden_size": 4096,
-    "intermediate_size": 11_008,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "tie_word_embeddings": False,
-}
-"""lmsys/vicuna-7b-v1.5 (its config.json)."""
 
 
 @dataclass(frozen=True)
@@ -85,16 +76,11 @@ def conversation_flops(
     Without activation checkpointing, and with logits computed only for answers.
     """
     with torch.device("meta"):
-        model = _empty_head(tower, language_config(language_model))
+        model: Any = LlavaForConditionalGeneration(llava_config(tower, language_config(language_model)))
         trained = prepare(model, stage)
         with FlopCounterMode(display=False) as counter:
             _empty_loss(model, tower, 1, text, answer).backward()  # type: ignore[no-untyped-call]
     return counter.get_total_flops(), sum(weight.numel() for weight in trained.values())
-
-
-def _empty_head(tower: Tower, shape: Any) -> Any:
-    """A head without memory, whose tower is only a placeholder. Call it on the meta device."""
-    return LlavaForConditionalGeneration(llava_config(tower, shape))
 
 
 def _empty_loss(model: Any, tower: Tower, rows: int, text: int, answer: int) -> torch.Tensor:
@@ -151,7 +137,7 @@ def _weight_counts(tower: Tower, shape: Any, stage: TrainingStage) -> tuple[int,
     Last, the bytes of all weights and gradients if they are off-loaded (`_pinned_bytes`).
     """
     with torch.device("meta"):
-        model = _empty_head(tower, shape)
+        model: Any = LlavaForConditionalGeneration(llava_config(tower, shape))
         trained = sum(weight.numel() for weight in prepare(model, stage).values())
     whole = sum(weight.numel() for weight in model.parameters())
     layers = model.model.language_model.layers
@@ -191,7 +177,7 @@ def _kept_bytes(tower: Tower, config: Any, plan: HeadPlan, layers: int, text: in
         return tensor
 
     with torch.device("meta"):
-        model = _empty_head(tower, shallow)
+        model: Any = LlavaForConditionalGeneration(llava_config(tower, shallow))
         prepare(model, plan.stage)
         model.to(torch.float32 if plan.device == "cpu" else torch.bfloat16)
         model.model.language_model.config._attn_implementation = COUNTED
@@ -209,7 +195,7 @@ def language_config(language_model: str) -> Any:
     if language_model == "Qwen/Qwen2-0.5B":
         return import_extra("transformers", language_model).Qwen2Config(**QWEN2_05B)
     if language_model == "lmsys/vicuna-7b-v1.5":
-        return import_extra("transformers", language_model).LlamaConfig(**VICUNA_7B)
+        return import_extra("transformers", language_model).LlamaConfig()  # the defaults are its config.json
     return read_config(f"language model {language_model}", language_model)
 
 
@@ -237,15 +223,10 @@ def measured_speed(device: str) -> float:
 
     Raises SnellenError if the device does not exist.
     """
-    rounds = 5
     dtype, side = (torch.float32, 1024) if device == "cpu" else (torch.bfloat16, 8192)  # smaller ones do not fill a GPU
     matrix = to_device("a matrix product", torch.ones(side, side, dtype=dtype), device, "--device")
-    (matrix @ matrix).sum().item()
-    begun = time.perf_counter()
-    for _ in range(rounds):
-        product = matrix @ matrix
-    product.sum().item()
-    return rounds * 2 * side**3 / (time.perf_counter() - begun)
+    timer = Timer("matrix @ matrix", globals={"matrix": matrix}, num_threads=torch.get_num_threads())
+    return 2 * side**3 / timer.timeit(5).median
 
 
 def _stack(folder: Path) -> Iterator[Path]:
