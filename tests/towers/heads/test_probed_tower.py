@@ -18,9 +18,9 @@ from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.registry import make_subject
-from snellen.towers.heads import probed_tower
 from snellen.towers.heads.probed_tower import TowerEncoder
 from snellen.towers.heads.towers import find_tower
+from snellen.towers.probes import subject as probe_subject
 from snellen.towers.probes.inputs import ProbeSettings
 from tests.helpers.extras import lazy_module
 from tests.helpers.journey import item, patch
@@ -57,7 +57,7 @@ def test_positions_of_sam_are_shares_of_the_image() -> None:
 
 def test_a_probed_tower_learns_from_examples_and_has_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SNELLEN_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=40, width=16))
+    monkeypatch.setattr(probe_subject, "ProbeSettings", partial(ProbeSettings, steps=40, width=16))
     media, colours = MediaFolder(tmp_path / "media"), {"red": (220, 30, 30), "blue": (30, 40, 220)}
     options, examples = tuple(Option(name, name) for name in colours), []
     for n in range(12):

@@ -7,7 +7,7 @@ subjects (`towers.probes`), fitted to the same training items.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
 
@@ -18,12 +18,10 @@ from snellen.core.item import Item
 from snellen.core.subject import SubjectCard
 from snellen.subjects.encoders.efficientnet import whole
 from snellen.subjects.encoders.encoder import Floats, TextSide
-from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.loading import less_memory
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import find_tower
-from snellen.towers.probes.inputs import ProbeSettings
-from snellen.towers.probes.subject import AttentiveProbe
+from snellen.towers.probes.subject import AttentiveProbe, attentive_probe
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -95,13 +93,12 @@ def make_probed_tower(name: str, settings: Mapping[str, str], items: Sequence[It
     encoder = TowerEncoder(written, settings.get("device", "cpu"))
     if find_tower(written).grid < 2:
         raise SnellenError(f"tower:{written}: gives a single place, but a probe needs a grid; use a larger side")
-    probe = ProbeSettings()
     card = SubjectCard(
         name=f"tower:{written}",
-        settings={**encoder.patch_settings, "readout": "attentive", "probe": asdict(probe)},
+        settings={},
         accepts=frozenset({"image"}),
         attributes={**encoder.attributes, "tower": written, "evaluator": EVALUATOR},
         max_concurrency=1,
         is_local=True,
     )
-    return AttentiveProbe(PatchCache(encoder), card, probe)
+    return attentive_probe(encoder, card)
