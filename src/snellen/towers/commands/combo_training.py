@@ -86,9 +86,9 @@ def train_llava(
     from snellen.towers.commands.head_training import train_stage
     from snellen.towers.conversations import CAPTIONS, IMAGES, QUESTIONS
     from snellen.towers.conversations import write_conversations as write
-    from snellen.towers.heads.fitting import HeadPlan
     from snellen.towers.heads.llava_tuning import llava_checkpoint
     from snellen.towers.heads.stages import STAGES
+    from snellen.towers.heads.training import HeadPlan
 
     llava_checkpoint(base)  # before hours of rendering
     folder = out / "conversations"

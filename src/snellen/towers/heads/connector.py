@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -18,7 +17,7 @@ from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders.encoder import Floats
 from snellen.towers.heads.conversations import StoredImage
 from snellen.towers.heads.features import SAMPLE, TowerReader, image_name, opener
-from snellen.towers.heads.files import load_head
+from snellen.towers.heads.files import load_head, read_head_card
 
 PLACES = ("before the connector", "behind the connector")
 
@@ -33,19 +32,16 @@ def connector_features(
     folder: Path, images: Sequence[StoredImage], media: MediaFolder | None, device: str = "cpu"
 ) -> dict[str, Floats]:
     """Max-pooled features of images by place (`PLACES`), float32 (n, d), computed with the head in `folder`."""
-    head = load_head(folder, device)
-    if head.card is None:
-        raise SnellenError(f"{folder}: not a trained head")
-    reader = TowerReader(head.card.tower, opener(media), device)
+    connector = load_head(folder, device).model.model.multi_modal_projector
+    reader = TowerReader(read_head_card(folder).tower, opener(media), device)
     by_name = {image_name(image): image for image in images}
-    names, rows = list(by_name), list[tuple[torch.Tensor, torch.Tensor]]()
+    names, rows = list(by_name), dict[str, tuple[torch.Tensor, torch.Tensor]]()
     for start in range(0, len(names), SAMPLE):
-        tokens = reader.tokens([by_name[name] for name in names[start : start + SAMPLE]])
-        rows.append(pooled(head.model.model.multi_modal_projector, tokens))
-    places = {name: n for n, name in enumerate(names)}
-    order = [places[image_name(image)] for image in images]
+        some = names[start : start + SAMPLE]
+        pairs = zip(*pooled(connector, reader.tokens([by_name[name] for name in some])), strict=True)
+        rows |= zip(some, pairs, strict=True)
     return {
-        place: np.asarray(torch.cat([pair[n] for pair in rows]).float().cpu().numpy()[order], dtype=np.float32)
+        place: torch.stack([rows[image_name(image)][n] for image in images]).float().cpu().numpy()
         for n, place in enumerate(PLACES)
     }
 

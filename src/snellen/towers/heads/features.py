@@ -110,7 +110,7 @@ class TokenCache:
         self._intact: set[str] = set()
         self._index(self.root.glob("*.safetensors"))
 
-    def prepare(self, images: Iterable[StoredImage], tick: Callable[[], None] = lambda: None) -> None:
+    def prepare(self, images: Iterable[StoredImage]) -> None:
         """Compute and store missing tokens. Raises SnellenError if the disk is full; stored tokens stay."""
         by_name = {image_name(image): image for image in images}
         missing = [name for name in by_name if name not in self._places]
@@ -120,7 +120,6 @@ class TokenCache:
                 chunk = names[first : first + self.reader.batch]
                 rows = self.reader.tokens([by_name[name] for name in chunk])
                 tensors |= dict(zip(chunk, rows.cpu(), strict=True))
-                tick()
             path = self.root / f"{digest(names, 24)}.safetensors"
             checksums = {name: _checksum(tensor) for name, tensor in tensors.items()}
             write_tensors(path, tensors, with_checksum({"tower": self.fingerprint, "checksums": checksums}))

@@ -90,12 +90,11 @@ def read_training_card(card_type: type[CardT], folder: Path) -> CardT:
     return read_card_file(card_type, folder / card_type.file, "not the card of a training", "train it again")
 
 
-def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> HeadCard:
+def write_head(folder: Path, card: HeadCard, trained: Mapping[str, torch.Tensor]) -> None:
     """Write the weights, then the card with their digest, so that a folder with a card is complete."""
     write_tensors(folder / WEIGHTS, trained, {"fingerprint": card.fingerprint})
     complete = card.model_copy(update={"weights": _digest(folder / WEIGHTS)})
     write_text(folder / CARD, complete.model_dump_json(indent=2) + "\n")
-    return complete
 
 
 def _digest(path: Path) -> str:
@@ -109,7 +108,6 @@ class Head:
 
     model: Any
     wording: Wording
-    card: HeadCard | None = None
 
 
 def fresh_head(tower: str, language_model: str, base: Path | None, stage: TrainingStage) -> Head:
@@ -130,7 +128,7 @@ def load_head(folder: Path, device: str = "cpu") -> Head:
     card = read_head_card(folder)
     head = fresh_head(card.tower, card.language_model, folder, TrainingStage(**card.stage))
     for_inference(f"head:{folder}", head.model, device)
-    return Head(head.model, replace(head.wording, template="conversation"), card)
+    return Head(head.model, replace(head.wording, template="conversation"))
 
 
 def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:

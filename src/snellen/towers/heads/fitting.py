@@ -21,13 +21,7 @@ from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
 from snellen.subjects.loading import less_memory
 from snellen.towers.heads.conversations import Conversation, ConversationTurn, StoredImage, learnable
-from snellen.towers.heads.features import (
-    FeatureSource,
-    ImageOpener,
-    TowerReader,
-    choose_source,
-    image_mark,
-)
+from snellen.towers.heads.features import FeatureSource, ImageOpener, TowerReader, choose_source, image_mark
 from snellen.towers.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.towers.heads.language_models import language_model_digest
 from snellen.towers.heads.sharding import own_device, rank, trained_weights, wait

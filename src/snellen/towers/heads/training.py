@@ -28,14 +28,7 @@ from snellen.core.seeds import seed_of
 from snellen.subjects.checkpoints import to_device
 from snellen.subjects.loading import import_extra
 from snellen.towers.heads import sharding
-from snellen.towers.heads.batches import (
-    Batch,
-    ImageReader,
-    collate,
-    micro_batches,
-    order,
-    token_weights,
-)
+from snellen.towers.heads.batches import Batch, ImageReader, collate, micro_batches, order, token_weights
 from snellen.towers.heads.conversations import IGNORED, Conversation, Wording
 from snellen.towers.heads.features import Source, reduced
 from snellen.towers.heads.stages import Scope, TrainingStage
@@ -46,8 +39,8 @@ Result = TypeVar("Result")
 CHECKPOINT = "checkpoint.safetensors"
 AHEAD = 2
 """Batches that are prepared and moved to a GPU while it computes another."""
-MOMENTS = ("exp_avg", "exp_avg_sq", "step")
-"""AdamW's state per weight."""
+MOMENTS = ("exp_avg", "exp_avg_sq")
+"""AdamW's state per weight, beside its step."""
 
 
 class Diverged(SnellenError):
@@ -312,12 +305,10 @@ def keep(
     progress: TrainingProgress,
 ) -> None:
     """Write the checkpoint atomically. Raises SnellenError if the disk is full; the previous one stays."""
-    tensors = {f"weight/{name}": sharding.whole(weight, training.device) for name, weight in trained.items()}
+    tensors = {"losses": torch.tensor(progress.losses, dtype=torch.float64)}
     for name, weight in trained.items():
-        for moment in MOMENTS:
-            if weight in optimizer.state:
-                tensors[f"{moment}/{name}"] = sharding.whole(optimizer.state[weight][moment], training.device)
-    tensors["losses"] = torch.tensor(progress.losses, dtype=torch.float64)
+        for key, tensor in {"weight": weight, **optimizer.state.get(weight, {})}.items():
+            tensors[f"{key}/{name}"] = sharding.whole(tensor, training.device)
     facts = {"fingerprint": training.fingerprint, "seconds": progress.seconds}
     if sharding.rank() == 0:
         write_tensors(training.folder / CHECKPOINT, tensors, facts)
@@ -341,9 +332,6 @@ def restore(
         for name, weight in trained.items():
             weight.copy_(sharding.part_of(tensors[f"weight/{name}"], weight))
             if f"step/{name}" in tensors:
-                moments = {key: tensors[f"{key}/{name}"] for key in MOMENTS}
-                optimizer.state[weight] = {
-                    key: tensor if key == "step" else sharding.part_of(tensor, weight)
-                    for key, tensor in moments.items()
-                }
+                moments = {key: sharding.part_of(tensors[f"{key}/{name}"], weight) for key in MOMENTS}
+                optimizer.state[weight] = {"step": tensors[f"step/{name}"], **moments}
     return TrainingProgress([float(loss) for loss in tensors["losses"]], float(facts["seconds"]))
