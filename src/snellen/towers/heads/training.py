@@ -31,7 +31,7 @@ from snellen.towers.heads import sharding
 from snellen.towers.heads.batches import Batch, ImageReader, collate, micro_batches, order, token_weights
 from snellen.towers.heads.conversations import IGNORED, Conversation, Wording
 from snellen.towers.heads.features import Source, reduced
-from snellen.towers.heads.stages import Scope, TrainingStage
+from snellen.towers.heads.stages import TrainingStage
 from snellen.towers.heads.tensor_files import read_tensors, write_tensors
 
 Result = TypeVar("Result")
@@ -116,28 +116,24 @@ def prepare(model: Any, stage: TrainingStage) -> dict[str, nn.Parameter]:
     LoRA is applied to all linear layers of the language model.
     """
     model.requires_grad_(False)
-    if stage.scope == "lora":
+    language, parts = model.model.language_model, [model.model.multi_modal_projector]
+    if stage.scope == "language-model":
+        parts += [language, model.lm_head]
+    elif stage.scope == "lora":
         peft = import_extra("peft", "training a head", "heads")
-        linear = [name for name, part in model.model.language_model.named_modules() if isinstance(part, nn.Linear)]
         config = peft.LoraConfig(
             r=stage.lora_rank,
             lora_alpha=stage.lora_alpha,
             lora_dropout=stage.lora_dropout,
-            target_modules=sorted({name.rpartition(".")[2] for name in linear}),
+            target_modules="all-linear",
         )
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed_of("lora", stage.seed))
-            peft.inject_adapter_in_model(config, model.model.language_model)
-    for part in _parts_in_scope(model, stage.scope):
+            peft.inject_adapter_in_model(config, language)
+        parts += [part for name, part in language.named_modules() if name.endswith(("lora_A", "lora_B"))]
+    for part in parts:
         part.float().requires_grad_(True)
     return sharding.trainable(model)
-
-
-def _parts_in_scope(model: Any, scope: Scope) -> list[nn.Module]:
-    language, parts = model.model.language_model, [model.model.multi_modal_projector]
-    if scope == "language-model":
-        return [*parts, language, model.lm_head]
-    return parts + [part for name, part in language.named_modules() if name.rpartition(".")[2] in ("lora_A", "lora_B")]
 
 
 class AnswerLoss(nn.Module):
