@@ -29,11 +29,13 @@ def hub_tower(path: str) -> Tower:
         raise SnellenError(f"{who}: transformers has no plain model for {config.model_type}")
     kind = transformers.MODEL_MAPPING[type(config)]
     kind = kind[0] if isinstance(kind, tuple) else kind
-    processor = read_image_processor(who, path)
-    side = _side(processor)
+    side = _side(read_image_processor(who, path))
     states = _states(who, kind, config, side)
     layer = -2 if states[-2].shape == states[-1].shape else -1
-    layout, count, width = _layout(states[layer])
+    state = states[layer]
+    layout: Layout = "tokens" if state.ndim == 3 else "places" if state.shape[1] == state.shape[2] else "channels"
+    width = state.shape[1 if layout == "channels" else -1]
+    count = state[0].numel() // width
     grid = math.isqrt(count)
     prefix = count - grid**2
     if prefix and layout != "tokens":
@@ -69,17 +71,7 @@ def _states(who: str, kind: Any, config: Any, side: int) -> Any:
 
     try:
         with torch.device("meta"), torch.no_grad():
-            return (
-                kind(config).eval()(pixel_values=torch.empty(1, 3, side, side), output_hidden_states=True).hidden_states
-            )
+            pixels = torch.empty(1, 3, side, side)
+            return kind(config).eval()(pixel_values=pixels, output_hidden_states=True).hidden_states
     except (RuntimeError, TypeError, ValueError) as error:
         raise SnellenError(f"{who}: {kind.__name__} is not a plain vision model ({error}); choose another") from error
-
-
-def _layout(state: Any) -> tuple[Layout, int, int]:
-    """(layout, tokens, features) of a hidden state."""
-    if state.ndim == 3:
-        return "tokens", state.shape[1], state.shape[2]
-    if state.shape[1] == state.shape[2]:
-        return "places", state.shape[1] * state.shape[2], state.shape[3]
-    return "channels", state.shape[2] * state.shape[3], state.shape[1]

@@ -34,10 +34,8 @@ def empty_tower(tower: Tower) -> nn.Module:
         package = import_extra("efficientnet_lite_pytorch", f"tower {tower.name}")
         net: nn.Module = package.EfficientNet.from_name(tower.name.partition("?")[0]).eval()
         return net
-    pair = tower.kind == "InternVLVisionModel"  # takes height and width
-    patch, side = ([tower.patch] * 2, [tower.side] * 2) if pair else (tower.patch, tower.side)
     model_class = _model_class(tower)
-    config = model_class.config_class(**{"patch_size": patch, "image_size": side, **tower.architecture})
+    config = model_class.config_class(**{"patch_size": tower.patch, "image_size": tower.side, **tower.architecture})
     model: nn.Module = model_class(config).eval()
     return model
 
@@ -75,19 +73,16 @@ def _tower(name: str, device: str) -> nn.Module:
 
 
 @once
-def tower_weights(name: str) -> str:
-    """A digest of the tower's weights; for random ones, their seed."""
-    tower = find_tower(name)
-    if tower.seed is not None:
-        return f"random {tower.seed}"
-    if tower.kind == "EfficientNetLite":
-        return file_sha256(weights(name.partition("?")[0]))
-    return weights_digest(f"tower {name}", tower.model)
-
-
 def tower_fingerprint(name: str) -> str:
     """Twelve hexadecimal digits that change with anything that may affect features."""
-    return digest([find_tower(name).settings(), tower_weights(name)], 12)
+    tower = find_tower(name)
+    if tower.seed is not None:
+        weights_mark = f"random {tower.seed}"
+    elif tower.kind == "EfficientNetLite":
+        weights_mark = file_sha256(weights(name.partition("?")[0]))
+    else:
+        weights_mark = weights_digest(f"tower {name}", tower.model)
+    return digest([tower.settings(), weights_mark], 12)
 
 
 def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.Tensor:
@@ -99,22 +94,18 @@ def image_tokens(tower: Tower, model: nn.Module, pixels: torch.Tensor) -> torch.
         if tower.kind == "EfficientNetLite":
             # bfloat16 would move its features by a tenth; meta tensors do not support autocast
             with nullcontext() if pixels.is_meta else torch.autocast(pixels.device.type, enabled=False):
-                state = _hidden_state(tower, states(model, pixels))
+                hidden = states(model, pixels)
         else:
-            state = _hidden_state(tower, model(pixel_values=pixels, output_hidden_states=True).hidden_states)
-        tokens = read_state(tower, state)
+            hidden = model(pixel_values=pixels, output_hidden_states=True).hidden_states
+        if not -len(hidden) <= tower.layer < len(hidden):
+            raise SnellenError(f"tower {tower.name}: has no layer {tower.layer}, only 0 to {len(hidden) - 1}")
+        tokens = read_state(tower, hidden[tower.layer])
     if tokens.shape[1:] != (tower.tokens, tower.width):
         raise SnellenError(
             f"tower {tower.name}: gives {tuple(tokens.shape[1:])} tokens and features, not "
             f"{(tower.tokens, tower.width)} as specified; its weights are of another model, or side= does not fit it"
         )
     return tokens
-
-
-def _hidden_state(tower: Tower, states: Sequence[torch.Tensor]) -> torch.Tensor:
-    if not -len(states) <= tower.layer < len(states):
-        raise SnellenError(f"tower {tower.name}: has no layer {tower.layer}, only 0 to {len(states) - 1}")
-    return states[tower.layer]
 
 
 def read_state(tower: Tower, state: torch.Tensor) -> torch.Tensor:

@@ -32,12 +32,7 @@ HALF_MOMENTS = {"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5]}
 BILINEAR, BICUBIC = 2, 3
 """Pillow's constants of resampling filters."""
 
-SETTINGS: Readers = {
-    "model": str,
-    "side": whole_number(1, 10**6),
-    "layer": whole_number(-1000, 1000),
-    "seed": whole_number(0, 2**63 - 1),
-}
+SETTINGS: Readers = {"model": str, **dict.fromkeys(("side", "layer", "seed"), whole_number(-(10**9), 10**9))}
 """Settings after `?` in a tower's name."""
 
 
@@ -220,17 +215,14 @@ RADIO): no tower does so here, since the object in question may be at the edge.
 
 def tiny(tower: Tower) -> Tower:
     """A tower of the same family with two narrow layers, random weights and images of 4 x 4 patches."""
-    architecture = {**tower.architecture, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
-    small = {"intermediate_size": 64, "mlp_dim": 64, "global_attn_indexes": [1], "backbone_out_indices": [0, 1, 1, 1]}
-    small |= {"window_size": 2} if tower.kind == "SamVisionModel" else {}
-    architecture |= {key: value for key, value in small.items() if key in architecture or key == "window_size"}
-    if architecture.pop("is_hybrid", False):  # its convolutional half cannot be made narrow
-        architecture |= {"is_hybrid": False, "readout_type": "project"}
-        architecture.pop("neck_ignore_stages", None)
-    pooled = 2 if tower.pooled_grid else None
-    name, side = f"tiny/{tower.name}", 4 * tower.patch
-    if "image_size" in architecture:
-        architecture["image_size"] = side
+    name, side, pooled = f"tiny/{tower.name}", 4 * tower.patch, 2 if tower.pooled_grid else None
+    small = _sizes(32, 2, 2, intermediate_size=64, mlp_dim=64, image_size=side)
+    small |= {"global_attn_indexes": [1], "backbone_out_indices": [0, 1, 1, 1]}
+    small |= {"is_hybrid": False}  # the convolutional half cannot be made narrow
+    architecture = {key: small.get(key, fact) for key, fact in tower.architecture.items()}
+    architecture.pop("neck_ignore_stages", None)
+    if tower.kind == "SamVisionModel":
+        architecture["window_size"] = 2
     return replace(tower, name=name, model="", side=side, architecture=architecture, pooled_grid=pooled, seed=0)
 
 
