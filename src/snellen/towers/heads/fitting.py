@@ -6,7 +6,7 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +26,7 @@ from snellen.towers.heads.files import HeadCard, fresh_head, is_head, read_head_
 from snellen.towers.heads.language_models import language_model_digest
 from snellen.towers.heads.sharding import own_device, rank, trained_weights, wait
 from snellen.towers.heads.tower_models import tower_fingerprint
-from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training, TrainingProgress, train
+from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training, train
 
 LONG_DECIMALS = re.compile(r"\d+\.\d{3,}")
 PACKAGES = ("torch", "transformers", "peft")
@@ -109,19 +109,15 @@ def train_head(
         dtype=dtype,
         tick=tick,
     )
-    progress = train(training)
-    trained = trained_weights(head.model, training.device)
+    facts, trained = run_training(training)
     if rank() == 0:
-        card = _card(plan, training, progress, choice, sum(weight.numel() for weight in trained.values()))
-        write_head(out, card, trained)
+        write_head(out, _card(plan, choice, facts), trained)
         (out / CHECKPOINT).unlink(missing_ok=True)
     wait()
     return read_head_card(out)
 
 
-def _card(
-    plan: HeadPlan, training: Training, progress: TrainingProgress, choice: FeatureSource, parameters: int
-) -> HeadCard:
+def _card(plan: HeadPlan, choice: FeatureSource, facts: Mapping[str, Any]) -> HeadCard:
     return HeadCard(
         tower=plan.tower,
         tower_fingerprint=tower_fingerprint(plan.tower),
@@ -134,15 +130,16 @@ def _card(
         features=choice.source,
         live_seconds_per_image=choice.live_seconds,
         read_seconds_per_image=choice.read_seconds,
-        **training_facts(training, progress, parameters),
+        **facts,
     )
 
 
-def training_facts(training: Training, progress: TrainingProgress, parameters: int) -> dict[str, Any]:
-    """The fields of a `TrainingCard` that a finished training with so many trained weights determines."""
-    stage = training.plan.stage
+def run_training(training: Training) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
+    """Train to the end: the fields of a `TrainingCard` that this determines, and the whole trained weights by name."""
+    progress, stage = train(training), training.plan.stage
+    trained = trained_weights(training.model, training.device)
     samples = stage.epochs * len(training.conversations)
-    return {
+    facts = {
         "stage": asdict(stage),
         "fingerprint": training.fingerprint,
         "conversations": len(training.conversations),
@@ -153,6 +150,7 @@ def training_facts(training: Training, progress: TrainingProgress, parameters: i
         "device_hours": round(progress.seconds / 3600, 6),
         "first_loss": progress.losses[0],
         "last_loss": progress.losses[-1],
-        "trained_parameters": parameters,
+        "trained_parameters": sum(weight.numel() for weight in trained.values()),
         "versions": {name: version(name) for name in PACKAGES},
     }
+    return facts, trained

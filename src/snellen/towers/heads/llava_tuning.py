@@ -32,10 +32,10 @@ from snellen.subjects.loading import import_extra, quiet_transformers
 from snellen.towers.heads.conversations import IGNORED, Conversation, Passage, StoredImage, Tokens, Wording, learnable
 from snellen.towers.heads.features import ImageOpener
 from snellen.towers.heads.files import TrainingCard, read_training_card
-from snellen.towers.heads.fitting import conversation_marks, training_facts
-from snellen.towers.heads.sharding import processes, trained_weights
+from snellen.towers.heads.fitting import conversation_marks, run_training
+from snellen.towers.heads.sharding import processes
 from snellen.towers.heads.tensor_files import write_tensors
-from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training, train
+from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training
 
 CARD, ADAPTER = "tuning.json", "adapter"
 KIND = "LlavaForConditionalGeneration"
@@ -141,9 +141,7 @@ def tune_llava(
         dtype=dtype,
         tick=tick,
     )
-    progress = train(training)
-    trained = trained_weights(model, training.device)
-    facts = training_facts(training, progress, sum(weight.numel() for weight in trained.values()))
+    facts, trained = run_training(training)
     try:
         _write_adapter(out / ADAPTER, plan, trained)
         del training, model, trained
