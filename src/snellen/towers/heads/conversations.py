@@ -122,7 +122,9 @@ class Wording:
         parts = passages(conversation, self.template, self.tokenizer.eos_token)
         for (learned, is_image), group in groupby(parts, key=lambda part: (part.learned, part.text is None)):
             texts = [part.text or "" for part in group]
-            new = [self.image_id] * self.image_tokens * len(texts) if is_image else self._encode("".join(texts))
+            new = [self.image_id] * self.image_tokens * len(texts)
+            if not is_image:
+                new = self.tokenizer("".join(texts), add_special_tokens=False).input_ids
             ids += new
             labels += new if learned else [IGNORED] * len(new)
         return self._cut(conversation, ids, labels)
@@ -145,9 +147,6 @@ class Wording:
     def _begin(self) -> list[int]:
         begin = self.tokenizer.bos_token_id
         return [begin] if begin is not None and self.tokenizer("a").input_ids[:1] == [begin] else []
-
-    def _encode(self, text: str) -> list[int]:
-        return list(self.tokenizer(text, add_special_tokens=False).input_ids)
 
 
 def learnable(wording: Wording, conversations: Sequence[Conversation]) -> list[Conversation]:

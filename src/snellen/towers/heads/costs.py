@@ -231,12 +231,10 @@ def measured_speed(device: str) -> float:
 
 def _stack(folder: Path) -> Iterator[Path]:
     """A head's folder and those of its earlier stages, as far as they still exist."""
-    while is_head(folder):
+    if is_head(folder):
         yield folder.resolve()
-        base = read_head_card(folder).base
-        if not base:
-            return
-        folder = Path(base)
+        if base := read_head_card(folder).base:
+            yield from _stack(Path(base))
 
 
 def hours_by_stage(root: Path) -> list[dict[str, object]]:
@@ -248,18 +246,16 @@ def hours_by_stage(root: Path) -> list[dict[str, object]]:
     if not folders:
         raise SnellenError(f"{root}: no heads there; name a folder written by `snellen tower sweep`")
     cards = [read_head_card(folder) for folder in folders]
-    rows: list[dict[str, object]] = []
-    for stage in STAGES:
-        part = [card for card in cards if card.stage["name"] == stage]
-        if part:
-            rows.append(
-                {
-                    "sweep": str(root),
-                    "language_model": part[0].language_model,
-                    "stage": stage,
-                    "trainings": len(part),
-                    "device": " ".join(sorted({card.device for card in part})),
-                    "device_hours": sum(card.device_hours for card in part),
-                }
-            )
-    return rows
+    by_stage = {stage: [card for card in cards if card.stage["name"] == stage] for stage in STAGES}
+    return [
+        {
+            "sweep": str(root),
+            "language_model": part[0].language_model,
+            "stage": stage,
+            "trainings": len(part),
+            "device": " ".join(sorted({card.device for card in part})),
+            "device_hours": sum(card.device_hours for card in part),
+        }
+        for stage, part in by_stage.items()
+        if part
+    ]

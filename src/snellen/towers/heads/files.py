@@ -148,10 +148,7 @@ def _apply(model: Any, folder: Path, tower: str, language_model: str) -> None:
     if _digest(folder / WEIGHTS) != card.weights:
         raise SnellenError(f"{folder / WEIGHTS}: the file was changed; train it again")
     tensors, _ = read_tensors(folder / WEIGHTS)
-    trained = prepare(model, TrainingStage(**card.stage))
-    if set(trained) != set(tensors):
+    if set(prepare(model, TrainingStage(**card.stage))) != set(tensors):
         message = f"does not contain the weights that {card.stage['name']} trains; train it again"
         raise SnellenError(f"{folder / WEIGHTS}: {message}")
-    with torch.no_grad():
-        for name, weight in trained.items():
-            weight.copy_(tensors[name])
+    model.load_state_dict(tensors, strict=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import dropwhile
 from pathlib import Path
 from typing import Literal
 
@@ -16,6 +17,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.storage.files import write_text
+from snellen.core.storage.schemas import fault_of
 from snellen.core.storage.user_files import read_bytes
 from snellen.towers.heads.conversations import Conversation, ConversationTurn
 
@@ -56,9 +58,7 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
     except OSError as error:
         raise SnellenError(f"{path}: cannot be read ({error.strerror})") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise SnellenError(f"{path}: not in LLaVA's layout ({place}: {first['msg']})") from error
+        raise SnellenError(f"{path}: not in LLaVA's layout ({fault_of(error)})") from error
     absent = {record.image for record in records if record.image and not (images / record.image).is_file()}
     if not skip_missing:
         refuse_problems(
@@ -88,12 +88,10 @@ def question_record(name: str, image: str, question: str, answer: str) -> Record
 
 def _pairs(messages: Sequence[Message]) -> list[tuple[str, str]]:
     """Questions with their answers, from the first question on; empty if they do not pair up."""
-    start = next((place for place, message in enumerate(messages) if message.speaker == "human"), len(messages))
-    turns = messages[start:]
-    sides = [message.speaker for message in turns]
-    if not turns or sides != ["human", "gpt"] * (len(turns) // 2):
+    turns = list(dropwhile(lambda message: message.speaker != "human", messages))
+    if [message.speaker for message in turns] != ["human", "gpt"] * (len(turns) // 2):
         return []
-    return [(turns[place].value, turns[place + 1].value) for place in range(0, len(turns), 2)]
+    return [(question.value, answer.value) for question, answer in zip(turns[::2], turns[1::2], strict=True)]
 
 
 def _conversation(record: Record, images: Path) -> Conversation:

@@ -74,9 +74,8 @@ def part_of(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     """A whole tensor divided as another is; unchanged if that one is not divided."""
     if not isinstance(like, DTensor):
         return tensor.to(like.device)
-    divided: torch.Tensor = distribute_tensor(
-        tensor.to(like.device_mesh.device_type), like.device_mesh, like.placements
-    )
+    mesh = like.device_mesh
+    divided: torch.Tensor = distribute_tensor(tensor.to(mesh.device_type), mesh, like.placements)
     return divided.to(like.to_local().device)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,6 @@ from snellen.subjects.chat.settings import Readers, read_values, whole_number
 from snellen.subjects.checkpoints import first_line
 from snellen.subjects.loading import import_extra
 from snellen.towers.heads.conversations import Conversation, ConversationTurn, StoredImage
-from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import find_tower
 
 if TYPE_CHECKING:
@@ -90,11 +90,7 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
     unstable = frozenset(path.parent.name for path in root.glob(f"*/{UNSTABLE}"))
     if not cards:
         raise SnellenError(f"head:{name}: no trained head there (no head.json); train one with `snellen tower fit`")
-    length = numbers["max_new_tokens"]
-
-    def work(questions: Sequence[HeadQuestion]) -> list[Reply | Exception]:
-        return answer_batch(questions, device, length)
-
+    work = partial(answer_batch, device=device, length=numbers["max_new_tokens"])
     return HeadSubject(
         card=_card(name, {task: card for task, (_, card) in cards.items()}, device, numbers),
         folders={task: folder for task, (folder, _) in cards.items()},
@@ -105,7 +101,6 @@ def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> 
 
 def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mapping[str, int]) -> SubjectCard:
     first = next(iter(cards.values()))
-    tower: Tower = find_tower(first.tower)
     length = numbers["max_new_tokens"]
     settings: dict[str, Any] = {"head": 1, "heads": {task: card.weights for task, card in sorted(cards.items())}}
     settings |= {"fingerprints": {task: card.fingerprint for task, card in sorted(cards.items())}}
@@ -116,7 +111,7 @@ def _card(name: str, cards: Mapping[str, HeadCard], device: str, numbers: Mappin
         settings=settings,
         accepts=frozenset({"image"}),
         attributes={
-            **tower.attributes,
+            **find_tower(first.tower).attributes,
             "tower": first.tower,
             "language_model": first.language_model,
             "evaluator": first.language_model,
