@@ -8,14 +8,14 @@ answer ended by the tokenizer's own end token.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Media
+from snellen.core.item import Media, Montage
 
 StoredImage: TypeAlias = Media | Path
 """An image of an item set, or a file."""
@@ -56,6 +56,14 @@ class Conversation:
         """Number of words of all texts; conversations are sorted by it."""
         texts = (part for turn in self.turns for part in (*turn.parts, turn.reply) if isinstance(part, str))
         return sum(len(text.split()) for text in texts)
+
+
+def images_only(name: str, parts: Iterable[Any]) -> tuple[str | StoredImage, ...]:
+    """The parts of a prompt, whose `name` is for messages. Raises SnellenError for a montage and for a video."""
+    shown = tuple(parts)
+    if any(isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image") for part in shown):
+        raise SnellenError(f"{name}: shows media other than images; heads read only these")
+    return shown
 
 
 @dataclass(frozen=True)

@@ -172,14 +172,14 @@ def image_name(image: StoredImage) -> str:
     return image.sha256 if isinstance(image, Media) else file_sha256(image)
 
 
-def image_mark(image: StoredImage) -> str:
-    """A cheap identifier of an image: its SHA-256 if known, else name and size of the file."""
-    if isinstance(image, Media):
-        return image.sha256
+def part_mark(part: str | StoredImage) -> str:
+    """A text itself; a cheap identifier of an image: its SHA-256 if known, else name and size of the file."""
+    if not isinstance(part, Path):
+        return part.sha256 if isinstance(part, Media) else part
     try:
-        return f"{image.name} {image.stat().st_size}"
+        return f"{part.name} {part.stat().st_size}"
     except OSError as error:
-        raise SnellenError(f"{image}: not a readable image ({error.strerror}); fix or remove the file") from error
+        raise SnellenError(f"{part}: not a readable image ({error.strerror}); fix or remove the file") from error
 
 
 @dataclass(frozen=True)

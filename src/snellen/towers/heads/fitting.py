@@ -16,12 +16,11 @@ import torch
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.item import Media, Montage
 from snellen.core.subject import TrainingExample
 from snellen.subjects.checkpoints import device_name
 from snellen.subjects.loading import less_memory
-from snellen.towers.heads.conversations import Conversation, ConversationTurn, StoredImage, learnable
-from snellen.towers.heads.features import FeatureSource, ImageOpener, TowerReader, choose_source, image_mark
+from snellen.towers.heads.conversations import Conversation, ConversationTurn, images_only, learnable
+from snellen.towers.heads.features import FeatureSource, ImageOpener, TowerReader, choose_source, part_mark
 from snellen.towers.heads.files import HeadCard, fresh_head, is_head, read_head_card, write_head
 from snellen.towers.heads.language_models import language_model_digest
 from snellen.towers.heads.sharding import own_device, rank, trained_weights, wait
@@ -37,17 +36,13 @@ def conversation_of(example: TrainingExample) -> Conversation:
 
     Raises SnellenError for questions asked in several calls, or shown in a montage or a video.
     """
-    name, parts = example.view.item_id, list[str | StoredImage]()
+    name = example.view.item_id
     if example.prompt is None:
         raise SnellenError(f"{name}: is asked in several calls; heads cannot be trained on such a task")
-    for part in example.prompt.parts:
-        if isinstance(part, Montage) or (isinstance(part, Media) and part.kind != "image"):
-            raise SnellenError(f"{name}: shows media other than images; heads cannot be trained on it")
-        parts.append(part)
     target = example.target
     if example.view.reply.kind == "box":
         target = LONG_DECIMALS.sub(lambda number: f"{float(number[0]):.2f}", target)
-    return Conversation(name, (ConversationTurn(tuple(parts), target),))
+    return Conversation(name, (ConversationTurn(images_only(name, example.prompt.parts), target),))
 
 
 def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> str:
@@ -58,14 +53,8 @@ def plan_fingerprint(plan: HeadPlan, conversations: Sequence[Conversation]) -> s
 
 
 def conversation_marks(conversations: Sequence[Conversation]) -> list[list[list[str | None]]]:
-    """The reply and the parts of each turn, with images by `image_mark`, for fingerprints."""
-    return [
-        [
-            [turn.reply, *(part if isinstance(part, str) else image_mark(part) for part in turn.parts)]
-            for turn in each.turns
-        ]
-        for each in conversations
-    ]
+    """The reply and the parts of each turn, by `part_mark`, for fingerprints."""
+    return [[[turn.reply, *map(part_mark, turn.parts)] for turn in each.turns] for each in conversations]
 
 
 def train_head(

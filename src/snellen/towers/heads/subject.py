@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from snellen.core.errors import CallFailed, SnellenError
-from snellen.core.item import Item, Montage
+from snellen.core.item import Item
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Base, SubjectCard
@@ -20,7 +20,7 @@ from snellen.subjects.chat.batching import Batches
 from snellen.subjects.chat.settings import Readers, read_values, whole_number
 from snellen.subjects.checkpoints import first_line
 from snellen.subjects.loading import import_extra
-from snellen.towers.heads.conversations import Conversation, ConversationTurn, StoredImage
+from snellen.towers.heads.conversations import Conversation, ConversationTurn, images_only
 from snellen.towers.heads.towers import find_tower
 
 if TYPE_CHECKING:
@@ -59,18 +59,12 @@ class HeadSubject(Base):
 
     async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
         """The greedy reply, independent of the rest of the batch. Raises CallFailed if the model fails."""
-        turns = [ConversationTurn(_parts(turn.parts), turn.reply) for turn in prompt.history]
-        conversation = Conversation("prompt", (*turns, ConversationTurn(_parts(prompt.parts), None)))
+        pairs = [*((turn.parts, turn.reply) for turn in prompt.history), (prompt.parts, None)]
+        turns = tuple(ConversationTurn(images_only("the prompt", parts), reply) for parts, reply in pairs)
         task = prompt.views[0].task if prompt.views else ""
         return await self.batches.do(
-            HeadQuestion(conversation, self.folders.get(task, self.folders.get("", Path())), media)
+            HeadQuestion(Conversation("prompt", turns), self.folders.get(task, self.folders.get("", Path())), media)
         )
-
-
-def _parts(parts: Sequence[Any]) -> tuple[str | StoredImage, ...]:
-    if any(isinstance(part, Montage) for part in parts):
-        raise SnellenError("a head received a montage; its images must be laid out before they are sent")
-    return tuple(parts)
 
 
 def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> HeadSubject:
