@@ -30,12 +30,14 @@ CARD, WEIGHTS = "head.json", "head.safetensors"
 
 
 class TrainingCard(Card):
-    """A training on conversations and its cost.
+    """The training of a published LLaVA on conversations, and its cost.
 
-    `base` is the folder of what was trained further, or a hub id. `fingerprint` covers everything that determines the
-    weights. `seconds` is the duration of the training steps on `device`, `device_hours` the same in hours of one
-    device.
+    `base` is the folder or hub id of the model that was trained further. `fingerprint` covers everything that
+    determines the weights. `seconds` is the duration of the training steps on `device`, `device_hours` the same in
+    hours of one device.
     """
+
+    file = "tuning.json"
 
     stage: dict[str, Any]
     base: str

@@ -55,10 +55,8 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
     """
     try:
         records = TypeAdapter(list[Record]).validate_json(read_bytes(path))
-    except OSError as error:
-        raise SnellenError(f"{path}: cannot be read ({error.strerror})") from error
-    except ValidationError as error:
-        raise SnellenError(f"{path}: not in LLaVA's layout ({fault_of(error)})") from error
+    except (OSError, ValidationError) as error:
+        raise SnellenError(f"{path}: cannot be read in LLaVA's layout ({fault_of(error)})") from error
     absent = {record.image for record in records if record.image and not (images / record.image).is_file()}
     if not skip_missing:
         refuse_problems(

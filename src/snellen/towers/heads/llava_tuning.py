@@ -37,7 +37,7 @@ from snellen.towers.heads.sharding import processes
 from snellen.towers.heads.tensor_files import write_tensors
 from snellen.towers.heads.training import CHECKPOINT, HeadPlan, Training
 
-CARD, ADAPTER = "tuning.json", "adapter"
+CARD, ADAPTER = TrainingCard.file, "adapter"
 KIND = "LlavaForConditionalGeneration"
 
 
@@ -94,19 +94,13 @@ class TemplateWording(Wording):
             written = answer
 
 
-class LlavaCard(TrainingCard):
-    """The training of a LLaVA; `base` is the model before, as given."""
-
-    file = CARD
-
-
 def tune_llava(
     plan: HeadPlan,
     conversations: Sequence[Conversation],
     out: Path,
     open_image: ImageOpener,
     tick: Callable[[], None] = lambda: None,
-) -> LlavaCard:
+) -> TrainingCard:
     """Train adapters and connector of `plan.base`, merge them and write the model to `out`, resuming from a checkpoint.
 
     `out/adapter` keeps what was trained in peft's layout. A finished model is kept. Raises as `train_head` does, and
@@ -117,7 +111,7 @@ def tune_llava(
     weights = checkpoint.weights()
     fingerprint = digest([asdict(plan.stage), weights, conversation_marks(conversations)], 16)
     if (out / CARD).is_file():
-        card = read_training_card(LlavaCard, out)
+        card = read_training_card(TrainingCard, out)
         if card.fingerprint != fingerprint:
             raise SnellenError(f"{out}: contains a model of other settings or conversations; use another --out")
         return card
@@ -148,7 +142,7 @@ def tune_llava(
         _write_merged(checkpoint, out)
     except (OSError, SafetensorError) as error:  # safetensors has its own error for a full disk
         raise cannot_write(out, error if isinstance(error, OSError) else OSError(None, str(error))) from error
-    card = LlavaCard(base=checkpoint.path, base_weights=weights, features="live", **facts)
+    card = TrainingCard(base=checkpoint.path, base_weights=weights, features="live", **facts)
     write_text(out / CARD, card.model_dump_json(indent=2) + "\n")
     (out / CHECKPOINT).unlink(missing_ok=True)
     return card

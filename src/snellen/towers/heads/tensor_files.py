@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import safetensors.torch
 import torch
+from safetensors import SafetensorError, safe_open
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.files import all_or_nothing
@@ -18,15 +20,11 @@ from snellen.core.storage.files import all_or_nothing
 
 def write_tensors(path: Path, tensors: Mapping[str, torch.Tensor], facts: Mapping[str, Any]) -> None:
     """Write a safetensors file with plain data as its metadata, atomically."""
-    from safetensors.torch import save_file
-
     plain = {name: tensor.detach().contiguous().cpu().clone() for name, tensor in tensors.items()}
     with all_or_nothing(path) as half:
         try:
-            save_file(plain, str(half), {"facts": json.dumps(facts)})
-        except Exception as error:  # safetensors has its own errors for a full disk
-            if isinstance(error, OSError):
-                raise
+            safetensors.torch.save_file(plain, str(half), {"facts": json.dumps(facts)})
+        except SafetensorError as error:  # safetensors has its own errors for a full disk
             raise OSError(None, str(error)) from error
 
 
@@ -38,8 +36,6 @@ def read_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
 
 def open_tensors(path: Path) -> Any:
     """An open safetensors file, whose tensors are read on demand. Raises SnellenError if it is missing or damaged."""
-    from safetensors import SafetensorError, safe_open
-
     try:
         return safe_open(str(path), "pt")
     except (OSError, SafetensorError) as error:
