@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 from torch import nn
 
 from snellen.core.errors import SnellenError
@@ -31,7 +33,8 @@ from snellen.towers.heads.towers import find_tower
 CONVERTED = ("radio-h", "internvit-300m", "aimv2-h")
 """Towers of the paper whose published weights have a layout that transformers does not read."""
 AFTER_BLOCKS = ("norm.", "head.", "head_dist.", "fc_norm.")
-"""StateDict of RADIO's network that are applied after the last block, so that no tower reads them."""
+"""Weights of RADIO's network that are applied after the last block, so that no tower reads them."""
+SIZES = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
 RADIO_NAMES = {
     r"patch_generator\.embedder\.weight": "embeddings.patch_projection.weight",
     r"patch_generator\.pos_embed": "embeddings.position_embedding",
@@ -127,10 +130,10 @@ def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
 def _entries(file: Path) -> dict[str, Any]:
     try:
         if file.suffix == ".safetensors":
-            return dict(import_extra("safetensors.torch", "tower convert").load_file(file))
+            return load_file(file)
         with torch.serialization.safe_globals([argparse.Namespace]):  # arguments of the training, no code
             loaded = torch.load(file, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError) as error:
+    except (pickle.UnpicklingError, RuntimeError, OSError, ValueError, EOFError, SafetensorError) as error:
         raise SnellenError(f"{file}: cannot be read as weights ({str(error).splitlines()[0][:200]})") from error
     return loaded if isinstance(loaded, dict) else {}
 
@@ -181,21 +184,20 @@ def _radio(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) ->
     }
     transformers = import_extra("transformers", "tower radio-h")
     model = (radio_with_mlp_norm() if has_norm else transformers.RadioModel)(transformers.RadioConfig(**facts))
-    kept = {key: tensor for key, tensor in model.state_dict().items() if "conditioner" in key or "summary" in key}
-    scales = {key: tensor for key, tensor in model.state_dict().items() if "layer_scale" in key}  # 1: none
-    return model, {**kept, **scales, **converted}
+    own = ("conditioner", "summary", "layer_scale")  # a scale of 1 is none
+    kept = {key: tensor for key, tensor in model.state_dict().items() if any(part in key for part in own)}
+    return model, {**kept, **converted}
 
 
 def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
     whole = any(key.startswith("vision_model.") for key in state_dict)
     converted = dict(_renamed(_within(state_dict, "vision_model.") if whole else state_dict, INTERNVIT_NAMES))
     config = arguments.get("vision_config", arguments)
-    sizes = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    facts = {**tower.architecture, **{name: config[name] for name in (*sizes, "layer_norm_eps") if name in config}}
+    facts = {**tower.architecture, **{name: config[name] for name in (*SIZES, "layer_norm_eps") if name in config}}
     patch = converted["embeddings.patch_embeddings.projection.weight"].shape[-1]
     side = patch * math.isqrt(converted["embeddings.position_embeddings"].shape[1] - 1)
-    facts |= {"patch_size": [patch] * 2, "image_size": [side] * 2}
-    facts["attention_bias"] = any(key.endswith("q_proj.bias") for key in converted)
+    has_bias = any(key.endswith("q_proj.bias") for key in converted)
+    facts |= {"patch_size": [patch] * 2, "image_size": [side] * 2, "attention_bias": has_bias}
     transformers = import_extra("transformers", "tower internvit-300m")
     model = transformers.InternVLVisionModel(transformers.InternVLVisionConfig(**facts))
     kept = {key: tensor for key, tensor in model.state_dict().items() if key.startswith("layernorm.")}
@@ -205,8 +207,7 @@ def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]
 def _aimv2(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
     converted = dict(_renamed(state_dict, AIMV2_NAMES))
     positions = converted["embeddings.position_embedding.weight"].squeeze(0)
-    sizes = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size")
-    facts = {**tower.architecture, **{name: arguments[name] for name in (*sizes, "rms_norm_eps") if name in arguments}}
+    facts = {**tower.architecture, **{name: arguments[name] for name in (*SIZES, "rms_norm_eps") if name in arguments}}
     patch = converted["embeddings.patch_embed.weight"].shape[-1]
     facts |= {"patch_size": patch, "image_size": patch * math.isqrt(len(positions))}
     transformers = import_extra("transformers", "tower aimv2-h")
