@@ -21,6 +21,8 @@ def hub_tower(path: str) -> Tower:
     Convolutional models are read at their last stage. Raises SnellenError if there is no such model, if it is not a
     vision model, or if its tokens do not form a square.
     """
+    from PIL import Image
+
     who = f"tower hf/{path}"
     transformers = import_extra("transformers", who)
     config = read_config(who, path)
@@ -29,7 +31,9 @@ def hub_tower(path: str) -> Tower:
         raise SnellenError(f"{who}: transformers has no plain model for {config.model_type}")
     kind = transformers.MODEL_MAPPING[type(config)]
     kind = kind[0] if isinstance(kind, tuple) else kind
-    side = _side(read_image_processor(who, path))
+    blank = Image.new("RGB", (64, 64))
+    pixels = read_image_processor(who, path)(images=[blank], return_tensors="pt")["pixel_values"]
+    side = int(max(pixels.shape[-2:]))
     states = _states(who, kind, config, side)
     layer = -2 if states[-2].shape == states[-1].shape else -1
     state = states[layer]
@@ -55,14 +59,6 @@ def hub_tower(path: str) -> Tower:
         layout=layout,
         attributes={"family": str(config.model_type)},
     )
-
-
-def _side(processor: Any) -> int:
-    """Side in pixels of the square that a processor makes of an image."""
-    from PIL import Image
-
-    height, width = processor(images=[Image.new("RGB", (64, 64))], return_tensors="pt")["pixel_values"].shape[-2:]
-    return int(max(height, width))
 
 
 def _states(who: str, kind: Any, config: Any, side: int) -> Any:

@@ -46,21 +46,18 @@ class TowerEncoder:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """All settings that affect features."""
+        """All settings that affect features, by place or not."""
         from snellen.towers.heads.tower_models import tower_fingerprint
 
-        own = {"tower": tower_fingerprint(self.name), "version": 1}
-        return own | ({} if self.device == "cpu" else {"device": self.device})
+        device = {} if self.device == "cpu" else {"device": self.device}
+        return {"tower": tower_fingerprint(self.name), "version": 1, **device}
 
     @property
     def attributes(self) -> Mapping[str, str]:
         """Attributes for comparisons."""
         return find_tower(self.name).attributes
 
-    @property
-    def patch_settings(self) -> Mapping[str, Any]:
-        """The same as `settings`."""
-        return self.settings
+    patch_settings = settings
 
     def features(self, images: Sequence[Image.Image]) -> Floats:
         """Images -> float32 (n, width), the mean over places."""

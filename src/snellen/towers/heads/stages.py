@@ -83,8 +83,6 @@ EPOCHS = {"localization": 20}
 
 # Table 3 (appendix B.1): stage `fit` at other learning rates and LoRA ranks. The paper does not give alpha at other
 # ranks; here it stays 256, as in the authors' code at rank 128
-
-
 TABLE_3: Mapping[str, tuple[float, int]] = {
     "rate 1e-5": (1e-5, 128),
     "rate 1e-4": (1e-4, 128),

@@ -40,10 +40,6 @@ def _sizes(width: int, layers: int, heads: int, **more: Any) -> dict[str, Any]:
     return {"hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads, **more}
 
 
-def _paper_tower(name: str, **facts: Any) -> Tower:
-    return Tower(name=name, attributes=TABLE_6[name], **facts)
-
-
 _SIGLIP: dict[str, Any] = {
     "kind": "SiglipVisionModel",
     "side": 384,
@@ -62,21 +58,21 @@ _RADIO: dict[str, Any] = {
 _LARGE = _sizes(1024, 24, 16, intermediate_size=4096)
 
 TOWERS: Mapping[str, Tower] = {
-    tower.name: tower
+    tower.name: replace(tower, attributes=TABLE_6.get(tower.name, tower.attributes))
     for tower in (
-        _paper_tower(
+        Tower(
             "siglip-1",
             model="google/siglip-so400m-patch14-384",
             normalisation={**HALF_MOMENTS, "resample": BICUBIC},
             **_SIGLIP,
         ),
-        _paper_tower(
+        Tower(
             "siglip-2",
             model="google/siglip2-so400m-patch14-384",
             normalisation={**HALF_MOMENTS, "resample": BILINEAR},
             **_SIGLIP,
         ),
-        _paper_tower(
+        Tower(
             "aimv2-h",
             kind="Aimv2VisionModel",
             model="apple/aimv2-huge-patch14-336",
@@ -86,7 +82,7 @@ TOWERS: Mapping[str, Tower] = {
             normalisation={**CLIP_MOMENTS, "resample": BICUBIC},
             architecture=_sizes(1536, 24, 12, intermediate_size=4096, use_head=False),
         ),
-        _paper_tower(
+        Tower(
             "clip-l",
             kind="CLIPVisionModel",
             model="openai/clip-vit-large-patch14-336",
@@ -97,7 +93,7 @@ TOWERS: Mapping[str, Tower] = {
             architecture=_LARGE,
             prefix_tokens=1,
         ),
-        _paper_tower(
+        Tower(
             "internvit-300m",
             kind="InternVLVisionModel",
             model="OpenGVLab/InternViT-300M-448px-V2_5",
@@ -108,7 +104,7 @@ TOWERS: Mapping[str, Tower] = {
             architecture={**_LARGE, "attention_bias": True, "use_absolute_position_embeddings": True},
             prefix_tokens=1,
         ),
-        _paper_tower(
+        Tower(
             "radio-h",
             model="nvidia/RADIO",
             # Four teachers with a class token each, filled up with registers to 16; a norm in each MLP. A converted
@@ -118,13 +114,13 @@ TOWERS: Mapping[str, Tower] = {
             **{key: fact for key, fact in _RADIO.items() if key != "architecture"},
         ),
         Tower(
-            name="c-radio-v4-h",
+            "c-radio-v4-h",
             model="nvidia/C-RADIOv4-H",
             prefix_tokens=10,  # three class tokens and seven registers
             attributes={"architecture": "ViT-H/16", "supervision": "teacher-student distillation"},
             **_RADIO,
         ),
-        _paper_tower(
+        Tower(
             "dinov2-l",
             kind="Dinov2Model",
             model="facebook/dinov2-large",
@@ -135,7 +131,7 @@ TOWERS: Mapping[str, Tower] = {
             architecture=_sizes(1024, 24, 16, image_size=518),
             prefix_tokens=1,
         ),
-        _paper_tower(
+        Tower(
             "sam-h",
             kind="SamVisionModel",
             model="facebook/sam-vit-huge",
@@ -148,7 +144,7 @@ TOWERS: Mapping[str, Tower] = {
             layout="places",
             pooled_grid=24,
         ),
-        _paper_tower(
+        Tower(
             "midas-3.0",
             kind="DPTModel",
             model="Intel/dpt-hybrid-midas",

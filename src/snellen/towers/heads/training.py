@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import nn
@@ -33,8 +33,6 @@ from snellen.towers.heads.conversations import IGNORED, Conversation, Wording
 from snellen.towers.heads.features import Source, reduced
 from snellen.towers.heads.stages import TrainingStage
 from snellen.towers.heads.tensor_files import read_tensors, write_tensors
-
-Result = TypeVar("Result")
 
 CHECKPOINT = "checkpoint.safetensors"
 AHEAD = 2
@@ -177,8 +175,7 @@ def train(training: Training) -> TrainingProgress:
         fused=training.plan.offload or None,  # one pass over weights in main memory, not ten
     )
     progress = restore(training, trained, optimizer)
-    ahead = 0 if training.device == "cpu" else AHEAD
-    with ahead_of(_parts(training, len(progress.losses)), ahead) as parts:
+    with ahead_of(_parts(training, len(progress.losses)), 0 if training.device == "cpu" else AHEAD) as parts:
         for step in range(len(progress.losses), training.steps):
             begun = time.perf_counter()
             try:
@@ -220,15 +217,15 @@ def _parts(training: Training, first: int) -> Iterator[Callable[[], Batch]]:
 
 
 @contextmanager
-def ahead_of(makers: Iterator[Callable[[], Result]], count: int) -> Iterator[Iterator[Result]]:
-    """Results of the makers in order; up to `count` of the next are made in a thread meanwhile."""
+def ahead_of(makers: Iterator[Callable[[], Batch]], count: int) -> Iterator[Iterator[Batch]]:
+    """Batches of the makers in order; up to `count` of the next are made in a thread meanwhile."""
     if not count:
         yield (make() for make in makers)
         return
     with ThreadPoolExecutor(1) as pool:
         waiting = deque(pool.submit(make) for make in islice(makers, count))
 
-        def results() -> Iterator[Result]:
+        def results() -> Iterator[Batch]:
             while waiting:
                 future = waiting.popleft()
                 waiting.extend(pool.submit(make) for make in islice(makers, 1))
