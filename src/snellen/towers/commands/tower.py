@@ -200,8 +200,9 @@ def sweep(
     else:
         jobs = sweep_jobs(item_set, names, _split(abilities), plan, out, options.base)
     cost, speed = sweep_cost(item_set, jobs), measured_speed(options.device)
+    hours = cost.flops / speed / 3600
     print(
-        f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {cost.hours(speed):.3g} hours "
+        f"{len(jobs)} heads: {cost.flops / 1e12:.3g} TFLOP of training to do, at least {hours:.3g} hours "
         f"at the {speed / 1e9:.3g} GFLOP/s of a matrix product on this machine; {cost.disk / 1e9:.3g} GB of disk"
     )
     if plan_only:

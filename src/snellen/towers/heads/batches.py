@@ -56,8 +56,7 @@ def token_weights(stage: TrainingStage, conversations: Sequence[Tokens]) -> list
     That is the mean over groups of `stage.group` of the mean over the tokens of a group: 1 / (groups x tokens of its
     group). Groups without learned tokens do not count.
     """
-    starts = range(0, len(conversations), stage.group)
-    groups = [conversations[start : start + stage.group] for start in starts]
+    groups = [conversations[start : start + stage.group] for start in range(0, len(conversations), stage.group)]
     targets = [sum(tokens.targets for tokens in group) for group in groups]
     count = sum(target > 0 for target in targets)
     return [

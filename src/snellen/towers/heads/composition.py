@@ -77,7 +77,6 @@ def compose(tower: Tower, language: LanguageModel, seed: int = 0) -> Any:
         torch.manual_seed(seed_of("connector", seed))
         model.model.multi_modal_projector = type(model.model.multi_modal_projector)(config)
     end, padding = language.tokenizer.eos_token_id, language.tokenizer.pad_token_id
-    model.generation_config = type(lm.generation_config)(
-        eos_token_id=end, pad_token_id=end if padding is None else padding
-    )
+    ends = {"eos_token_id": end, "pad_token_id": end if padding is None else padding}
+    model.generation_config = type(lm.generation_config)(**ends)
     return model.requires_grad_(False).eval()

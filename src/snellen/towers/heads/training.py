@@ -181,7 +181,12 @@ def train(training: Training) -> TrainingProgress:
             try:
                 loss = _step(training, loss_module, trained, optimizer, step, parts)
             except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is saved
-                raise SnellenError(_memory_hint(training, step)) from error
+                size = training.plan.micro_batch
+                raise SnellenError(
+                    f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
+                    f"{size} conversations at a time; the same command with --micro-batch {max(1, size // 2)} "
+                    f"continues from the last checkpoint, with the same result"
+                ) from error
             progress.losses.append(loss)
             progress.seconds += time.perf_counter() - begun
             training.tick()
@@ -243,7 +248,7 @@ def indices_by_step(stage: TrainingStage, conversations: Sequence[Conversation],
     count = stage.steps_per_epoch(len(conversations))
     for epoch in range(first // count, stage.epochs):
         indices = order(stage, conversations, epoch)
-        for number in range(first - epoch * count if epoch == first // count else 0, count):
+        for number in range(max(0, first - epoch * count), count):
             yield indices[number * stage.batch : (number + 1) * stage.batch]
 
 
@@ -280,15 +285,6 @@ def _step(
         )
     optimizer.step()
     return total
-
-
-def _memory_hint(training: Training, step: int) -> str:
-    count = training.plan.micro_batch
-    return (
-        f"{training.folder}: out of memory on {training.device} at step {step} of {training.steps} with "
-        f"{count} conversations at a time; the same command with --micro-batch {max(1, count // 2)} continues from the "
-        f"last checkpoint, with the same result"
-    )
 
 
 def keep(
