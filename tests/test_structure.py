@@ -49,7 +49,7 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6400, "cli": 2615, "compute": 865, "core": 5195, "curated_sets": 8000, "curation": 1700,
     "datasets": 2850, "exam": 3275, "interop": 3255, "presentation": 420, "reports": 4450, "runs": 3515,
-    "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6415, "web": 5050, "src": 99_050,
+    "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6165, "web": 5050, "src": 98_800,
     "tests": 76_535, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.

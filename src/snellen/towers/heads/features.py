@@ -172,14 +172,14 @@ def image_name(image: StoredImage) -> str:
     return image.sha256 if isinstance(image, Media) else file_sha256(image)
 
 
-def part_mark(part: str | StoredImage) -> str:
+def part_mark(element: str | StoredImage) -> str:
     """A text itself; a cheap identifier of an image: its SHA-256 if known, else name and size of the file."""
-    if not isinstance(part, Path):
-        return part.sha256 if isinstance(part, Media) else part
+    if not isinstance(element, Path):
+        return element.sha256 if isinstance(element, Media) else element
     try:
-        return f"{part.name} {part.stat().st_size}"
+        return f"{element.name} {element.stat().st_size}"
     except OSError as error:
-        raise SnellenError(f"{part}: not a readable image ({error.strerror}); fix or remove the file") from error
+        raise SnellenError(f"{element}: not a readable image ({error.strerror}); fix or remove the file") from error
 
 
 @dataclass(frozen=True)
@@ -193,14 +193,14 @@ class FeatureSource:
 
 
 def choose_source(
-    reader: TowerReader, images: Sequence[StoredImage], passes: int, wanted: Source | None = None
+    reader: TowerReader, images: Sequence[StoredImage], passes: int, source: Source | None = None
 ) -> FeatureSource:
-    """Live or cached, as `wanted` or by measured time: caching can be slower with a fast tower and slow disks.
+    """Live or cached, as `source` says or by measured time: caching can be slower with a fast tower and slow disks.
 
-    Without a wish, always live in a single pass. If cached, all images are computed and stored.
+    Without `source`, always live in a single pass. If cached, all images are computed and stored.
     """
     sample = list(dict.fromkeys(images))[:SAMPLE]
-    if wanted == "live" or not sample or (wanted is None and passes < 2):
+    if source == "live" or not sample or (source is None and passes < 2):
         return FeatureSource("live")
     cache, live, read = TokenCache(reader), 0.0, 0.0
     if passes > 1:
@@ -212,7 +212,7 @@ def choose_source(
         begun = time.perf_counter()
         cache.read(sample)
         read = (time.perf_counter() - begun) / len(sample)
-        if wanted is None and live + passes * read >= passes * live:
+        if source is None and live + passes * read >= passes * live:
             return FeatureSource("live", None, live, read)
     cache.prepare(images)
     return FeatureSource("cached", cache, live, read)

@@ -175,11 +175,11 @@ def train(training: Training) -> TrainingProgress:
         fused=training.plan.offload or None,  # one pass over weights in main memory, not ten
     )
     progress = restore(training, trained, optimizer)
-    with ahead_of(_parts(training, len(progress.losses)), 0 if training.device == "cpu" else AHEAD) as parts:
+    with ahead_of(_batches(training, len(progress.losses)), 0 if training.device == "cpu" else AHEAD) as batches:
         for step in range(len(progress.losses), training.steps):
             begun = time.perf_counter()
             try:
-                loss = _step(training, loss_module, trained, optimizer, step, parts)
+                loss = _step(training, loss_module, trained, optimizer, step, batches)
             except (torch.OutOfMemoryError, MemoryError) as error:  # perhaps in an update: nothing is saved
                 size = training.plan.micro_batch
                 raise SnellenError(
@@ -209,7 +209,7 @@ def _suit_device(training: Training) -> None:
             layer.compile(dynamic=True)
 
 
-def _parts(training: Training, first: int) -> Iterator[Callable[[], Batch]]:
+def _batches(training: Training, first: int) -> Iterator[Callable[[], Batch]]:
     """Functions that make the batches of step `first` and all later ones, in order."""
     padding = training.wording.padding
     for indices in indices_by_step(training.plan.stage, training.conversations, first):
@@ -258,7 +258,7 @@ def _step(
     trained: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
     step: int,
-    parts: Iterator[Batch],
+    batches: Iterator[Batch],
 ) -> float:
     stage, losses = training.plan.stage, list[torch.Tensor]()
     for group in optimizer.param_groups:
@@ -266,15 +266,15 @@ def _step(
     optimizer.zero_grad()
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of("dropout", stage.seed, step, *filter(None, [sharding.rank()])))
-        for part in parts:
+        for batch in batches:
             if training.plan.offload:
-                # One transfer of gradients per step, not one per part; until then the device holds all, in float32.
-                loss_module.set_requires_gradient_sync(part.is_last)
+                # One transfer of gradients per step, not one per batch; until then the device holds all, in float32.
+                loss_module.set_requires_gradient_sync(batch.is_last)
             with reduced(training.device, training.dtype):
-                loss = loss_module(part)
+                loss = loss_module(batch)
             (loss * sharding.processes()).backward()  # gradients are averaged over processes
             losses.append(loss.detach())
-            if part.is_last:
+            if batch.is_last:
                 break
     total = sharding.added(torch.stack(losses).double().sum()).item()  # the only wait for a GPU per step
     norm = sharding.whole(nn.utils.clip_grad_norm_(trained.values(), stage.clip))
