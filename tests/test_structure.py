@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6400, "cli": 2615, "compute": 865, "core": 5195, "curated_sets": 8000, "curation": 1700,
-    "datasets": 2850, "exam": 3275, "interop": 3255, "presentation": 420, "reports": 4450, "runs": 3515,
-    "scoring": 4350, "stimuli": 3665, "subjects": 6080, "suites": 26_450, "towers": 6165, "web": 5050, "src": 98_800,
-    "tests": 76_535, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    ".": 325, "analysis": 6390, "cli": 2565, "compute": 865, "core": 5300, "curated_sets": 8000, "curation": 1700,
+    "datasets": 2855, "exam": 3340, "interop": 3245, "presentation": 420, "reports": 4430, "runs": 3455,
+    "scoring": 4345, "stimuli": 3675, "subjects": 6070, "suites": 26_430, "towers": 6165, "web": 5035, "src": 98_815,
+    "tests": 76_760, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -98,6 +98,10 @@ and no are counted apart.
 `verify` compares blind scores, numbers of items, prompts, fingerprints, hashes on the card and the printed table, a
 report overwrites nothing else, and a server without files to open keeps its log short; functions that only tests used
 are gone. Twelve places share one key of arms.
+`core`, `exam`, `datasets`, `stimuli` and `tests` have 105, 65, 5, 10 and 225 more since tables are read within a limit
+of memory, images by one function, keys are taken out of replies, and `verify` finds answers that were left out. The
+copy of the printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and
+`src` 235.
 """
 
 

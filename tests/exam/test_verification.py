@@ -30,6 +30,7 @@ from snellen.core.storage.parts import part_files
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam import verification
 from snellen.exam.items import build
+from snellen.exam.omissions import left_out
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
 from snellen.exam.verification import (
@@ -38,7 +39,6 @@ from snellen.exam.verification import (
     check_replies,
     check_rows,
     check_scores,
-    left_out,
     read_apart,
 )
 from snellen.reports.loading import load_run

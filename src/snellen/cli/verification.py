@@ -13,6 +13,7 @@ from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
+from snellen.exam.omissions import left_out
 from snellen.remote import address_of, fetched
 from snellen.runs.scores.judgements import judging_runs
 from snellen.runs.scores.unread import with_judged_reading
@@ -84,7 +85,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
         return items, False, False
     suite, responses = with_judged_reading(suite_of(items)), own_responses(path, items, card)
-    stopped = checks.left_out(card, items, suite, responses)
+    stopped = left_out(card, items, suite, responses)
     print("\n".join([*checks.count_items(card, items, responses), *stopped]))
     if not checks.is_same_parser(card):
         print("parser: of another version, or not recorded; changed readings are counted")

@@ -10,21 +10,16 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from snellen.analysis.blind import measure_by_folds
-from snellen.analysis.grading.coverage import gaps
-from snellen.analysis.grading.deciding import turns
 from snellen.analysis.units import metric_of
-from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import canonical
-from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.seeds import stream
 from snellen.core.storage import files
@@ -33,19 +28,17 @@ from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.run_tables import read_responses, read_sent, sent_parts
-from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name, read_run_card
+from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
-from snellen.core.suite import Suite, Task, Trial, settle
+from snellen.core.suite import Suite
 from snellen.exam.sealing import built_again, planned_items, refuse_other_seal
 from snellen.remote import address_of
-from snellen.runs.asking.replay import card_of, replay
-from snellen.runs.planning.deciding import batches
-from snellen.runs.planning.plan import select_test_items
+from snellen.runs.asking.replay import replay
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
-from snellen.runs.scores.score import own_scores, primary_score
+from snellen.runs.scores.score import own_scores
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items
 from snellen.suites import SUITES, suite_of
@@ -236,63 +229,6 @@ def count_items(card: RunCard, items: ItemSet, responses: Sequence[Response]) ->
         counts: Counter[str] = Counter(of_arm)
         words = ", ".join(f"{counts[name]} {name}" for name in ("not asked", "failed", "declined"))
         yield f"{arm.subject} under {arm.condition}: {len(test)} test items, {words}"
-
-
-def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Response]) -> list[str]:
-    """In words, the tasks of which items are missing or declined that no rule leaves out: they may have been chosen.
-
-    People answer a part each. A subject asked until its scores were decided answers the first batches of a fixed order.
-    """
-    answers = {(arm.arm_key, task): dict[str, Response]() for arm in card.arms for task in suite.tasks}
-    for response in responses:
-        answers[response.arm_key, response.task][response.item_id] = response
-    arms = [arm for arm in card.arms if kind_by_name(arm.subject).get("role") != "person"]
-    lines = [
-        f"{gap.subject} under {gap.condition}: {gap.missing} of the {gap.items} items of {gap.task} were not asked, "
-        "and the card states no rule for stopping"
-        for gap in gaps([arm for arm in arms if arm.decide not in ("none", "look")], responses)
-    ]
-    for arm in arms:
-        for task, given in ((task, answers[arm.arm_key, task.id]) for task in suite.tasks.values()):
-            name = f"{arm.subject} under {arm.condition}, {task.id}"
-            declined = sum(response.status == "declined" for response in given.values())
-            if 0 < declined < len(given):
-                lines.append(f"{name}: {declined} items were declined, of which no record shows why")
-            has_rule = arm.source == "asked" and (task.schedule is not None or arm.decide in ("none", "look"))
-            if given and has_rule and not _follows_rule(arm, items, suite, task, given):
-                lines.append(f"{name}: the items asked are not those that come first by its rule")
-    return lines
-
-
-def _follows_rule(arm: ArmCard, items: ItemSet, suite: Suite, task: Task, answers: Mapping[str, Response]) -> bool:
-    """True if the items asked about are those of all batches of an arm's rule; of the first ones, if it may stop."""
-    condition = settle(parse_conditions(suite.axes, arm.condition)[0], suite, card_of(arm))
-    tested = select_test_items(items.task(task.id), task, condition, arm.test_items.get(task.id))
-    trials = [Trial(views) for views in task.method(condition).group([item.view() for item in tested])]
-    left = set(answers)
-    for batch in _ruled_batches(arm, items, task, tested, trials, answers):
-        names = {view.item_id for trial in batch for view in trial.views}
-        if not names <= left:
-            return not left and arm.decide == "none" and task.schedule is None
-        left -= names
-    return not left
-
-
-def _ruled_batches(
-    arm: ArmCard, items: ItemSet, task: Task, tested: Sequence[Item], trials: Sequence[Trial],
-    answers: Mapping[str, Response],
-) -> Iterator[tuple[Trial, ...]]:  # fmt: skip
-    """The batches of an arm's rule: those of a task's own schedule depend on the answers."""
-    if task.schedule is None:
-        yield from batches(items, task, trials, turns(items, task, arm.max_items), arm.max_items)
-        return
-    schedule, strict = task.schedule(tested)(trials), task.protocols["strict"]
-    with suppress(StopIteration):
-        batch = next(schedule)
-        while True:
-            yield batch
-            names = [view.item_id for trial in batch for view in trial.views]
-            batch = schedule.send({name: primary_score(items.by_id[name], answers[name], strict) for name in names})
 
 
 def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> int | None:

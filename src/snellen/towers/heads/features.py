@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest, has_checksum, with_checksum
 from snellen.core.item import Media
 from snellen.core.storage.home import home
-from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.media import MediaFolder, open_image
 from snellen.subjects.encoders.encoder import MAX_THREADS
 from snellen.subjects.loading import file_sha256, once
 from snellen.towers.heads.conversations import StoredImage
@@ -43,7 +43,7 @@ SAMPLE = 4
 def opener(media: MediaFolder | None) -> ImageOpener:
     """A function that opens images: those of an item set from its folder, files directly."""
 
-    def open_image(image: StoredImage) -> Image.Image:
+    def opened(image: StoredImage) -> Image.Image:
         if isinstance(image, Media):
             if media is None:
                 raise SnellenError(f"{image.path}: an image of an item set, but its folder is unknown")
@@ -55,7 +55,7 @@ def opener(media: MediaFolder | None) -> ImageOpener:
         except OSError as error:
             raise SnellenError(f"{image}: not a readable image ({error}); fix or remove the file") from error
 
-    return open_image
+    return opened
 
 
 @dataclass(frozen=True)
