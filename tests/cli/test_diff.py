@@ -185,7 +185,7 @@ def test_a_guard_that_could_not_have_told_a_drop_fails(snellen: Command, tmp_pat
     assert (compared["margin"], list(compared["undetectable"])) == (0.1, ["fast-mapping"])
     for wrong in (("--margin", "20"), ("--margin", "0", "--fail-on", "drop")):
         code, _, err = snellen(*words, *wrong)
-        assert (code, "points above 0 and up to 100, with --fail-on drop" in err) == (2, True)
+        assert (code, "points above 0 and up to 100, and --fail-on drop" in err) == (2, True)
 
 
 def test_near_copies_that_were_kept_are_one_image(snellen: Command, tmp_path: Path) -> None:

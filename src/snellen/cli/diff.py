@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DROPPED_CODE = 4
 """Exit code with --fail-on drop if an ability or a task dropped."""
 INCOMPLETE_CODE = 1
-"""Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --margin."""
+"""Exit code with --fail-on drop if none dropped, but items could not be compared, or are too few for --least-drop."""
 
 
 def diff(
