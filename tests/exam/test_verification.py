@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from snellen.cli.app import app
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
+from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.response import Response
@@ -42,11 +43,13 @@ from snellen.exam.verification import (
     read_apart,
 )
 from snellen.reports.loading import load_run
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.blind import blind_card
 from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
-from tests.suites.thresholds.banks import asked_of, bank, observer
+from tests.suites.thresholds.banks import bank, observer
 
 
 @pytest.fixture(scope="module")
@@ -478,46 +481,56 @@ def test_a_table_of_calls_has_the_columns_of_a_run(items: ItemSet, tmp_path: Pat
 
 
 def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSet, tmp_path: Path) -> None:
-    """As if it had been asked until decided, and the card said nothing of it, or not the truth."""
+    """Whatever the card says of the rule and of the numbers of items."""
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
     card, whole = read_run_card(done.root), len(done.responses)
     fewer = [response for response in done.responses if response.item_id != done.responses[0].item_id]
+    name = "fake:oracle under vanilla, pattern-perception"
 
     def lines(responses: Sequence[Response], **change: Any) -> list[str]:
-        arms = [card.arms[0].model_copy(update=change)]
+        arms = [card.arms[0].model_copy(update={"max_items": whole, **change})]
         return left_out(card.model_copy(update={"arms": arms}), items, done.suite, responses)
 
-    label, missing = "fake:oracle under vanilla", f"{whole - len(fewer)} of the {whole} items of pattern-perception"
-    stopped = [f"{label}: {missing} were not asked, and the card states no rule for stopping"]
     person = "human:study/p1"
     theirs = [replace(response, subject=person) for response in fewer]
     assert lines(done.responses) == lines(theirs, subject=person, role="person") == []
-    for change in ({}, {"source": "recorded"}, {"role": "person"}, {"decide": "drop"}):
-        assert lines(fewer, **change) == stopped, change
-    for rule in ("look", "none"):
-        assert lines(done.responses, decide=rule, max_items=whole) == []
-        others = "the items asked are not those that come first by its rule"
-        assert lines(fewer, decide=rule, max_items=whole) == [f"{label}, pattern-perception: {others}"]
+    for rule in ("", "look", "none", "drop"):
+        assert lines(done.responses, decide=rule) == []
+        changes: list[dict[str, Any]] = [{}, {"source": "recorded"}, {"role": "person"}, {"test_items": {}}]
+        for change in changes:
+            (line,) = lines(fewer, decide=rule, **change)
+            assert line == f"{name}: {len(fewer)} of {whole} items were asked, not those that its rule asks", change
+        assert lines([], decide=rule) == [f"{name}: 0 of {whole} items were asked, not those that its rule asks"]
     declined = [replace(response, status="declined", text=None) for response in done.responses]
     assert lines(declined) == [], "a task that a subject cannot be asked"
-    assert lines([declined[0], *done.responses[1:]]) == [
-        f"{label}, pattern-perception: 1 items were declined, of which no record shows why"
-    ]
+    assert lines([declined[0], *done.responses[1:]]) == [f"{name}: 1 items were declined, of which no record shows why"]
 
 
-def test_answers_left_out_of_a_schedule_of_its_own_are_missed(tmp_path: Path) -> None:
+def test_a_run_with_failed_calls_is_whole(items: ItemSet, tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text("{}")
+    done = run(items, [f"fake:scripted={tmp_path / 'script.json'}"], tmp_path / "run", keep_going=True, limit=2)
+    assert done.failed == len(done.responses) > 0
+    assert verify(str(done.root), 0, None, None, None) == 0
+
+
+@pytest.mark.parametrize("limit", [None, 10])
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_answers_left_out_of_a_schedule_of_its_own_are_missed(
+    tmp_path: Path, limit: int | None, concurrency: int
+) -> None:
     """What a task of the thresholds asks next depends on the answers so far."""
     thresholds = bank(tmp_path / "bank")
-    responses = asked_of(tmp_path / "run", thresholds, [observer(thresholds, thresholds={"acuity": 6.0})])
+    subject = observer(thresholds, "chat:a/b", concurrency, thresholds={"acuity": 6.0})
+    arms = [Arm(subject, Condition(SUITES.get("thresholds").axes), decide="none")]
+    responses = ask(tmp_path / "run", Plan(thresholds, SUITES.get("thresholds"), arms, limit=limit))
     card, suite = read_run_card(tmp_path / "run"), SUITES.get("thresholds")
     assert left_out(card, thresholds, suite, responses) == []
-    others = "the items asked are not those that come first by its rule"
     for number in (0, len(responses) // 2, len(responses) - 1):
-        fewer = [*responses[:number], *responses[number + 1 :]]
-        assert left_out(card, thresholds, suite, fewer) == [f"py:observer under vanilla, acuity: {others}"]
+        (line,) = left_out(card, thresholds, suite, [*responses[:number], *responses[number + 1 :]])
+        assert line.startswith(f"chat:a/b under vanilla, acuity: {len(responses) - 1} of {limit or 272} items")
 
 
-@pytest.mark.parametrize("options", [{}, {"max_items": 24}])
+@pytest.mark.parametrize("options", [{}, {"max_items": 24}, {"limit": 30}])
 def test_what_is_asked_until_decided_is_the_first_part(items: ItemSet, tmp_path: Path, options: dict[str, Any]) -> None:
     done = run(
         items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False, until_decided=True, **options

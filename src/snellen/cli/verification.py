@@ -15,7 +15,7 @@ from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.exam.omissions import left_out
 from snellen.remote import address_of, fetched
-from snellen.runs.scores.judgements import judging_runs
+from snellen.runs.scores.judgements import judging_runs, lines_without_verdict
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items, open_items
 from snellen.suites import SUITES, suite_of
@@ -101,7 +101,9 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    is_whole = replies == 0 and not (changed or stopped)
+    unjudged = [line for protocol in protocols for line in lines_without_verdict(path, items, suite, protocol)]
+    print(*unjudged, sep="\n", end="\n" * bool(unjudged))
+    is_whole = replies == 0 and not (changed or stopped or unjudged)
     for judging in judging_runs(path):
         _, is_judge_replayed, is_judge_whole = _verify_run(str(judging), judging, str(judging.parent / "items"))
         is_whole &= is_judge_replayed and is_judge_whole

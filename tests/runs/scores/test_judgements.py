@@ -25,6 +25,7 @@ from snellen.exam.run import run
 from snellen.runs.scores.judgements import (
     FOLDER,
     judgement_items,
+    lines_without_verdict,
     people_as_judge,
     read_agreement,
     read_verdicts,
@@ -90,6 +91,10 @@ def test_nothing_is_judged_twice_and_failed_calls_are_asked_again(run_root: Path
     lines = dict.fromkeys(rest, "Score: 1")
     done = judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
     assert (done.texts, done.failed) == (8, 1)
+    _, items, suite = open_run_items(run_root)
+    line = "fake:scripted=judge.json: no verdict on 1 of 8 texts under strict"
+    assert lines_without_verdict(run_root, items, suite, "strict") == [line]
+    assert verify(str(run_root), 0, None, None, None) == 1
     before = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
     # The judge has the same name; its script now has the line that failed before.
     done = judge(run_root, script(tmp_path / "judge.json", {**lines, first: "Score: 0"}), show_progress=False)
@@ -112,6 +117,8 @@ def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:
 def test_verdicts_are_those_of_the_judges_record(run_root: Path, tmp_path: Path) -> None:
     judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
     assert verify(str(run_root), 0, None, None, None) == 0
+    _, whole, judged = open_run_items(run_root)
+    assert lines_without_verdict(run_root, whole, judged, "strict") == []
     (folder,) = (run_root / FOLDER).iterdir()
     table = pq.read_table(folder / "run" / "responses.parquet")
     better = pa.array(["Score: 2"] * len(table), table.schema.field("text").type)

@@ -210,7 +210,7 @@ class _TrialBatches:
     """The trials of a task, in the batches of its schedule. `faults` are the reasons why items cannot be asked.
 
     Of a remote subject asked until decided, up to `AHEAD` batches are under way, so that slow calls hold up nobody; all
-    count, whatever the first decides.
+    count, whatever the first decides. A task's own schedule waits for the scores of each.
     """
 
     runner: ArmCalls
@@ -264,7 +264,8 @@ class _TrialBatches:
         responses: list[Response] = []
         scores: dict[str, float] = {}
         arm = self.runner.arm
-        ahead = AHEAD if arm.decide and not arm.subject.card.is_local else 1
+        waits = self.task.schedule is not None or arm.subject.card.is_local  # for the scores before the next batch
+        ahead = AHEAD if arm.decide and not waits else 1
         is_over = False
         while True:
             while not is_over and len(self.under_way) < ahead:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -144,9 +144,13 @@ class ArmCalls:
         limit = None if self.plan.is_replay else subject.card.token_limit
         if (reply := self.run.recall(key, digest, limit)) is None:
             if self.plan.is_replay:
-                if self.run.failed(key, digest):
-                    return None
-                raise Unasked
+                if not self.run.failed(key, digest):
+                    raise Unasked
+                sent = prompt
+                with suppress(Exception):  # it may be what failed
+                    sent = self.as_sent(prompt)
+                self.run.sent(digest, sent.record())
+                return None
             async with self.queue.gate, self._paid(subject, prompt):
                 sent, rng, error, is_lasting = prompt, stream("call", self.plan.seed, key), "", False
                 try:

@@ -24,7 +24,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.run_tables import own_responses
-from snellen.core.storage.runfolder import is_run, read_run_card
+from snellen.core.storage.runfolder import is_run, kind_by_name, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results
@@ -125,6 +125,16 @@ def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.Dat
     responses = responses_in_units(root, items)
     verdicts = read_verdicts(root, judgement_items(responses, items, suite, protocol))
     return score_judged(responses, items, suite, protocol, verdicts)
+
+
+def lines_without_verdict(root: Path, items: ItemSet, suite: Suite, protocol: str) -> list[str]:
+    """In words, the judges under a protocol who gave no verdict on some of the texts; people may skip texts."""
+    judged = judgement_items(responses_in_units(root, items), items, suite, protocol)
+    return [
+        f"{judge}: no verdict on {len(judged) - len(by_item)} of {len(judged)} texts under {protocol}"
+        for judge, by_item in read_verdicts(root, judged).items()
+        if len(by_item) < len(judged) and kind_by_name(judge).get("role") != "person"
+    ]
 
 
 def responses_in_units(root: Path, items: ItemSet) -> Sequence[Response]:
