@@ -5,7 +5,9 @@ They also passed check-jsonschema, actionlint and zizmor (CONTRIBUTING.md, Depen
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,15 @@ def test_inputs_of_the_action_are_declared() -> None:
     action = parsed(ROOT / "action.yml")
     used = re.findall(r"inputs\.([\w-]+)", (ROOT / "action.yml").read_text("utf-8"))
     assert set(used) == set(action["inputs"])
+
+
+@pytest.mark.parametrize(("name", "key"), [("", "none"), ("MY_KEY", "k-1"), ("OTHER", "none")])
+def test_the_action_takes_its_key_from_the_named_variable(name: str, key: str) -> None:
+    (guard,) = (step for step in parsed(ROOT / "action.yml")["runs"]["steps"] if step.get("id") == "guard")
+    lines = guard["run"].split("echo ")[0] + 'printf "%s" "$GATE_API_KEY"'
+    variables = {"PATH": os.environ["PATH"], "URL": "http://a", "KEY_ENV": name, "MY_KEY": "k-1"}
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", lines], env=variables, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, key)
 
 
 def test_gates_end_a_job_by_their_exit_code() -> None:

@@ -204,6 +204,7 @@ FILES: dict[str, Callable[[Path], Words]] = {
     "a design of an odd day": lambda root: design(root, b"a: 2026-99-99"),
     "a design of many digits": lambda root: design(root, b"a: " + b"9" * 100_000),
     "a design of odd tags": lambda root: design(root, b"a: !!bool x\nb: !!int ''\nc: !!timestamp x"),
+    "a design of numbers in base 60": lambda root: design(root, b"a: 1" + b":1" * 400_000),
     "a design with a key twice": lambda root: design(root, b"texts: {title: a, title: b}\nblocks: [{name: a}]"),
     "a design that ends in a script": lambda root: design(
         root, b"texts: {title: a, completion_url: 'javascript:alert(1)'}\nblocks: [{name: a}]"),

@@ -182,6 +182,7 @@ def test_no_file_of_a_sealed_set_shows_the_seed(suite: str, tmp_path: Path, caps
     assert [form for form in forms if form in content] == []
     assert seal.commitment in (tmp_path / "items" / "itemset.json").read_text()
     assert items.card.recipe["sealed"] == seal.commitment
+    assert check_rows(items)
     check_seal(items, seal)
     other = make_seal(SUITES.get(suite), _options(Path()))
     with built_again(other) as again:

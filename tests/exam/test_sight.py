@@ -194,6 +194,15 @@ def test_a_clean_server_has_no_fault(tmp_path: Path) -> None:
     assert all((tmp_path / "media" / path).is_file() for call in card.calls for path in call.images)
 
 
+def test_a_key_that_a_service_echoes_is_kept_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "CANARY-0123456789-OF-A-SERVICE"
+    monkeypatch.setenv("LAB_API_KEY", key)
+    sight(replace(observer(CLEAN), habit=lambda answers, rng: [key, *answers]), tmp_path, seed=0)
+    texts = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert any(b"[redacted]" in text for text in texts)
+    assert not any(key.encode() in text for text in texts)
+
+
 def test_without_images_little_is_asked() -> None:
     card = checked(observer(FAULTS["no image"]))
     assert [line.check for line in card.lines] == ["image"]

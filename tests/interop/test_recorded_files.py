@@ -187,7 +187,12 @@ def test_rows_of_xlsx_have_the_cells_that_are_filled(tmp_path: Path) -> None:
     head = "".join(f'<c t="str"><v>{name}</v></c>' for name in ("index", "prediction", *map(str, range(9))))
     rows = '<row/><row><c r="A3" t="str"><v>7</v></c><c r="K3" t="str"><v>x</v></c><c r="ZZ3"/></row><row/>'
     (tmp_path / "a.xlsx").write_bytes(in_xlsx(f"<w><row>{head}</row>{rows}</w>"))
-    assert list(recorded_files.read_rows(tmp_path / "a.xlsx")) == [(1, {"index": "7", "8": "x"})]
+    whole = dict.fromkeys(("prediction", *map(str, range(9))), "") | {"index": "7", "8": "x"}
+    assert list(recorded_files.read_rows(tmp_path / "a.xlsx")) == [(1, whole)], "as of a CSV file"
+    many = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(5000))
+    (tmp_path / "b.xlsx").write_bytes(in_xlsx(f"<w><row>{many}</row>{'<row/>' * 9}<row><c r='A9' t='str'/></row></w>"))
+    ((_, row),) = recorded_files.read_rows(tmp_path / "b.xlsx")
+    assert len(row) == 100
 
 
 def test_shared_texts_and_escapes_of_xlsx(tmp_path: Path) -> None:

@@ -353,6 +353,12 @@ def test_a_video_is_decoded_once_and_by_the_gate_only(tmp_path: Path) -> None:
         )
 
 
+SDP = (
+    b"v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n"
+)
+"""A text by which FFmpeg would listen at a port."""
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -361,7 +367,9 @@ def test_a_video_is_decoded_once_and_by_the_gate_only(tmp_path: Path) -> None:
         (faststart, "damaged or truncated"),
         (sound, "no video stream"),
         (empty, "no frames"),
-        (image, "format gif"),
+        (image, "not a readable video"),
+        (lambda _: SDP, "not a readable video"),
+        (lambda _: b"ffconcat version 1.0\nfile other.mp4\n", "not a readable video"),
     ],
 )
 def test_files_that_are_not_videos_are_refused(make: Any, message: str, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def check_rows(items: ItemSet) -> bool:
     if items.card.counts != counts_of(items.items):
         raise SnellenError(f"{items.root / items.card.file}: other counts than those of its items; build it again")
     recipes = read_image_recipes(items.root)
-    if items.card.source == "generated" and not recipes:
+    if items.card.source == "generated" and "render" in card.provenance and not recipes:
         return False
     for path, part in zip(items_files(items.root, card), card.instalments or (card,), strict=True):
         whole, of_test = decided_hashes(files.rows_of(files.read_table(path)), recipes)
@@ -93,6 +93,8 @@ def check_seal(items: ItemSet, seal: Seal) -> None:
     if (seal.parameters.n or 0) > most or planned_items(seal) > most:  # making them could take for ever
         raise SnellenError(f"{path}: has {items.card.items} items, and the revealed seal asks for more than {most}")
     with built_again(seal) as again:
+        if read_image_recipes(again.root) and not read_image_recipes(items.root):
+            raise SnellenError(f"{items.root}: a sealed set without image_recipes.parquet; restore it")
         if items.card.rows_hash != again.card.rows_hash:
             raise SnellenError(f"{items.root / 'items.parquet'}: {_first_difference(items, again)}")
         if canonical(items.card.recipe) != canonical(again.card.recipe):

@@ -32,6 +32,8 @@ MAX_ROWS, MAX_COLUMNS = 5_000_000, 16_384
 MAX_VALUES, MAX_VALUE = 20, 60
 """Different values of a column that tells rows apart, and characters of each."""
 ENDINGS = (".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
+MAX_FILLED = 100
+"""Columns of XLSX of which an empty cell is an empty text, as in CSV."""
 _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
@@ -194,7 +196,8 @@ def _xlsx(path: Path) -> Iterator[Row]:
         columns = _head([head.get(n, "") for n in range(max(head, default=-1) + 1)])
         for row in rows:
             if row:  # a row may be a few bytes, and the columns thousands
-                yield {columns[n]: text for n, text in row.items() if n < len(columns)}
+                known = {columns[n]: text for n, text in row.items() if n < len(columns)}
+                yield dict.fromkeys(columns[:MAX_FILLED], "") | known
 
 
 def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:

@@ -71,6 +71,15 @@ def test_a_small_table_that_expands_is_not_read(tmp_path: Path, monkeypatch: pyt
         read_table(path)
 
 
+def test_a_table_of_rows_without_values_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"a": pa.nulls(50_000)}), path)
+    assert len(read_table(path)) == 50_000
+    monkeypatch.setattr(files, "MAX_TABLE_ROWS", 49_999)
+    with pytest.raises(SnellenError, match="or 49999 rows"):
+        read_table(path)
+
+
 def test_missing_file_locks_are_not_mistaken_for_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

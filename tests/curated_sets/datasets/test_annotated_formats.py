@@ -14,6 +14,7 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.datasets.formats.hdf5 import open_hdf5, read_entry
 from snellen.datasets.image_files import VideoFrame
 from snellen.datasets.sample import Sample
 from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS, plain
@@ -120,6 +121,25 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert other.read_depth() is None
     attributes = {"drive": "2011_09_26_drive_0005_sync", "unmarked": (0, 0, 1, 1)}
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
+
+
+@pytest.mark.parametrize("kind", ["raw", "link", "virtual"])
+def test_arrays_outside_the_file_are_not_read(tmp_path: Path, kind: str) -> None:
+    """HDF5 can take an array from any file of the disk."""
+    (tmp_path / "secret").write_bytes(bytes(range(64)))
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other.create_dataset("x", data=np.zeros((1, 64), "u1"))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        if kind == "raw":
+            file.create_dataset("x", (1, 64), "u1", external=[(str(tmp_path / "secret"), 0, 64)])
+        elif kind == "link":
+            file["x"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "x")
+        else:
+            layout = h5py.VirtualLayout((1, 64), "u1")
+            layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (1, 64))
+            file.create_virtual_dataset("x", layout)
+    with open_hdf5(tmp_path / "a.h5") as file, pytest.raises(SnellenError, match="x is stored in another file"):
+        read_entry(file, "x", 0)
 
 
 def test_nyu_arrays_are_transposed(tmp_path: Path) -> None:

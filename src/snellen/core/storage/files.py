@@ -26,6 +26,8 @@ BATCH = 10_000
 """Rows of a table converted at a time."""
 MAX_TABLE_BYTES = 4_000_000_000
 """Memory of a table that is read; a file of some kilobytes may expand to many gigabytes."""
+MAX_TABLE_ROWS = 10_000_000
+"""Rows of a table that is read; those without values take no memory before they are lists."""
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -198,11 +200,11 @@ def bounded_batches(
     text is longer than the pages of its column. So few rows are decoded at a time that even texts of this length fit.
     """
     groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
-    longest = max((_pages(row_group, names) for row_group in groups), default=0)
+    rows, longest = 0, max((_pages(row_group, names) for row_group in groups), default=0)
     for batch in file.iter_batches(min(BATCH, MAX_TABLE_BYTES // 8 // max(longest, 1)) or 1, columns=names):
-        limit -= batch.nbytes
-        if limit < 0:
-            raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB")
+        limit, rows = limit - batch.nbytes, rows + len(batch)
+        if limit < 0 or rows > MAX_TABLE_ROWS:
+            raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB, or {MAX_TABLE_ROWS} rows")
         yield batch
 
 

@@ -9,6 +9,8 @@ import yaml
 
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 
+MAX_DIGITS = 100
+"""Characters of a number. YAML reads 12:30 in base 60, as 750, which takes long for a long one."""
 MAX_DEPTH = 100
 """Levels of nested lists and mappings."""
 
@@ -35,6 +37,8 @@ class _PlainLoader(yaml.SafeLoader):
 
     def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
         text = super().construct_scalar(node)
+        if node.tag.endswith((":int", ":float")) and (len(text) > MAX_DIGITS or ":" in text):
+            raise ValueError(f"{text[:20]!r} is a number in base 60 or too long; quote it if it is a text")
         text.encode()  # raises UnicodeEncodeError for half of a surrogate pair, which no file can store
         return text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,7 +12,7 @@ from typing import cast
 from snellen.compute.event_loop import run_to_end
 from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.item import Media, MediaKind
-from snellen.core.plain_text import short_reason
+from snellen.core.plain_text import MIN_KEY, secret_texts, short_reason, without_secrets
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
@@ -143,7 +144,8 @@ class AskedSubject:
             reply = await self.subject.answer(self._prompt(question), self.media, rng)
         except CallFailed as failure:
             return Trouble(str(failure), again=False, is_lasting=failure.is_lasting)
-        return ChatReply(reply.text, tokens_in=reply.tokens_in)
+        text = without_secrets(reply.text, secret_texts(os.environ, MIN_KEY))  # a service may echo its key
+        return ChatReply(text, tokens_in=reply.tokens_in)
 
     def _prompt(self, question: SightQuestion) -> Prompt:
         history = tuple(Turn((self._stored(file), text), reply) for file, text, reply in question.earlier)

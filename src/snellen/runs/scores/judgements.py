@@ -116,6 +116,8 @@ def score_judged(
         of_these_arms = [response for response in judged if response.arm_key in arms]
         tables.append(score(of_these_arms, items, suite, protocol, by_response))
     rest += [response for response in judged if response.arm_key not in judged_arms]
+    if judged:  # the other tasks may not have the protocol
+        rest = [response for response in rest if protocol in suite.tasks[response.task].protocols]
     tables.insert(0, score(rest, items, suite, protocol))
     return pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True)
 

@@ -43,12 +43,17 @@ def convert_frame(frame: VideoFrame, format: str, colours: int | None = None) ->
     )
 
 
+FORMATS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"
+"""The formats that are read, by FFmpeg's names. Others may name further files, or addresses to listen at."""
+
+
 @contextmanager
 def open_video(source: Path | bytes, location: str) -> Iterator[tuple[InputContainer, VideoStream]]:
     """A file and its first video stream that is not a cover. Errors inside become SnellenErrors naming `location`."""
     av = pyav()
     try:
-        with av.open(str(source) if isinstance(source, Path) else io.BytesIO(source)) as container:
+        file = str(source) if isinstance(source, Path) else io.BytesIO(source)
+        with av.open(file, options={"format_whitelist": FORMATS}) as container:
             covers = av.stream.Disposition.attached_pic
             streams = [stream for stream in container.streams.video if not stream.disposition & covers]
             if not streams:

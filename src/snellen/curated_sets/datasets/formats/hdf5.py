@@ -92,13 +92,19 @@ def read_entry(file: Any, array: str, index: int) -> NDArray[np.generic]:
     import numpy as np
 
     try:
-        return np.asarray(bounded(file[array], entries=1)[index])
+        return np.asarray(bounded(file, array, entries=1)[index])
     except (KeyError, IndexError, ValueError, TypeError, AttributeError, OSError, RuntimeError) as error:
         raise SnellenError(f"{file.filename}: no entry {index} of {array} ({error}); copy the file again") from error
 
 
-def bounded(array: Any, entries: int = MAX_ENTRIES) -> Any:
-    """The array, checked for reading `entries` along its first axis. Raises SnellenError if it is too large."""
+def bounded(file: Any, key: Any, entries: int = MAX_ENTRIES) -> Any:
+    """The array at a name or reference, checked for reading `entries` along its first axis.
+
+    Raises SnellenError if it is too large, or stored outside the file, which may be anywhere on the disk.
+    """
+    array = file[key]
+    if array.file.filename != file.filename or array.external or array.is_virtual:
+        raise SnellenError(f"{file.filename}: {key} is stored in another file; only what is in it is read")
     count = min(array.shape[0], entries) if array.shape else 1
     size = array.dtype.itemsize * count * math.prod(array.shape[1:])
     if size > MAX_ENTRY_BYTES or (array.shape and array.shape[0] > MAX_ENTRIES):

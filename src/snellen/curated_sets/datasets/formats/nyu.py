@@ -47,8 +47,8 @@ class NyuDepth:
             return
         with file:
             try:
-                names = [_text(file, reference) for reference in bounded(file["names"])[:].reshape(-1)]
-                count = int(bounded(file["images"], entries=1).shape[0])
+                names = [_text(file, reference) for reference in bounded(file, "names")[:].reshape(-1)]
+                count = int(bounded(file, "images", entries=1).shape[0])
             except DAMAGE as error:
                 yield Note("unreadable", "not the file of the dataset", f"{FILE}: {error}; copy it again")
                 return
@@ -81,7 +81,7 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
             extra |= {"nearest_m": float(measured.min()), "median_m": float(np.median(measured))}
         annotations.append(Annotation(names[kind - 1], box, float(mask.sum()), extra))
     size = (int(labels.shape[1]), int(labels.shape[0]))
-    scenes = bounded(file["scenes"])[:].reshape(-1) if "scenes" in file else []
+    scenes = bounded(file, "scenes")[:].reshape(-1) if "scenes" in file else []
     attributes: dict[str, AttributeValue] = {"scene": _text(file, scenes[index])} if index < len(scenes) else {}
     return RawSample(
         record_id=id,
@@ -96,4 +96,4 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
 
 def _text(file: Any, reference: Any) -> str:
     """A MATLAB text: the character codes at a reference."""
-    return "".join(chr(int(code)) for code in bounded(file[reference])[:].reshape(-1))
+    return "".join(chr(int(code)) for code in bounded(file, reference)[:].reshape(-1))
