@@ -27,7 +27,7 @@ from snellen.core.item import ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
-from snellen.core.storage.parts import part_files
+from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.runfolder import read_run_card
 from snellen.exam import verification
 from snellen.exam.items import build
@@ -44,6 +44,7 @@ from snellen.exam.verification import (
 )
 from snellen.reports.loading import load_run
 from snellen.runs.asking.ask import ask
+from snellen.runs.asking.replay import replay
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.blind import blind_card
 from snellen.stimuli.render import rebuild
@@ -416,7 +417,7 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
     changes = {"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}
     for change in (*changes, {"fingerprint": "0" * 12}):
         _changed_card(done.root, annotations={}, arms=[{**card.arms[0].model_dump(), **change}])
-        with pytest.raises(SnellenError, match=r"run\.json: test_items, columns or fingerprint of fake:oracle"):
+        with pytest.raises(SnellenError, match=r"run\.json: (test_items, columns or fingerprint|columns) of fake:oracle"):
             verify(str(done.root), 0, str(items.root), None, None)
 
 
@@ -504,6 +505,38 @@ def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSe
     declined = [replace(response, status="declined", text=None) for response in done.responses]
     assert lines(declined) == [], "a task that a subject cannot be asked"
     assert lines([declined[0], *done.responses[1:]]) == [f"{name}: 1 items were declined, of which no record shows why"]
+
+
+def test_replies_under_one_condition_are_not_those_of_another(items: ItemSet, tmp_path: Path) -> None:
+    """The card's columns say what an arm was shown, and follow from its condition."""
+    done = run(items, ["fake:chance"], tmp_path / "run", show_progress=False, limit=2, conditions=["images=none"])
+    path, card = done.root / "run.json", read_run_card(done.root)
+    other = card.arms[0].model_copy(update={"columns": {**card.arms[0].columns, "images": "shuffled"}})
+    path.write_text(card.model_copy(update={"arms": [other]}).model_dump_json())
+    with pytest.raises(SnellenError, match="columns of fake:chance under images=none are not those of the condition"):
+        check_replies(done.root, read_run_card(done.root), items, done.suite)
+
+
+def test_a_failure_takes_away_no_complete_reply(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
+    (part,) = part_files(done.root)
+    first, *_ = read_exchanges(done.root)
+    with part.open("a") as file:
+        file.write(line_of(replace(first, reply=None, error="timed out")))
+    assert replay(done.root, items, done.suite, {}) == done.responses
+
+
+def test_arms_without_a_record_and_missing_repeats_are_told(items: ItemSet, tmp_path: Path) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, repeats=2)
+    card = read_run_card(done.root)
+    second = card.model_copy(update={"arms": card.arms[1:]})
+    responses = [response for response in done.responses if response.repeat == 1]
+    repeats = "fake:oracle under vanilla: the repeats on the card are not all of them"
+    assert left_out(card, items, done.suite, done.responses) == []
+    assert left_out(second, items, done.suite, responses) == [repeats]
+    arms = [card.arms[0].model_copy(update={"repeat": number}) for number in range(101)]
+    with pytest.raises(SnellenError, match="101 arms without a record; more than 100 are refused"):
+        left_out(card.model_copy(update={"arms": arms}), items, done.suite, [])
 
 
 def test_a_run_with_failed_calls_is_whole(items: ItemSet, tmp_path: Path) -> None:

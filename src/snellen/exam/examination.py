@@ -90,7 +90,7 @@ class Examination:
         """Sentences about subjects of whose replies to a task more than a twentieth cannot be read, with examples."""
         from snellen.analysis.tables.unread import unread_sentences
 
-        scores = own_scores(self.root, self.items, self.suite, read_run_card(self.root).arms)
+        scores = own_scores(self.root, self.items, with_judged_reading(self.suite), read_run_card(self.root).arms)
         return unread_sentences([self.root], scores["strict"], self.responses)
 
     def results(self) -> pd.DataFrame:

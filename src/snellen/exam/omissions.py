@@ -7,6 +7,8 @@ from contextlib import suppress
 
 from snellen.analysis.grading.deciding import turns
 from snellen.core.condition import Condition, parse_conditions
+from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
@@ -16,6 +18,9 @@ from snellen.runs.asking.replay import card_of
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import is_asked, select_test_items
 from snellen.runs.scores.score import primary_score
+
+MOST = 100
+"""Arms without an answer: each takes time to check."""
 
 
 def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Response]) -> list[str]:
@@ -27,7 +32,12 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
     answers = {(arm.arm_key, task): dict[str, Response]() for arm in card.arms for task in suite.tasks}
     for response in responses:
         answers[response.arm_key, response.task][response.item_id] = response
+    if len(silent := [arm for arm in card.arms if not any(answers[arm.arm_key, task] for task in suite.tasks)]) > MOST:
+        raise SnellenError(f"{card.file}: {len(silent)} arms without a record; more than {MOST} are refused")
     lines = list[str]()
+    for (subject, text), repeats in lists_by_key(((a.subject, a.condition), a.repeat) for a in card.arms).items():
+        if sorted(repeats) != list(range(len(repeats))):
+            lines.append(f"{subject} under {text}: the repeats on the card are not all of them")
     for arm in card.arms:
         written = parse_conditions(suite.axes, arm.condition)[0]
         if kind_by_name(arm.subject).get("role") == "person":
@@ -54,7 +64,10 @@ def _follows_rule(
     for batch in _ruled_batches(arm, items, task, tested, trials, by_item):
         names = {view.item_id for trial in batch for view in trial.views}
         if not names <= left:
-            return not left and bool(by_item) and arm.decide in ("none", "drop") and not has_schedule
+            # Those not scored before cannot drop.
+            is_unscored = arm.decide == "drop" and task.protocols["strict"].judge is not None
+            may_stop = arm.decide in ("none", "drop") and not has_schedule and (bool(by_item) or is_unscored)
+            return not left and may_stop
         left -= names
     return not left
 

@@ -128,6 +128,11 @@ def test_verdicts_are_those_of_the_judges_record(run_root: Path, tmp_path: Path)
     _, items, suite = open_run_items(run_root)
     assert set(rescore(run_root, items, suite, "strict").dropna(subset="value")["prediction"]) >= {"1"}
     assert verify(str(run_root), 0, None, None, None) == 0
+    again = run_root / FOLDER / "ffffffffffff"
+    shutil.copytree(folder, again)
+    line = "fake:scripted=kind.json: several verdicts on a text under strict"
+    assert lines_without_verdict(run_root, items, suite, "strict") == [line]
+    shutil.rmtree(again)
     pq.write_table(changed, folder / "run" / "responses.parquet")
     rescore(run_root, items, suite, "strict")
     with pytest.raises(SnellenError, match=rf"{folder.name}/run/responses.parquet: .* does not follow"):

@@ -147,6 +147,10 @@ class RunFolder:
 
     def _keep(self, exchange: Exchange) -> None:
         digest = self._digests.setdefault(exchange.digest, exchange.digest)  # one object for equal digests
+        before = self.exchanges.get(exchange.key)
+        earlier = before.reply if before and before.digest == digest else None
+        if exchange.reply is None and earlier and not earlier.is_cut_off:
+            return  # a complete reply is not asked for again
         self.exchanges[exchange.key] = replace(exchange, digest=digest)
         if reply := exchange.reply:
             fingerprint, _, rest = exchange.key.partition("/")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,9 +22,9 @@ from snellen.core.item import Item
 from snellen.core.plain_text import no_formula
 from snellen.core.response import Response
 from snellen.core.seeds import stream
-from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
+from snellen.core.storage.itemset import ItemSet, read_itemset, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.run_tables import own_responses
+from snellen.core.storage.run_tables import own_responses, read_responses
 from snellen.core.storage.runfolder import is_run, kind_by_name, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
@@ -90,13 +91,13 @@ def judging_runs(root: Path) -> list[Path]:
 
 def read_verdicts(root: Path, judged_items: Sequence[Item]) -> Verdicts:
     """The verdicts on exactly these texts. Failed calls are left out, to be made again."""
-    questions = {item.item_id: item.question for item in judged_items}
+    views = {item.item_id: item.view() for item in judged_items}
     verdicts: dict[str, dict[str, Response]] = {}
     for run_folder in judging_runs(root):
         for step_results in read_step_results(run_folder, run_folder.parent / "items"):
             for item in step_results.items.items:
                 response = step_results.responses.get(item.item_id)
-                if response and response.status == "ok" and questions.get(item.item_id) == item.question:
+                if response and response.status == "ok" and views.get(item.item_id) == item.view():
                     verdicts.setdefault(step_results.author, {})[item.item_id] = response
     return verdicts
 
@@ -130,9 +131,16 @@ def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.Dat
 
 
 def lines_without_verdict(root: Path, items: ItemSet, suite: Suite, protocol: str) -> list[str]:
-    """In words, the judges under a protocol who gave no verdict on some of the texts; people may skip texts."""
+    """In words, the judges under a protocol with several verdicts on a text, or none; people may skip texts."""
     judged = judgement_items(responses_in_units(root, items), items, suite, protocol)
-    return [
+    names = {(item.item_id, item.question) for item in judged}
+    verdicts = Counter[tuple[str, str, str]]()
+    for path in judging_runs(root):
+        questions = {item.item_id: item.question for item in read_itemset(path.parent / "items").items}
+        given = [one for one in read_responses(path) if one.status == "ok"]
+        verdicts.update((one.subject, one.item_id, questions.get(one.item_id, "")) for one in given)
+    repeated = {judge for (judge, *name), count in verdicts.items() if count > 1 and tuple(name) in names}
+    return [f"{judge}: several verdicts on a text under {protocol}" for judge in sorted(repeated)] + [
         f"{judge}: no verdict on {len(judged) - len(by_item)} of {len(judged)} texts under {protocol}"
         for judge, by_item in read_verdicts(root, judged).items()
         if len(by_item) < len(judged) and kind_by_name(judge).get("role") != "person"
