@@ -109,6 +109,9 @@ def test_undefined_intervals_state_the_reason() -> None:
         assert math.isnan(interval.low)
         assert interval.kind.startswith(UNTOLD)
         assert reason in interval.kind
+    values, many, few = [0.5, 0.7] * 20, [*range(20)] * 2, [0] * 20 + [1] * 20
+    assert crossed_interval(values, many, few, "mean", None, rng()).kind == UNTOLD + "20 people in 2 clusters"
+    assert crossed_interval(values, few, many, "mean", None, rng()).kind == UNTOLD + "2 people in 20 clusters"
     assert crossed_interval([math.nan], [0], [0], "mean", None, rng()).kind == UNTOLD + "no units"
     assert crossed_interval([0.5, -0.7], [0, 1], [0, 1], "mean", (-1, 1), rng()).kind == ON_RANGE
     with pytest.raises(ValueError, match="fix the bounds"):

@@ -499,7 +499,10 @@ def test_tables_record_their_parts_without_a_clock(tmp_path: Path, built: ItemSe
     whole = only_part(root).read_bytes()
     only_part(root).write_bytes(whole[:-30])
     assert_refused(lambda: tables_are_behind(root), "truncated or missing since the tables were made from it")
-    only_part(root).write_bytes(whole)
+    lost = only_part(root)
+    lost.unlink()
+    assert_refused(lambda: tables_are_behind(root), "truncated or missing since the tables were made from it")
+    lost.write_bytes(whole)
     pq.write_table(pq.read_table(root / "exchanges.parquet").replace_schema_metadata(), root / "exchanges.parquet")
     assert tables_are_behind(root), "tables that do not name their parts"
     (root / "exchanges.parquet").write_bytes(b"PAR1")
