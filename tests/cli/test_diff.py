@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 from PIL import Image
 
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.tables.section import Run
+from snellen.cli.diff import _guard
 from snellen.core.build_options import BuildOptions
 from snellen.core.item import Item
 from snellen.core.storage.itemset import read_itemset
@@ -56,6 +58,15 @@ def test_a_drop_has_its_own_exit_code(snellen: Command, run_root: Path, tmp_path
     back = snellen("diff", f"{run_root}:{BLIND}", f"{run_root}:{ORACLE}", "--out", page, "--fail-on", "drop")
     assert back[0] == 0
     assert "Rose: colour" in back[1]
+
+
+def test_a_drop_outweighs_what_could_not_be_compared() -> None:
+    for dropped, undecided, code in ((["a"], 3, 4), (["a"], 0, 4), ([], 3, 1)):
+        with pytest.raises(typer.Exit) as end:
+            _guard("drop", dropped, undecided)
+        assert end.value.exit_code == code
+    _guard("drop", [], 0)
+    _guard(None, ["a"], 3)
 
 
 def test_a_subject_is_asked_until_it_is_decided_whether_it_dropped(

@@ -200,6 +200,15 @@ def test_a_revealed_seal_of_a_larger_set_is_not_made_again(exam: Exam, tmp_path:
         check_seal(read_itemset(root), seal)
 
 
+def test_a_revealed_seal_of_ten_times_the_items_is_made_again(exam: Exam, tmp_path: Path) -> None:
+    """Recipes may round n, so only a seal of many more items than the set has is refused unmade."""
+    root = shutil.copytree(exam.root / "items", tmp_path / "items")
+    card = read_itemset(root).card
+    parameters = exam.seal.parameters.model_copy(update={"n": 10 * card.items})
+    with pytest.raises(SnellenError, match="the revealed seed gives"):
+        check_seal(read_itemset(root), exam.seal.model_copy(update={"parameters": parameters}))
+
+
 def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:
     """In decimal or hexadecimal digits. A field that is the seed itself has the commitment in its place."""
     item, seed = read_itemset(exam.root / "items").items[0], int(exam.seal.seed)

@@ -29,6 +29,7 @@ from snellen.core.storage.itemset import ItemSet, read_itemset, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.runfolder import read_run_card
+from snellen.core.suite import Trial
 from snellen.exam import verification
 from snellen.exam.items import build
 from snellen.exam.omissions import left_out
@@ -417,7 +418,8 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
     changes = {"test_items": {"pattern-perception": 1}}, {"test_items": {}}, {"columns": {"sheet": "alone"}}
     for change in (*changes, {"fingerprint": "0" * 12}):
         _changed_card(done.root, annotations={}, arms=[{**card.arms[0].model_dump(), **change}])
-        with pytest.raises(SnellenError, match=r"run\.json: (test_items, columns or fingerprint|columns) of fake:oracle"):
+        fault = r"run\.json: (test_items, columns or fingerprint|columns) of fake:oracle"
+        with pytest.raises(SnellenError, match=fault):
             verify(str(done.root), 0, str(items.root), None, None)
 
 
@@ -561,6 +563,16 @@ def test_answers_left_out_of_a_schedule_of_its_own_are_missed(
     for number in (0, len(responses) // 2, len(responses) - 1):
         (line,) = left_out(card, thresholds, suite, [*responses[:number], *responses[number + 1 :]])
         assert line.startswith(f"chat:a/b under vanilla, acuity: {len(responses) - 1} of {limit or 272} items")
+    tested = [item for item in thresholds.items if item.split == "test"][:limit]
+    schedule = suite.tasks["acuity"].schedule
+    assert schedule is not None
+    first = next(schedule(tested)([Trial((item.view(),)) for item in tested]))
+    names = {view.item_id for trial in first for view in trial.views}
+    fewer = [response for response in responses if response.item_id in names]
+    for decide in ("", "none"):  # such a task has no other rule, so its first batches are not enough
+        other = card.model_copy(update={"arms": [card.arms[0].model_copy(update={"decide": decide})]})
+        assert left_out(other, thresholds, suite, responses) == []
+        assert left_out(other, thresholds, suite, fewer) != [] or len(fewer) == len(responses)
 
 
 @pytest.mark.parametrize("options", [{}, {"max_items": 24}, {"limit": 30}])

@@ -100,6 +100,16 @@ def test_replies_that_do_not_point_tell_no_frame() -> None:
     assert "read in 0 of 8" in pointing.result([(question, "I see a disc.") for question in questions]).line().text
 
 
+def test_a_frame_that_over_three_tenths_of_the_replies_miss_is_not_sure() -> None:
+    """Three of 12 replies are far off, 25 %, then four of 13, 31 %."""
+    right = [PointTrial((800, 600), (x, y), (x / 0.8, y / 0.6)) for x in (90, 480, 700) for y in (60, 310, 510)]
+    far = [PointTrial((800, 600), (400, 300), reply) for reply in ((30, 40), (900, 80), (60, 950), (970, 960))]
+    for misses, is_sure in (3, True), (4, False):
+        conversion = fit_conversion([*right, *far[:misses]])
+        assert conversion is not None
+        assert (conversion.names, conversion.is_sure) == (("thousandths of width and height",), is_sure)
+
+
 def test_a_declared_display_alone_is_no_frame_of_questions_without_one() -> None:
     trials = [PointTrial((800, 600), (x, y), (x, y)) for x in (50, 400, 750) for y in (60, 550)]
     conversion = fit_conversion(trials)

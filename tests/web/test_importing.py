@@ -668,6 +668,10 @@ def test_a_person_is_forgotten_under_every_name_and_in_every_file(filled: Filled
         assert admit_all([Submission("dan", dan, "i")], root, skip_bad=True) == ([], [])
         for folder in (root, out):
             (folder / "forgotten.json").write_text("[]")
+    import_study(root, [Submission("eve", filled.forms[2], "j")], out, skip=("eve",))
+    assert [(row.person, row.digests) for row in read_refused(out)] == [("eve", "")]
+    forget(root, "eve", [out])
+    assert read_refused(out) == [], "a skipped person has only a name there"
     import_study(root, [Submission("/../../Q", dan, "i")], out)
     assert Path(forget(root, "/../../Q", [out])["receipt"]).resolve().parent == root.resolve()
 

@@ -264,6 +264,9 @@ def test_the_detectable_drop_and_the_images_needed() -> None:
     # 15 % right can drop by 15 points at most, which 100 images detect and 30 do not; 0 % cannot drop.
     assert compare(own_items(100), *shares(100, 15, 15)).undetectable == {}
     assert 30 < compare(own_items(30), *shares(30, 5, 5)).undetectable["finding"] < 100
+    # One of 20 right can drop by 5 points at most, which takes more images than the margin of 20 points would.
+    assert compare(own_items(20), *shares(20, 1, 1)).undetectable == {"finding": 152}
+    assert sign_test_power(152, 0.05, 0.5 / 153, 0.05) >= 0.8 > sign_test_power(151, 0.05, 0.5 / 152, 0.05)
     assert math.isinf(compare(own_items(100), *shares(100, 0, 0)).undetectable["finding"])
     # Four images never detect a drop; JSON has no infinity.
     none = plain_changes(compare(own_items(4, 2), *shares(4, 4, 0)))

@@ -20,6 +20,7 @@ from snellen.core.suite import check_items
 from snellen.runs.scores.score import score, score_one
 from snellen.suites import SUITES
 from snellen.suites.ava_bench.abilities import ABILITIES, ability_named
+from snellen.suites.ava_bench.abilities.absolute_depth import absolute_depth_item
 from snellen.suites.ava_bench.abilities.colour import colour_item
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.abilities.localization import localization_item
@@ -160,6 +161,15 @@ def test_adjacent_depths_may_round_to_the_same_number(tmp_path: Path) -> None:
     assert cells(rows, ("published", "mae_over_gt"), "value", "chance") == pytest.approx(
         [2 * relative_error / 3, 2 * relative_error / 3]
     )
+
+
+def test_the_next_bin_confirms_a_distance_and_no_farther_one() -> None:
+    box = (10.0, 20.0, 50.0, 60.0)
+    item = absolute_depth_item(
+        item_source("7"), "car", box, depth_m=3.2, bins=("3-4", "4-5", "5-6"), scene_type="indoor"
+    )
+    strict = ability_named("absolute-depth").protocols["strict"]
+    assert [strict.confirms(item, key, False) for key in ("3-4", "4-5", "5-6")] == [True, True, False]
 
 
 def test_texts_have_both_similarities(tmp_path: Path) -> None:

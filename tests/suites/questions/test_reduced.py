@@ -20,7 +20,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Trial
 from snellen.exam.run import run
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, bias, estimate, level_of, read
+from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, bias, estimate, level_of, next_level, read
 from tests.suites.questions.tables import write_csv
 
 COUNT, SIDE = 110, 48
@@ -168,6 +168,11 @@ def test_pairs_are_asked_again_at_a_higher_level_while_they_lose(reduced: ItemSe
 
 def test_a_subject_that_guesses_has_no_size(reduced: ItemSet) -> None:
     assert estimate("size_kept", *ask(reduced, 100.0)).reason == NOT_UNDERSTOOD
+
+
+def test_the_next_level_is_not_below_the_size_and_never_full_size() -> None:
+    """Levels are 1, 0.79, 0.63, 0.5 … 0.0625; pairs of full size with itself would show no loss."""
+    assert [next_level(size) for size in (1.0, 0.8, 0.79, 0.51, 0.5, 0.01)] == [1, 1, 1, 2, 3, 12]
 
 
 def test_no_advice_without_pairs(reduced: ItemSet) -> None:
