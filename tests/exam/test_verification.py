@@ -427,9 +427,9 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
 def test_the_card_of_a_run_names_its_own_item_set(name: str, items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     card = read_run_card(done.root)
-    check_card(done.root, card, items)
+    check_card(done.root, card, items, done.suite)
     with pytest.raises(SnellenError, match=f"{name} is not that of the item set"):
-        check_card(done.root, card.model_copy(update={name: "other"}), items)
+        check_card(done.root, card.model_copy(update={name: "other"}), items, done.suite)
 
 
 def test_prompts_that_a_report_shows_are_those_of_the_items(items: ItemSet, tmp_path: Path) -> None:
@@ -516,7 +516,7 @@ def test_replies_under_one_condition_are_not_those_of_another(items: ItemSet, tm
     other = card.arms[0].model_copy(update={"columns": {**card.arms[0].columns, "images": "shuffled"}})
     path.write_text(card.model_copy(update={"arms": [other]}).model_dump_json())
     with pytest.raises(SnellenError, match="columns of fake:chance under images=none are not those of the condition"):
-        check_replies(done.root, read_run_card(done.root), items, done.suite)
+        check_card(done.root, read_run_card(done.root), items, done.suite)
 
 
 def test_a_failure_takes_away_no_complete_reply(items: ItemSet, tmp_path: Path) -> None:
@@ -572,7 +572,7 @@ def test_answers_left_out_of_a_schedule_of_its_own_are_missed(
     for decide in ("", "none"):  # such a task has no other rule, so its first batches are not enough
         other = card.model_copy(update={"arms": [card.arms[0].model_copy(update={"decide": decide})]})
         assert left_out(other, thresholds, suite, responses) == []
-        assert left_out(other, thresholds, suite, fewer) != [] or len(fewer) == len(responses)
+        assert bool(left_out(other, thresholds, suite, fewer)) == (len(fewer) < len(responses))
 
 
 @pytest.mark.parametrize("options", [{}, {"max_items": 24}, {"limit": 30}])

@@ -78,13 +78,14 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     moved_card = card if itemset is None else card.model_copy(update={"itemset": itemset})
     items = open_asked_items(path, moved_card, SUITES.get(card.suite))
     open_items(items.root, remember=False)
-    checks.check_card(path, card, items)
+    suite = with_judged_reading(suite_of(items))
+    checks.check_card(path, card, items, suite)
     count = sum(1 for _ in read_exchanges(path))
     print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
     if not has_tables(path):
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
         return items, False, False
-    suite, responses = with_judged_reading(suite_of(items)), own_responses(path, items, card)
+    responses = own_responses(path, items, card)
     stopped = left_out(card, items, suite, responses)
     print("\n".join([*checks.count_items(card, items, responses), *stopped]))
     if not checks.is_same_parser(card):
@@ -101,11 +102,16 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    unjudged = [line for protocol in protocols for line in lines_without_verdict(path, items, suite, protocol)]
+    judging = judging_runs(path)
+    unjudged = [
+        line
+        for protocol in (protocols if judging else ())
+        for line in lines_without_verdict(path, items, suite, protocol)
+    ]
     print(*unjudged, sep="\n", end="\n" * bool(unjudged))
     is_whole = replies == 0 and not (changed or stopped or unjudged)
-    for judging in judging_runs(path):
-        _, is_judge_replayed, is_judge_whole = _verify_run(str(judging), judging, str(judging.parent / "items"))
+    for judge_run in judging:
+        _, is_judge_replayed, is_judge_whole = _verify_run(str(judge_run), judge_run, str(judge_run.parent / "items"))
         is_whole &= is_judge_replayed and is_judge_whole
     return items, replies is not None, is_whole
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
@@ -88,6 +89,17 @@ class Trial:
 
 Schedule: TypeAlias = Callable[[Sequence[Trial]], Generator[tuple[Trial, ...], dict[str, float], None]]
 """Yields trials that may be asked together and receives the scores of their items; may be fixed or adaptive."""
+
+
+def replayed(
+    order: Generator[tuple[Trial, ...], dict[str, float], None], score: Callable[[str], float]
+) -> Iterator[tuple[Trial, ...]]:
+    """The batches of a schedule whose items have known scores, by id, which are looked up for the next batch."""
+    with suppress(StopIteration):
+        batch = next(order)
+        while True:
+            yield batch
+            batch = order.send({view.item_id: score(view.item_id) for trial in batch for view in trial.views})
 
 
 def all_trials(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:
@@ -290,7 +302,11 @@ def _undefined(item: Item, task: Task) -> str:
 
 def settle(condition: Condition, suite: Suite, card: SubjectCard) -> Condition:
     """The condition with every `auto` replaced by its value for this subject."""
-    resolved = suite.resolve(condition, card)
+    return with_columns(condition, suite.resolve(condition, card))
+
+
+def with_columns(condition: Condition, resolved: Mapping[str, Value]) -> Condition:
+    """The condition with these values of axes, such as those that a run's card states."""
     columns = {**condition.columns(), **resolved}
     return Condition(
         condition.axes, tuple((a.name, columns[a.name]) for a in condition.axes if columns[a.name] != a.default)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from snellen.analysis.grading.deciding import turns
 from snellen.core.condition import Condition, parse_conditions
@@ -13,13 +12,12 @@ from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name
-from snellen.core.suite import Suite, Task, Trial, settle
-from snellen.runs.asking.replay import card_of
+from snellen.core.suite import Suite, Task, Trial, replayed, with_columns
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import is_asked, select_test_items
 from snellen.runs.scores.score import primary_score
 
-MOST = 100
+MAX_SILENT_ARMS = 100
 """Arms without an answer: each takes time to check."""
 
 
@@ -32,8 +30,9 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
     answers = {(arm.arm_key, task): dict[str, Response]() for arm in card.arms for task in suite.tasks}
     for response in responses:
         answers[response.arm_key, response.task][response.item_id] = response
-    if len(silent := [arm for arm in card.arms if not any(answers[arm.arm_key, task] for task in suite.tasks)]) > MOST:
-        raise SnellenError(f"{card.file}: {len(silent)} arms without a record; more than {MOST} are refused")
+    silent = sum(not any(answers[arm.arm_key, task] for task in suite.tasks) for arm in card.arms)
+    if silent > MAX_SILENT_ARMS:
+        raise SnellenError(f"{card.file}: {silent} arms without a record; more than {MAX_SILENT_ARMS} are refused")
     lines = list[str]()
     for (subject, text), repeats in lists_by_key(((a.subject, a.condition), a.repeat) for a in card.arms).items():
         if sorted(repeats) != list(range(len(repeats))):
@@ -43,7 +42,7 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
         if kind_by_name(arm.subject).get("role") == "person":
             continue
         for task in suite.tasks.values():
-            given, condition = answers[arm.arm_key, task.id], settle(written, suite, card_of(arm))
+            given, condition = answers[arm.arm_key, task.id], with_columns(written, arm.columns)
             tested = select_test_items(items.task(task.id), task, condition, card.limit)
             name = f"{arm.subject} under {arm.condition}, {task.id}"
             declined = sum(response.status == "declined" for response in given.values())
@@ -77,14 +76,11 @@ def _ruled_batches(
     by_item: Mapping[str, Response],
 ) -> Iterator[Sequence[Trial]]:  # fmt: skip
     """The batches of an arm's rule: those of a task's own schedule depend on the answers."""
-    if task.schedule is None or arm.source != "asked":
-        order = turns(items, task, arm.max_items) if arm.decide else {}
-        yield from batches(items, task, trials, order, arm.max_items) if arm.decide else [trials]
-        return
-    schedule, strict = task.schedule(tested)(trials), task.protocols["strict"]
-    with suppress(StopIteration):
-        batch = next(schedule)
-        while True:
-            yield batch
-            names = [view.item_id for trial in batch for view in trial.views]
-            batch = schedule.send({name: primary_score(items.by_id[name], by_item[name], strict) for name in names})
+    if task.schedule is not None and arm.source == "asked":
+        strict = task.protocols["strict"]
+        schedule = task.schedule(tested)(trials)
+        yield from replayed(schedule, lambda name: primary_score(items.by_id[name], by_item[name], strict))
+    elif arm.decide:
+        yield from batches(items, task, trials, turns(items, task, arm.max_items), arm.max_items)
+    else:
+        yield trials

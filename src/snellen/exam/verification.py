@@ -11,12 +11,14 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 from snellen.analysis.blind import measure_by_folds
 from snellen.analysis.units import metric_of
+from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import canonical
@@ -32,10 +34,10 @@ from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
-from snellen.core.suite import Suite
+from snellen.core.suite import Suite, settle
 from snellen.exam.sealing import built_again, planned_items, refuse_other_seal
 from snellen.remote import address_of
-from snellen.runs.asking.replay import replay
+from snellen.runs.asking.replay import card_of, replay
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import own_scores
@@ -215,11 +217,19 @@ def read_apart(roots: Iterable[Path]) -> Iterator[str]:
             yield f"{address_of(root)}: read by another version of the parser than other runs here; {count}"
 
 
-def check_card(root: Path, card: RunCard, items: ItemSet) -> None:
-    """Raise SnellenError if the card of a run does not describe its item set."""
+def check_card(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> None:
+    """Raise SnellenError if the card of a run does not describe its item set, or columns not their condition."""
     for name in ("suite", "version", "recipe_hash", "rows_hash", "test_hash"):
         if getattr(card, name) not in ("", getattr(items.card, name)):
             raise SnellenError(f"{root / card.file}: {name} is not that of the item set")
+    for arm in card.arms:
+        condition = parse_conditions(suite.axes, arm.condition)[0]
+        # What decides about axes that follow from the subject is recorded, but for the images that it takes.
+        cards = (replace(card_of(arm), max_images=most) for most in (None, 1, 2))
+        if all(settle(condition, suite, subject_card).columns() != arm.columns for subject_card in cards):
+            raise SnellenError(
+                f"{root / card.file}: columns of {arm.subject} under {arm.condition} are not those of the condition"
+            )
 
 
 def count_items(card: RunCard, items: ItemSet, responses: Sequence[Response]) -> Iterator[str]:

@@ -172,7 +172,7 @@ def test_two_runs_are_compared_by_their_thresholds(tmp_path: Path) -> None:
     # A ratio of three: after - before is twice the gap before.
     assert row["difference"] / row["before"] == pytest.approx(2.0, abs=1.0)
     assert compared.left_out == ("vernier",)
-    assert "acuity" in render_changes(compared)
+    assert "smallest gap of a ring (acuity) (lower is better)" in render_changes(compared)
     same = changes(runs[0], runs[0])
     assert same.table["verdict"].tolist() == ["no clear change"]
     assert same.table["p"].tolist() == [1.0]

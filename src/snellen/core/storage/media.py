@@ -48,9 +48,8 @@ def open_image(image_file: Path | str | IO[bytes]) -> Image.Image:
     from PIL import Image
 
     Image.init()  # or the later formats would be unknown
-    return Image.open(
-        image_file, formats=[name for name in _SUFFIXES if name in Image.OPEN]
-    )  # not every build has AVIF
+    formats = [name for name in _SUFFIXES if name in Image.OPEN]  # AVIF is not in every build
+    return Image.open(image_file, formats=formats)
 
 
 THREADS = 4

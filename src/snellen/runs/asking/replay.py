@@ -20,7 +20,7 @@ from snellen.core.storage.parts import read_exchanges
 from snellen.core.storage.run_tables import read_responses, tables_are_behind
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, read_run_card
 from snellen.core.subject import Base, Subject, SubjectCard, TrainingExample, with_examples
-from snellen.core.suite import Suite, settle
+from snellen.core.suite import Suite
 from snellen.runs.asking.ask import ask
 from snellen.runs.asking.stopping import Unasked
 from snellen.runs.planning.plan import Arm, Plan
@@ -89,12 +89,6 @@ def _arms(root: Path, card: RunCard, suite: Suite) -> list[Arm]:
         if str(condition) != arm.condition:
             raise SnellenError(
                 f"{root / 'run.json'}: the condition {arm.condition!r:.60} is not in the form that a run writes"
-            )
-        # What decides about axes that follow from the subject is recorded, but for the images that it takes.
-        cards = (replace(card_of(arm), max_images=most) for most in (None, 1, 2))
-        if all(settle(condition, suite, subject_card).columns() != arm.columns for subject_card in cards):
-            raise SnellenError(
-                f"{root / 'run.json'}: columns of {arm.subject} under {arm.condition} are not those of the condition"
             )
         arms.append(Arm(_Absent(card_of(arm), fingerprints), condition, arm.repeat, decide=arm.decide))
     return arms

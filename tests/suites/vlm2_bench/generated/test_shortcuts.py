@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.ndimage import label
 
 from snellen.analysis.blind import measure_by_folds
-from snellen.analysis.blind.measure import main_metric
+from snellen.analysis.blind.measure import across_questions, main_metric
 from snellen.analysis.grading.floors import NAMED_COLOUR, Floors
 from snellen.core.build_options import BuildOptions
 from snellen.core.storage.itemset import ItemSet
@@ -123,7 +123,8 @@ def test_a_memory_of_files_adds_nothing(tmp_path: Path) -> None:
     items = generated(tmp_path / "items", 200, "blank", seed=77)
     assert items.blind is not None
     blind = {score.key: score.value for score in items.blind.scores}
-    rows = [row for row in measure_by_folds(items.items, SUITE, ()) if row.protocol == "strict" and not row.factor]
+    measured = measure_by_folds(items.items, SUITE, (across_questions(items.items),))
+    rows = [row for row in measured if row.protocol == "strict" and not row.factor]
     whole = [row for row in rows if row.metric == main_metric(SUITE.tasks[row.task]).name]
     assert {row.task for row in whole} == {"gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp"}
     assert [row for row in whole if row.value > blind[row.key] + 0.05] == []
