@@ -47,9 +47,9 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6390, "cli": 2565, "compute": 865, "core": 5310, "curated_sets": 8005, "curation": 1700,
-    "datasets": 2855, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3485,
-    "scoring": 4345, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6165, "web": 5035, "src": 98_885,
+    ".": 325, "analysis": 6390, "cli": 2565, "compute": 865, "core": 5325, "curated_sets": 8005, "curation": 1700,
+    "datasets": 2855, "exam": 3365, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3485,
+    "scoring": 4345, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6165, "web": 5035, "src": 98_900,
     "tests": 76_965, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -98,10 +98,10 @@ and no are counted apart.
 `verify` compares blind scores, numbers of items, prompts, fingerprints, hashes on the card and the printed table, a
 report overwrites nothing else, and a server without files to open keeps its log short; functions that only tests used
 are gone. Twelve places share one key of arms.
-`core`, `exam`, `datasets`, `stimuli`, `curated_sets` and `tests` have 115, 85, 5, 15, 5 and 430 more since tables are
+`core`, `exam`, `datasets`, `stimuli`, `curated_sets` and `tests` have 130, 90, 5, 15, 5 and 430 more since tables are
 read within a limit of memory, images by one function and videos of listed formats alone, keys are taken out of
 replies, and `verify` finds answers that were left out and verdicts of judges that do not follow. The copy of the
-printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and `src` 165.
+printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and `src` 150.
 """
 
 

@@ -102,15 +102,10 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: {len(changed)} replies are read otherwise, perhaps another version of the parser; {changed[0]}")
     else:
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
-    judging = judging_runs(path)
-    unjudged = [
-        line
-        for protocol in (protocols if judging else ())
-        for line in lines_without_verdict(path, items, suite, protocol)
-    ]
+    unjudged = [line for protocol in protocols for line in lines_without_verdict(path, items, suite, protocol)]
     print(*unjudged, sep="\n", end="\n" * bool(unjudged))
     is_whole = replies == 0 and not (changed or stopped or unjudged)
-    for judge_run in judging:
+    for judge_run in judging_runs(path):
         _, is_judge_replayed, is_judge_whole = _verify_run(str(judge_run), judge_run, str(judge_run.parent / "items"))
         is_whole &= is_judge_replayed and is_judge_whole
     return items, replies is not None, is_whole

@@ -92,14 +92,14 @@ Schedule: TypeAlias = Callable[[Sequence[Trial]], Generator[tuple[Trial, ...], d
 
 
 def replayed(
-    order: Generator[tuple[Trial, ...], dict[str, float], None], score: Callable[[str], float]
+    schedule: Generator[tuple[Trial, ...], dict[str, float], None], score: Callable[[str], float]
 ) -> Iterator[tuple[Trial, ...]]:
     """The batches of a schedule whose items have known scores, by id, which are looked up for the next batch."""
     with suppress(StopIteration):
-        batch = next(order)
+        batch = next(schedule)
         while True:
             yield batch
-            batch = order.send({view.item_id: score(view.item_id) for trial in batch for view in trial.views})
+            batch = schedule.send({view.item_id: score(view.item_id) for trial in batch for view in trial.views})
 
 
 def all_trials(trials: Sequence[Trial]) -> Generator[tuple[Trial, ...], dict[str, float], None]:

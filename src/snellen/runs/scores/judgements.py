@@ -132,10 +132,12 @@ def scores_of(root: Path, items: ItemSet, suite: Suite, protocol: str) -> pd.Dat
 
 def lines_without_verdict(root: Path, items: ItemSet, suite: Suite, protocol: str) -> list[str]:
     """In words, the judges under a protocol with several verdicts on a text, or none; people may skip texts."""
+    if not (runs := judging_runs(root)):
+        return []
     judged = judgement_items(responses_in_units(root, items), items, suite, protocol)
     names = {(item.item_id, item.question) for item in judged}
     verdicts = Counter[tuple[str, str, str]]()
-    for path in judging_runs(root):
+    for path in runs:
         questions = {item.item_id: item.question for item in read_itemset(path.parent / "items").items}
         given = [one for one in read_responses(path) if one.status == "ok"]
         verdicts.update((one.subject, one.item_id, questions.get(one.item_id, "")) for one in given)
