@@ -39,7 +39,7 @@ from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.plan import Arm, Plan, most_items, recorded_arms, run_card
+from snellen.runs.planning.plan import Arm, Plan, by_draw, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
 from snellen.runs.planning.stamp import is_stamped, run_key, write_stamp
 from snellen.runs.planning.undecided import is_undecided, undecided_tasks
@@ -197,7 +197,7 @@ class Session:
         recordings = [subject for subject in subjects if isinstance(subject, Recording)]
         arms = [
             replace(arm, decide=_decide(self.options.decide, items, arm.subject.card))
-            for arm in _arms(subjects, self.points, self.options.repeats)
+            for arm in _arms(subjects, self.points, self.options.repeats, items.items)
         ]
         if recordings:
             selected = self.points if tuple(self.options.conditions) != ("vanilla",) else ()  # the default
@@ -326,13 +326,23 @@ def _learns_nothing(subject: str | Subject) -> bool:
     return not isinstance(subject, str | Recording) and getattr(type(subject), "fit", None) is Base.fit
 
 
-def _arms(subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int) -> list[Arm]:
+def _arms(
+    subjects: Sequence[Subject], conditions: Sequence[Condition], repeats: int, items: Sequence[Item]
+) -> list[Arm]:
+    """The arms of all subjects but recordings; one that learns has a repeat for each draw of training items."""
     names = [subject.card.name for subject in subjects]
     if repeated := next((name for name in names if names.count(name) > 1), None):
         raise SnellenError(f"subject {repeated!r} is given twice; give each its own name, or repeat it (--repeats)")
     conditions = list({str(point): point for point in conditions}.values())
     subjects = [subject for subject in subjects if not isinstance(subject, Recording)]
-    return [Arm(subject, point, repeat) for subject in subjects for point in conditions for repeat in range(repeats)]
+    draws = len(by_draw(item for item in items if item.split == "train"))
+    counts = [repeats if _learns_nothing(subject) else max(repeats, draws) for subject in subjects]
+    return [
+        Arm(subject, point, repeat)
+        for subject, count in zip(subjects, counts, strict=True)
+        for point in conditions
+        for repeat in range(count)
+    ]
 
 
 def _decide(decide: StoppingRule, items: ItemSet, card: SubjectCard) -> StoppingRule:

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from snellen.analysis.grading.results import results, with_python_strings
+from snellen.analysis.grading.results import over_draws, results, with_python_strings
 from snellen.analysis.grading.rows import KEYS, result_columns
 from snellen.analysis.units import parts_of, summary
 from snellen.core.condition import Axis
 from snellen.core.item import Item, Option
 from snellen.core.response import Response, Status
-from snellen.core.score import Metric
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, Measurement, Metric
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.runfolder import ArmCard
 from snellen.core.suite import Ceiling, Suite
@@ -353,3 +353,23 @@ def test_a_level_has_the_scores_of_its_own_items(tmp_path: Path) -> None:
     parts = {(factor, level): list(part["item_id"]) for factor, level, part in
              parts_of(of_metric, built.by_id, suite.tasks["task"])}  # fmt: skip
     assert parts == {("", ""): ["00", "01", "02"], ("level", "easy"): ["01"], ("level", "hard"): ["00", "02"]}
+
+
+def test_an_estimate_of_two_draws_is_worked_out_by_hand() -> None:
+    nan, middle = math.nan, Measurement(4.0, 2.0, 6.0, "credible", MEASURED, "4 px")
+    high = Measurement(8.0, 5.0, 9.0, "credible", MEASURED, "8 px")
+    least, most = (Measurement(end, nan, nan, "", reason, "") for end, reason in ((0.5, BELOW), (32.0, ABOVE)))
+    unread = Measurement(nan, nan, nan, "", NOT_UNDERSTOOD, "1 of 4")
+
+    def joint(*estimates: Measurement) -> tuple[Any, ...]:
+        whole = over_draws(estimates)
+        return whole.reason, *(None if math.isnan(end) else end for end in (whole.value, whole.low, whole.high))
+
+    assert joint(middle, high) == (MEASURED, 6.0, 2.0, 9.0)
+    assert over_draws([middle, high]).note == "after draw 1 of training items 4 px; after draw 2 of training items 8 px"
+    assert joint(middle, least) == (BELOW, 6.0, None, None)
+    assert joint(high, most) == (ABOVE, 5.0, None, None)
+    assert joint(high, unread) == joint(unread, high) == (NOT_UNDERSTOOD, None, None, None)
+    assert joint(least, most) == ("no baseline", None, None, None)
+    assert over_draws([middle]) is middle
+    assert over_draws([most, most]) == most

@@ -10,7 +10,7 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.suites.thresholds.generated.recipe import EASY, TRAIN_EXEMPLARS, Generated
+from snellen.suites.thresholds.generated.recipe import DRAWS, EASY, TRAIN_EXEMPLARS, Generated
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.measure import Measure, Stimulus
 from tests.suites.thresholds.banks import bank
@@ -35,11 +35,14 @@ def test_every_level_has_as_many_exemplars_and_balanced_answers(tmp_path: Path) 
         by_level[item.task, item.split, level].append(item.answer)
         assert item.measures[MEASURES[item.task].quantity] > 0
     for (task, split, _), answers in by_level.items():
-        assert len(answers) == (16 if split == "test" else TRAIN_EXEMPLARS)
+        assert len(answers) == (16 if split == "test" else DRAWS * TRAIN_EXEMPLARS)
         counts = Counter(answers)
         assert max(counts.values()) - min(counts.get(name, 0) for name in MEASURES[task].answers) <= 1
     trained = {level for task, split, level in by_level if split == "train"}
     assert len(trained) == EASY
+    of_draws = Counter((item.task, item.factors.get("draw", "")) for item in items.items)
+    counts = {"": 16 * 17, "1": EASY * TRAIN_EXEMPLARS, "2": EASY * TRAIN_EXEMPLARS}
+    assert of_draws == {(task, draw): count for task in tasks for draw, count in counts.items()}
 
 
 def test_the_first_items_are_a_smaller_bank(tmp_path: Path) -> None:

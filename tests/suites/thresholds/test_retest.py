@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,16 @@ from typing import Any
 import pytest
 
 from snellen.core.score import BELOW, MEASURED, Measurement
-from snellen.core.subject import SubjectCard
+from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.runfolder import kind_by_name, read_run_card
+from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
 from snellen.exam.run import run
 from snellen.reports.loading import load_run
 from snellen.runs.scores.score import score, write_scores
 from snellen.suites.thresholds import SUITE
 from snellen.suites.thresholds.report.sections import ratio, sections
 from tests.helpers.sections import by_name
-from tests.suites.thresholds.banks import asked_of, bank, observer
+from tests.suites.thresholds.banks import Observer, asked_of, bank, observer
 
 
 def measurement(value: float, low: float, high: float) -> Measurement:
@@ -33,6 +36,33 @@ def test_a_ratio_worked_by_hand() -> None:
     assert changed.startswith("x3.00 [1.1")
     assert words == "differs from one repeat to the other"
     assert ratio(measurement(4.0, 2.0, 8.0), Measurement(0.5, 0.5, 0.5, "", BELOW, "")) == ("–", "not estimable")
+
+
+class Pupil(Observer):
+    """An observer whose threshold for rings depends on the draw of the training items that it is given."""
+
+    async def fit(self, examples: Sequence[TrainingExample], media: MediaFolder) -> Subject:
+        (draw,) = {self.items[example.view.item_id].factors["draw"] for example in examples}
+        return replace(
+            self, card=with_examples(self.card, examples), thresholds={"acuity": {"1": 4.0, "2": 12.0}[draw]}
+        )
+
+
+def test_the_interval_of_a_subject_that_learns_covers_both_draws(tmp_path: Path) -> None:
+    items = bank(tmp_path / "bank", quick=True, n=272)
+    pupil = Pupil(SubjectCard("py:pupil", **kind_by_name("py:pupil")), items.by_id)
+    examination = run(
+        items, [pupil, observer(items, thresholds={"acuity": 4.0})], tmp_path / "run", show_progress=False
+    )
+    assert [(arm.subject, arm.repeat) for arm in read_run_card(tmp_path / "run").arms] == [
+        ("py:pupil", 0), ("py:pupil", 1), ("py:observer", 0),
+    ]  # fmt: skip
+    table = examination.results()
+    rows = table[table["metric"] == "threshold"].set_index("subject")
+    low, value, high = rows.loc["py:pupil", ["low", "value", "high"]]
+    assert low < 4 < 6 < value < 10 < 12 < high
+    assert rows.loc["py:observer", "high"] < 6
+    assert rows.loc["py:pupil", "note"].count("of training items") == 2
 
 
 def test_two_repeats_are_compared(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from statistics import fmean
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +28,7 @@ from snellen.analysis.grading.grades import (
 )
 from snellen.analysis.grading.rows import KEYS, Grade, ResultRow, result_columns
 from snellen.analysis.units import Places, metric_of, part_places, scored, summary, units_by_place, units_of
-from snellen.core.score import OUTCOMES, Measurement, Metric, Protocol
+from snellen.core.score import ABOVE, BELOW, MEASURED, NOT_UNDERSTOOD, OUTCOMES, Measurement, Metric, Protocol
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
@@ -183,8 +184,16 @@ def _graded(
     `item_ids` are those of the scores from which the units were made.
     """
     if metric.estimate is not None:
-        names = item_ids.reindex(units.index).tolist()
-        estimate = metric.estimate([known.items.by_id[name] for name in names], units["value"].tolist())
+        # Repeats of a subject that learns take turns with draws of training items.
+        by_repeat = units.groupby("repeat") if is_fitted and "repeat" in units else ()
+        parts = [part for _, part in by_repeat] or [units]
+        names = [item_ids.reindex(part.index) for part in parts]
+        estimate = over_draws(
+            [
+                metric.estimate([known.items.by_id[name] for name in of_part], part["value"].tolist())
+                for of_part, part in zip(names, parts, strict=True)
+            ]
+        )
         row = _of_estimate(row, estimate)
         state = states.THRESHOLD if estimate.reason in states.STATES[states.THRESHOLD] else states.OPEN
         grade = Grade(state=state, reason=estimate.reason, decided_by="all answers", note=estimate.note)
@@ -209,6 +218,30 @@ def _floors(
     if row.role == "person":
         return [replace(floor, values=np.array([floor.value])) for floor in greatest]
     return greatest
+
+
+def over_draws(estimates: Sequence[Measurement]) -> Measurement:
+    """One estimate of several, made after learning from other training items, whose interval covers all of theirs.
+
+    Its value is their mean. If some are beyond the levels, it is a bound: the end of all other intervals. There is none
+    if they are beyond both ends, or if the question was not understood after one draw.
+    """
+    reasons, first = {estimate.reason for estimate in estimates}, estimates[0]
+    if len(estimates) == 1 or (len(reasons) == 1 and first.reason != MEASURED):
+        return first
+    note = "; ".join(
+        f"after draw {number} of training items {e.note or e.reason}" for number, e in enumerate(estimates, 1)
+    )
+    measured = [estimate for estimate in estimates if estimate.reason == MEASURED]
+    if reasons == {MEASURED}:
+        value, low, high = fmean(e.value for e in measured), min(e.low for e in measured), max(e.high for e in measured)
+        return Measurement(value, low, high, first.interval, MEASURED, note)
+    if reasons == {MEASURED, BELOW}:
+        return Measurement(max(e.high for e in measured), math.nan, math.nan, "", BELOW, note)
+    if reasons == {MEASURED, ABOVE}:
+        return Measurement(min(e.low for e in measured), math.nan, math.nan, "", ABOVE, note)
+    reason = NOT_UNDERSTOOD if NOT_UNDERSTOOD in reasons else states.NO_BASELINE
+    return Measurement(math.nan, math.nan, math.nan, "", reason, note)
 
 
 def _of_estimate(row: ResultRow, estimate: Measurement) -> ResultRow:

@@ -31,7 +31,7 @@ from snellen.runs.asking.failures import (
 from snellen.runs.asking.stopping import Budget, RunStop, Unasked
 from snellen.runs.asking.views import reply_as_sent, training_example
 from snellen.runs.planning.deciding import BatchSchedule
-from snellen.runs.planning.plan import Plan, prices, recorded_responses, run_card
+from snellen.runs.planning.plan import Plan, by_draw, prices, recorded_responses, run_card
 from snellen.runs.scores.score import primary_score, read_one
 
 AHEAD = 3
@@ -129,7 +129,8 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
         raise runner.shared.stopped[0]
     views = runner.shared.take_views(task, runner.condition)
     method, by_item, faults = task.method(runner.condition), views.by_item, dict(views.faults)
-    train_items = [] if arm.is_recorded else views.train_items
+    draws = [] if arm.is_recorded else by_draw(views.train_items)
+    train_items = draws[arm.repeat % len(draws)] if draws else []
     if isinstance(arm.subject, Prepares):
         prepare = arm.subject.prepare
         # Of a task with its own schedule most test items are never asked.

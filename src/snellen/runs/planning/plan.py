@@ -13,6 +13,7 @@ from snellen.analysis.grading.rows import ResultRow
 from snellen.core.annotations import Annotations
 from snellen.core.condition import Condition
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.response import Exchange, Response, StoppingRule
@@ -28,9 +29,16 @@ from snellen.subjects.joins import ItemIndex
 from snellen.subjects.recorded import Recorded, Recording
 
 
+def by_draw(train_items: Iterable[Item]) -> list[list[Item]]:
+    """Training items by the draw that they are of (factor `draw`), in its order; one draw if they name none."""
+    return [of_draw for _, of_draw in sorted(lists_by_key((i.factors.get("draw", ""), i) for i in train_items).items())]
+
+
 @dataclass(frozen=True)
 class Arm:
     """One subject under one condition, with its repeat and schedule.
+
+    Repeats of a subject that learns take turns with the draws of training items (`by_draw`).
 
     A run is a list of arms rather than a grid, since people may lack conditions. `decide` is what is decided by asking
     (`runs.planning.deciding`), and empty if all items are asked; for "drop", the plan has the rule.

@@ -2,7 +2,7 @@
 
 A bank has sixteen levels of a task and easy controls, and equally many exemplars of each, all of which differ: in
 sub-pixel position, place on the grid of a vision tower, polarity, background. Answers are balanced within a level.
-Training items are of the easiest levels.
+Training items are of the easiest levels, in two draws: what a readout learns depends on which it learns from.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.measures.acuity import ACUITY
 from snellen.suites.thresholds.measures.measure import LEVELS, SIDE, Measure, Stimulus, StimulusImage
 
-SUITE, VERSION = "thresholds", "2"
+SUITE, VERSION = "thresholds", "3"
 SETTINGS: Settings = {"canvas": (str(SIDE), "1024", "2048", "all")}
 """The side of the canvas in pixels, or all sides; tasks that cannot be drawn on a larger canvas are left out."""
 EXEMPLARS, QUICK_EXEMPLARS = 16, 4
 """Exemplars of each level by default and of `--quick`."""
-EASY, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 32, 8
-"""The number of easiest levels of which there are training items, and how many of each by default and of `--quick`."""
+EASY, DRAWS, TRAIN_EXEMPLARS, QUICK_TRAIN_EXEMPLARS = 6, 2, 32, 8
+"""The number of easiest levels of which there are training items, of draws of them, and of each level in a draw by
+default and of `--quick`."""
 BOTH_ENDS = (0, 1, LEVELS - 2, LEVELS - 1, LEVELS, LEVELS)
 """The levels of the training items of a judgement, with the controls: half of the answers are yes."""
 BLANK = StimulusImage(Image.new("L", (1, 1), 128), {}, {})
@@ -81,7 +82,7 @@ def count_of(options: BuildOptions) -> int:
 
 
 def train_exemplars(options: BuildOptions) -> int:
-    """The number of training items of each easy level."""
+    """The number of training items of each easy level in a draw."""
     return QUICK_TRAIN_EXEMPLARS if options.quick else TRAIN_EXEMPLARS
 
 
@@ -97,7 +98,7 @@ class Generated:
         tasks, canvases = [measure.task for measure in measures_of(options)], len(sides_of(options))
         return {
             "counts": dict.fromkeys(tasks, count_of(options) * canvases),
-            "train": EASY * train_exemplars(options) * canvases,
+            "train": DRAWS * EASY * train_exemplars(options) * canvases,
             "seed": options.seed,
             **options.changed(SETTINGS),
         }
@@ -105,7 +106,7 @@ class Generated:
     def plan(self, options: BuildOptions) -> Mapping[str, Any]:
         """Items, canvases (the parts of a set of which a task is asked one by one), seconds and bytes."""
         count, measures, sides = count_of(options), measures_of(options), sides_of(options)
-        images = len(measures) * (count + EASY * train_exemplars(options))
+        images = len(measures) * (count + DRAWS * EASY * train_exemplars(options))
         sizes = images * sum((side / SIDE) ** 2 for side in sides)
         return {
             "suite": SUITE,
@@ -158,7 +159,7 @@ class Bank:
         """The test items of a measure, then its training items."""
         media = MediaFolder(self.root)
         levels = BOTH_ENDS if measure.is_judgement else range(LEVELS - EASY + 1, LEVELS + 1)
-        easiest = [level for level in levels for _ in range(self.train_exemplars)]
+        easiest = [level for level in levels for _ in range(self.train_exemplars)] * DRAWS
         train = [(level, measure.variants[number % len(measure.variants)]) for number, level in enumerate(easiest)]
         splits: tuple[tuple[Split, list[tuple[int, str]]], ...] = (
             ("test", conditions(measure, count)), ("train", train),
@@ -188,6 +189,8 @@ class Bank:
         size = drawing.image.size if measure.is_pointing else BLANK.image.size
         image = media.add_image(Image.new("L", size, 128) if self.is_blank else drawing.image, quick=True)
         factors = {"control": "yes" if is_control else "no", "level": str(level + 1), "variant": variant}
+        if split == "train":
+            factors["draw"] = str(1 + number // (EASY * self.train_exemplars))
         if self.is_part:
             factors["canvas"] = str(self.side)
         handle = f"generated/{measure.task}-{f'{self.side}-' * self.is_part}{split}-{number:04d}"
