@@ -209,7 +209,14 @@ def test_a_changed_row_and_the_rows_of_another_instalment_are_refused(
         read_itemset(root)
 
 
-@pytest.mark.parametrize("options", [{}, {"tasks": 5}, {"unknown": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {}, {"tasks": 5}, {"unknown": 1}, {"n": "16"}, {"n": 1.5}, {"size": [10**6, 10**6]}, {"size": 640},
+        {"settings": []}, {"settings": {"x": "y"}}, {"balance": "both"}, {"full": True},
+        {"inputs": {"features": "/etc/passwd"}},
+    ],
+)  # fmt: skip
 def test_a_declaration_that_continues_nothing_is_refused(
     first_instalment: ItemSet, tmp_path: Path, options: dict[str, object]
 ) -> None:
@@ -221,7 +228,7 @@ def test_a_declaration_that_continues_nothing_is_refused(
         draw_instalment(root, 1)
     names = dict.fromkeys(("content_hash", "rows_hash"), ItemSetCard(**card).declared_hash) | {"test_hash": ""}
     (root / "itemset.json").write_text(json.dumps(card | names))
-    with pytest.raises(SnellenError, match="no set to be continued"):
+    with pytest.raises(SnellenError, match=r"no set to be continued|has no setting"):
         draw_instalment(root, 1)
 
 

@@ -128,6 +128,13 @@ def test_an_opening_under_a_link_that_is_renewed_meanwhile_is_refused_alone(tmp_
     database.close()
 
 
+def test_many_parameters_are_refused_at_once(visitor: Visitor) -> None:
+    """An opening with 26,000 parameters took 200 ms, since each was refused with a message of its own."""
+    many = {str(number): 1 for number in range(26_000)}
+    refused(visitor.open(parameters=many), 422, "more than 1000 entries")
+    refused(visitor.open(parameters=dict.fromkeys(map(str, range(51)), "")), 422, "at most 50")
+
+
 def test_only_named_parameters_are_recorded(visitor: Visitor) -> None:
     parameters = {"PROLIFIC_PID": "abc", "STUDY_ID": "s", "SESSION_ID": "t", "lab": "north", "email": "a@b.example"}
     named = {name: text for name, text in parameters.items() if name != "email"}

@@ -127,6 +127,14 @@ class BuildOptions:
         if self.inputs:
             raise SnellenError(f"{location}: does not use --input {next(iter(self.inputs))!r}; it takes none")
 
+    def refuse_other_settings(self, location: str, settings: Settings) -> None:
+        """Raise SnellenError, naming `location`, for settings and values that are not among these."""
+        for setting, value in self.settings.items():
+            if not settings:
+                raise SnellenError(f"--set {setting}: {location} has no settings")
+            refuse_unknown([setting], settings, f"--set {setting}: {location} has no setting")
+            refuse_unknown([value], settings[setting], f"--set {setting}: it cannot be")
+
     def need_items(self, suite: str) -> None:
         """Raise SnellenError if `n` is less than one."""
         if self.n is not None and self.n < 1:

@@ -8,16 +8,19 @@ the set grows. The reasons are in design/grades.md.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
 from snellen.compute.pool import sharing_processes
-from snellen.core.build_options import BuildOptions
+from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Item
@@ -26,6 +29,7 @@ from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
 from snellen.core.storage.itemset_cards import SetDeclaration, is_itemset
+from snellen.core.storage.seal import FixedOptions
 from snellen.remote import address_of, is_url
 from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
@@ -34,6 +38,9 @@ NAMES = ("item_id", "group_id", "stimulus_id", "cluster_id")
 """Fields of an item that must differ between instalments."""
 RECURRING = ("rule", "object")
 """Entries of an item's provenance that name what it is about: one that an earlier instalment asks about is left out."""
+Side = Annotated[int, Field(ge=MIN_SIDE_PX, le=MAX_SIDE_PX)]
+MAX_ITEMS = 100_000
+"""Items of a task in an instalment at most."""
 DRAWING = "drawing"
 """The folder of a set in which its next instalment is drawn."""
 
@@ -44,28 +51,31 @@ def declare(items: ItemSet, options: BuildOptions) -> ItemSet:
         raise SnellenError(
             f"{options.out}: --instalments goes with generated sets without --full, --input and --source"
         )
+    fields = {name: getattr(options, name) for name in InstalmentOptions.model_fields}
+    fields |= {"tasks": tuple(options.instalment_tasks or options.tasks), "settings": dict(options.settings)}
+    chosen = InstalmentOptions(**fields).model_dump(mode="json")
     return declared(
         items,
-        SetDeclaration(instalments=options.instalments, options=_plain(options), planned_looks=options.planned_looks),
+        SetDeclaration(instalments=options.instalments, options=chosen, planned_looks=options.planned_looks),
     )
 
 
-def _plain(options: BuildOptions) -> dict[str, Any]:
-    """The options that decide about the items, as plain data."""
-    return {
-        "seed": options.seed, "n": options.n, "tasks": list(options.instalment_tasks or options.tasks),
-        "renderer": options.renderer,
-        "quality": options.quality, "quick": options.quick, "size": list(options.size) if options.size else None,
-        "balance": options.balance, "settings": dict(options.settings),
-    }  # fmt: skip
+class InstalmentOptions(FixedOptions):
+    """The options that a declaration fixes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    seed: int
+    quick: bool
+    n: Annotated[int, Field(ge=1, le=MAX_ITEMS)] | None
+    size: tuple[Side, Side] | None
 
 
 def instalment_options(declaration: SetDeclaration, number: int, out: Path, workers: int = 1) -> BuildOptions:
     """The options of a later instalment, which has test items only."""
-    plain = declaration.options
-    size = tuple(plain["size"]) if plain["size"] else None
-    fields = {**plain, "tasks": tuple(plain["tasks"]), "size": size, "seed": instalment_seed(plain["seed"], number)}
-    return BuildOptions(out, workers=workers, test_only=True, allow_unmatched=True, show_progress=False, **fields)
+    chosen = dict(InstalmentOptions.model_validate_json(json.dumps(declaration.options)))
+    chosen["seed"] = instalment_seed(chosen["seed"], number)
+    return BuildOptions(out, workers=workers, test_only=True, allow_unmatched=True, show_progress=False, **chosen)
 
 
 def instalment_seed(seed: int, number: int) -> int:
@@ -88,6 +98,7 @@ def draw_instalment(root: Path, number: int, workers: int = 1) -> None:
             try:
                 recipe = SUITES.get(items.card.suite).recipes["generated"]
                 options = instalment_options(declaration, number, folder, workers)
+                options.refuse_other_settings(items.card.suite, getattr(recipe, "settings", {}))
             except (KeyError, TypeError, ValueError) as error:
                 raise SnellenError(f"{root}: no set to be continued ({short_reason(str(error))})") from error
             with sharing_processes(workers):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from snellen.compute import cores
 from snellen.compute.pool import sharing_processes
-from snellen.core.build_options import BuildOptions, Settings
-from snellen.core.condition import refuse_unknown
+from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blind
@@ -39,12 +38,7 @@ def check_options(recipe: Recipe, options: BuildOptions, name: str) -> None:
         raise SnellenError(f"--encoder: {name} does not use encoder features to select images")
     if (options.columns or options.skip_bad) and not hasattr(recipe, "columns"):
         raise SnellenError(f"--map and --skip-bad: {name} reads no table of questions")
-    known: Settings = getattr(recipe, "settings", {})
-    for setting, value in options.settings.items():
-        if not known:
-            raise SnellenError(f"--set {setting}: {name} has no settings")
-        refuse_unknown([setting], known, f"--set {setting}: {name} has no setting")
-        refuse_unknown([value], known[setting], f"--set {setting}: it cannot be")
+    options.refuse_other_settings(name, getattr(recipe, "settings", {}))
 
 
 def build(suite: Suite, how: str, options: BuildOptions) -> ItemSet:

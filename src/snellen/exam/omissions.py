@@ -39,7 +39,7 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
             lines.append(f"{subject} under {text}: the repeats on the card are not all of them")
     for arm in card.arms:
         written = parse_conditions(suite.axes, arm.condition)[0]
-        if kind_by_name(arm.subject).get("role") == "person":
+        if arm.role == kind_by_name(arm.subject).get("role") == "person":
             continue
         for task in suite.tasks.values():
             given, condition = answers[arm.arm_key, task.id], with_columns(written, arm.columns)

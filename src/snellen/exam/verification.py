@@ -29,7 +29,7 @@ from snellen.core.storage.item_rows import decided_hashes, decided_rows, read_im
 from snellen.core.storage.itemset import ItemSet, counts_of, items_files, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore
 from snellen.core.storage.parts import part_files
-from snellen.core.storage.run_tables import read_responses, read_sent, sent_parts
+from snellen.core.storage.run_tables import SENT, read_responses, read_sent, sent_parts
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
@@ -266,7 +266,8 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
         replayed = {response.response_id: response for response in read_responses(again)}
         prompts, others = read_sent(root), read_sent(again)
         calls = [files.read_table(run / "exchanges.parquet") for run in (root, again)]
-        is_whole = prompts.keys() == others.keys() and len(files.read_table(root / "sent.parquet")) == len(others)
+        sent = files.read_table(root / "sent.parquet", schema=SENT)
+        is_whole = prompts.keys() == others.keys() and len(sent) == len(others)
     for name in sorted(stored.keys() | replayed.keys()):
         if fault := _response_fault(stored.get(name), replayed.get(name)):
             if is_same_parser(card):
@@ -279,8 +280,9 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
     if not is_whole:
         raise SnellenError(f"{root / 'sent.parquet'}: lacks prompts, or has one twice; those of parts/ are others")
     names = set(calls[0].column_names)
-    if not {"key"} <= names <= set(calls[1].column_names) or len(names) < calls[0].num_columns:
-        raise SnellenError(f"{root / 'exchanges.parquet'}: has columns that are not those of a run")
+    is_known = set(calls[0].schema) <= set(calls[1].schema)  # names and types
+    if "key" not in names or not is_known or len(names) < calls[0].num_columns:
+        raise SnellenError(f"{root / 'exchanges.parquet'}: has columns or types that are not those of a run")
     first, second = (table.sort_by("key").select(sorted(names)).to_pylist() for table in calls)
     if first != second:
         raise SnellenError(f"{root / 'exchanges.parquet'}: other cells than the recorded replies in parts/ give")

@@ -182,7 +182,7 @@ MAX_LENGTH = 1000
 """Entries of a dictionary or list in a record. More are refused before they are checked one by one, which is slow."""
 
 
-def _few(entries: Any) -> Any:
+def few_entries(entries: Any) -> Any:
     """The entries, unless they or lists in them are too many, or they hold other records."""
     if isinstance(entries, dict | list) and len(entries) > MAX_LENGTH:
         raise ValueError(f"more than {MAX_LENGTH} entries")
@@ -210,8 +210,8 @@ class Start(Frozen):
     plan_hash: str
     time: datetime
     code: str = ""
-    parameters: Annotated[dict[str, str], BeforeValidator(_few)] = Field(default_factory=dict)
-    screen: Annotated[dict[str, float], BeforeValidator(_few)] = Field(default_factory=dict)
+    parameters: Annotated[dict[str, str], BeforeValidator(few_entries)] = Field(default_factory=dict)
+    screen: Annotated[dict[str, float], BeforeValidator(few_entries)] = Field(default_factory=dict)
     agent: str = ""
 
 
@@ -256,8 +256,8 @@ class PageAnswers(Frozen):
     type: Literal["answers"]
     page_id: str
     position: int
-    answers: Annotated[dict[str, Entry], BeforeValidator(_few)]
-    reasons: Annotated[dict[str, str], BeforeValidator(_few)] = Field(default_factory=dict)
+    answers: Annotated[dict[str, Entry], BeforeValidator(few_entries)]
+    reasons: Annotated[dict[str, str], BeforeValidator(few_entries)] = Field(default_factory=dict)
     seconds: float
     loading: float = 0.0
     hidden: float = 0.0

@@ -23,7 +23,7 @@ import uvicorn
 from fastapi import FastAPI, Header, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
 from starlette.exceptions import HTTPException
 
 from snellen.core.errors import Interrupted, SnellenError
@@ -34,7 +34,7 @@ from snellen.web.admission import FormProgress, row_problem
 from snellen.web.guard import Guard, headers_of, sentence
 from snellen.web.limits import DEFAULT_LIMITS, Brakes, VisitorLimits
 from snellen.web.page import index_page
-from snellen.web.plan import Frozen, RecordRow, Start, StudyPlan, refuse_broken_text
+from snellen.web.plan import Frozen, RecordRow, Start, StudyPlan, few_entries, refuse_broken_text
 from snellen.web.site import LOCAL, StudySite, is_local
 from snellen.web.store import Job, Link, Refusal, Store
 from snellen.web.study import BUNDLE, INDEX, MEDIA_TYPES, RESULTS, bundle_files, read_plan, read_study
@@ -69,7 +69,9 @@ class Opening(Frozen):
 
     _texts = model_validator(mode="before")(refuse_broken_text)
 
-    parameters: dict[Word, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=50)
+    parameters: Annotated[
+        dict[Word, Annotated[str, Field(max_length=1000)]], Field(max_length=50), BeforeValidator(few_entries)
+    ] = Field(default_factory=dict)
     participant: Word | None = None
     secret: Word | None = None
     consented: bool = False

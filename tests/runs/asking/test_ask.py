@@ -453,6 +453,15 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
         kind = pa.int64() if name == "task" else pa.string()
         pq.write_table(whole.set_column(whole.column_names.index(name), name, pa.nulls(len(whole), kind)), path)
         assert_refused(lambda: read_scores(root), f"{name} has cells of another type")
+    for name in ("form", "condition", "item_id", "truth"):
+        texts = whole[name].to_pylist()
+        for column in (
+            whole[name].dictionary_encode(),
+            pa.array([t.encode() for t in texts]),
+            pa.array([[t] for t in texts]),
+        ):
+            pq.write_table(whole.set_column(whole.column_names.index(name), name, column), path)
+            assert_refused(lambda: read_scores(root), f"{name} has cells of another type")
 
 
 def test_odd_replies_may_be_sent_on(tmp_path: Path, built: ItemSet) -> None:

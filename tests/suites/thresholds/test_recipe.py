@@ -41,8 +41,8 @@ def test_every_level_has_as_many_exemplars_and_balanced_answers(tmp_path: Path) 
     trained = {level for task, split, level in by_level if split == "train"}
     assert len(trained) == EASY
     of_draws = Counter((item.task, item.factors.get("draw", "")) for item in items.items)
-    counts = {"": 16 * 17, "1": EASY * TRAIN_EXEMPLARS, "2": EASY * TRAIN_EXEMPLARS}
-    assert of_draws == {(task, draw): count for task in tasks for draw, count in counts.items()}
+    in_draw = {"": 16 * 17, "1": EASY * TRAIN_EXEMPLARS, "2": EASY * TRAIN_EXEMPLARS}
+    assert of_draws == {(task, draw): count for task in tasks for draw, count in in_draw.items()}
 
 
 def test_the_first_items_are_a_smaller_bank(tmp_path: Path) -> None:

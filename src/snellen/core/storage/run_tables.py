@@ -175,8 +175,8 @@ def other_responses(root: Path, arms: Collection[tuple[str, str, int]]) -> list[
 def read_sent(root: Path) -> dict[str, str]:
     """The prompts that a run sent before, as JSON by digest; empty if the table is missing or damaged."""
     try:
-        return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet").to_pylist()}
-    except (SnellenError, KeyError):
+        return {row["digest"]: row["parts"] for row in files.read_table(root / "sent.parquet", schema=SENT).to_pylist()}
+    except SnellenError:
         return {}
 
 

@@ -34,19 +34,24 @@ SEALED = "sealed"
 """Key of the commitment in the recipe of a sealed set, where other sets have `seed`."""
 
 
-class SealParameters(BaseModel):
-    """The options of a build (`core.build_options.BuildOptions`) that a seal fixes, in addition to the seed."""
+class FixedOptions(BaseModel):
+    """The options of a build (`core.build_options.BuildOptions`) that decide about its items, besides the seed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     n: int | None
     tasks: tuple[str, ...]
-    full: bool
     size: tuple[int, int] | None
     renderer: str
     quality: str
     balance: Literal["paper", "answers"] | None
     settings: dict[str, str]
+
+
+class SealParameters(FixedOptions):
+    """The options that a seal fixes, in addition to the seed."""
+
+    full: bool
     allow_unmatched: bool
 
 

@@ -217,8 +217,11 @@ def _read_table(path: Path, remedy: str) -> pa.Table:
     if odd or len(set(table.column_names)) < table.num_columns:
         raise SnellenError(f"{path}: unknown, missing or repeated columns ({', '.join(sorted(odd))[:100]}); {remedy}")
     for name, column in zip(table.column_names, table.columns, strict=True):
-        has_numbers = pa.types.is_floating(column.type) or pa.types.is_integer(column.type)
-        is_right = has_numbers == (name in ("repeat", "value", "chance"))
+        kind = column.type
+        if name in ("repeat", "value", "chance"):
+            is_right = pa.types.is_floating(kind) or pa.types.is_integer(kind)
+        else:
+            is_right = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         is_unknown = name == "chance" and pa.types.is_null(column.type)
         is_whole = not column.null_count or name in ("value", "chance")
         if len(table) and not ((is_right or is_unknown) and is_whole):  # columns without rows have any type
