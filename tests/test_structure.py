@@ -50,7 +50,7 @@ BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6425, "cli": 2565, "compute": 865, "core": 5335, "curated_sets": 8005, "curation": 1700,
     "datasets": 2855, "exam": 3385, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3495,
     "scoring": 4345, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6165, "web": 5035, "src": 98_980,
-    "tests": 77_040, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    "tests": 77_045, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -102,7 +102,7 @@ are gone. Twelve places share one key of arms.
 read within a limit of memory, images by one function and videos of listed formats alone, keys are taken out of
 replies, and `verify` finds answers that were left out and verdicts of judges that do not follow. The copy of the
 printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and `src` 150.
-`analysis`, `core`, `exam`, `runs`, `src` and `tests` have 35, 10, 20, 10, 80 and 75 more since subjects that learn are
+`analysis`, `core`, `exam`, `runs`, `src` and `tests` have 35, 10, 20, 10, 80 and 80 more since subjects that learn are
 asked once for each draw of training items, so that intervals of thresholds cover both, and since strangers'
 declarations of sets and types of columns are checked.
 """
