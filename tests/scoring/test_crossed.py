@@ -99,6 +99,21 @@ def test_a_root_mean_square_has_the_root_of_the_interval_of_the_mean_square() ->
     assert (low, high) == pytest.approx((math.sqrt(squares.low), math.sqrt(squares.high)))
 
 
+def test_a_bootstrap_is_widened_for_the_fewer_of_people_and_items(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five people answer thirty items, or thirty people five: five are few in both."""
+    counts, own_tails = list[float](), crossed.tails
+
+    def tails(count: float, level: float) -> tuple[float, float]:
+        counts.append(count)
+        return own_tails(count, level)
+
+    monkeypatch.setattr(crossed, "tails", tails)
+    few, many = np.repeat(np.arange(5), 30), np.tile(np.arange(30), 5)
+    for people, clusters in ((few, many), (many, few)):
+        crossed._bootstrap_ends(CrossedAnswers(rng(5).normal(0, 1, 150), np.ones(150), people, clusters), rng(), 0.95)
+    assert counts == pytest.approx([5.0, 5.0])
+
+
 def test_undefined_intervals_state_the_reason() -> None:
     for people, clusters, reason in (
         ([0, 0], [0, 1], "one person"),

@@ -53,6 +53,15 @@ def test_items_that_a_person_was_not_asked_do_not_count() -> None:
     assert split_half(table, rng()) == pytest.approx(1)
 
 
+def test_items_that_nobody_was_asked_are_in_no_half() -> None:
+    """With them the halves of four items would often be unequal, or empty; and three items stay too few."""
+    first, second = [0.0, 1.0, 2.0], [0.0, 2.0, 1.0]
+    table = np.array([first, first, second, second]).T
+    unasked = np.full((3, 4), np.nan)
+    assert split_half(np.hstack([table, unasked]), rng()) == split_half(table, rng())
+    assert math.isnan(split_half(np.hstack([table[:, :3], unasked]), rng()))
+
+
 def test_undefined_reliability() -> None:
     assert math.isnan(split_half(np.eye(2, 8), rng()))
     assert math.isnan(split_half(np.eye(8, 3), rng()))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from snellen.analysis.comparison import groups
-from snellen.analysis.comparison.groups import Grouping
+from snellen.analysis.comparison.groups import COUNTERPARTS, Grouping
 
 
 def test_groups_are_compared_on_the_units_of_both_with_their_own_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,3 +29,12 @@ def test_groups_are_compared_on_the_units_of_both_with_their_own_clusters(monkey
     assert compared == [([0.0, 1.0], [0.5, 0.5], ["A", "C"])]
     assert row is not None
     assert (row["subjects_first"], row["subjects_second"]) == (1, 2)
+
+
+def test_a_counterpart_of_two_subjects_is_one_subject(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = pd.DataFrame({"value": [1.0, 0.0], "cluster": ["A", "B"]}, index=["a", "b"])
+    monkeypatch.setattr(groups, "contrast", lambda *arguments, **more: {})
+    pairs = Grouping(COUNTERPARTS, "reasoning", "counterpart", ("high", "low"), ("plain", "plain"))
+    row = groups._row(pairs, dict.fromkeys(("high", "low", "plain"), frame), "naming", None)
+    assert row is not None
+    assert (row["subjects_first"], row["subjects_second"]) == (2, 1)

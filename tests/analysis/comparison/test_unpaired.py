@@ -89,6 +89,13 @@ def test_the_detectable_change_is_found_with_the_stated_power() -> None:
     assert 0.72 <= signs / 400 <= 0.88
 
 
+def test_the_detectable_change_of_several_tests_is_larger() -> None:
+    """Of four tests z is 2.498 (.05 / 8 above it) in place of 1.960: (2.498 + .842) / (1.960 + .842) = 1.192."""
+    row = UnpairedChange("img2text", "vanilla", 0.6, 0.6, 0.0, -0.1, 0.1, 1.0, 100, 100)
+    single, four = (unpaired._detectable(row, tests, _run_of_shares()) for tests in (1, 4))
+    assert (single, four / single) == pytest.approx((0.143, 1.192), abs=5e-4)
+
+
 def _run_of_shares() -> Any:
     """A stand-in for a run of which only the metrics are read."""
     return SimpleNamespace(suite=SUITES.get("combo"), scores={"strict": None})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,19 @@ def test_each_person_has_a_row_with_times_and_completion(run: Run) -> None:
     assert table["finding"].tolist()[2].startswith("100 [")
 
 
+def test_a_form_is_finished_under_all_conditions_together(items: ItemSet, tmp_path: Path) -> None:
+    """Two people answer all items of naming under two conditions; the form of the second has one item more."""
+    both = 2 * sum(item.split == "test" for item in items.task("naming"))
+    subject = able("x", items, PERFECT)
+    people = [person(f"human:eyes/p{n:02d}", subject, questions=str(both + n - 1)) for n in (1, 2)]
+    conditions = ["vanilla", "samples=1"]
+    root = ask_people(
+        tmp_path / "run", items, replace(SUITE, tasks={"naming": SUITE.tasks["naming"]}), people, conditions=conditions
+    )
+    remarks = people_tables.person_table(load_run(root, suite_of)).groupby("person")["remark"].agg(list)
+    assert remarks.to_dict() == {"p01": ["", ""], "p02": [f"partial: {both} of {both + 1} items in all"] * 2}
+
+
 # Ceilings
 
 
@@ -263,3 +277,14 @@ def test_printed_ceilings_stay_on_the_papers_own_items_only(run: Run, source: st
     model, people = by_subject["chat:m"], by_subject["human:eyes"]
     assert model.ceiling == (0.97 if expected == "printed" else people.value)
     assert ceiling_source(together, model) == ("" if expected == "printed" else "5 people of eyes")
+
+
+def test_people_are_the_ceiling_where_the_paper_prints_none(run: Run) -> None:
+    """Also on its own items: it prints none for finding."""
+    together = pooled(run)
+    card = together.items.card.model_copy(update={"source": "released"})
+    together = replace(together, items=replace(together.items, card=card))
+    rows = with_people_as_ceilings(together.results, together)
+    finding = rows[(rows["task"] == "finding") & (rows["factor"] == "") & (rows["metric"] == "accuracy")]
+    by_subject = {row.subject: row for row in rows_of(finding)}
+    assert by_subject["chat:m"].ceiling == by_subject["human:eyes"].value

@@ -23,7 +23,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.runfolder import read_run_card
+from snellen.core.storage.runfolder import ArmCard, read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Trial
 from snellen.runs.asking.ask import AHEAD, ask
@@ -84,6 +84,22 @@ def test_what_stops_asking_is_what_counts_as_decided(tmp_path: Path, items: Item
     assert 2 <= len(decided) < 4
     note = stopping_note(of_naming, read_run_card(tmp_path).arms)
     assert f"{len(decided)} of 4 are decided, after {np.mean(decided):.0f} items on average; undecided:" in note
+
+
+def test_the_stated_limit_is_that_of_tasks_asked_until_their_grade_is_decided() -> None:
+    """Arms that are asked until a drop is decided have one of their own."""
+    card: Any = {
+        "fingerprint": "f",
+        "settings": {},
+        "attributes": {},
+        "condition": "vanilla",
+        "columns": {},
+        "repeat": 0,
+    }
+    rules: Any = {"none": 80, "drop": 240}
+    arms = [ArmCard(subject=f"chat:{rule}", decide=rule, max_items=most, **card) for rule, most in rules.items()]
+    note = stopping_note([ResultRow(interval=SEQUENTIAL, items=40, grade=Grade("some", "", ""))], arms)
+    assert "80 items at most: 1 of 1 is decided, after 40 items on average." in note
 
 
 def test_items_are_asked_in_the_order_of_the_set_alone(tmp_path: Path, items: ItemSet) -> None:
