@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image, UnidentifiedImageError
@@ -139,6 +141,15 @@ def test_a_damaged_memory_of_intact_files_is_written_again(
     memory.write_bytes(content)
     MediaFolder(tmp_path / "media").verify([("here", image)])
     assert memory.read_bytes() == expected
+
+
+@pytest.mark.parametrize("change", [{"width": 9}, {"height": 9}])
+def test_an_image_found_intact_is_read_again_for_another_size(tmp_path: Path, change: dict[str, Any]) -> None:
+    media = MediaFolder(tmp_path / "media")
+    image = media.add_image(Image.new("RGB", (8, 8)))
+    media.verify([("here", image)])
+    with pytest.raises(SnellenError, match="of 8 x 8 pixels, not"):
+        MediaFolder(tmp_path / "media").verify([("here", replace(image, **change))])
 
 
 @pytest.mark.parametrize(

@@ -523,3 +523,36 @@ def test_a_failure_counts_for_its_own_prompt_alone_and_a_part_is_synced_when_clo
     with open_run(root, run_card(plan), built.media) as folder:
         assert folder.failed(exchange.key, exchange.digest)
         assert not folder.failed(exchange.key, "0" * len(exchange.digest))
+
+
+def test_a_failure_at_a_new_prompt_replaces_the_reply_to_the_old_one(tmp_path: Path) -> None:
+    """The reply to the same prompt stays, if it is complete."""
+    (tmp_path / "parts").mkdir()
+    folder = RunFolder(tmp_path, MediaFolder(tmp_path))
+    folder.record(Exchange("key", "old", Reply("red")))
+    folder.record(Exchange("key", "old", None, "503"))
+    assert folder.recall("key", "old") == Reply("red")
+    folder.record(Exchange("key", "new", None, "504"))
+    assert folder.failed("key", "new")
+    assert folder.error("key") == "504"
+
+
+@pytest.mark.parametrize("name", ["text", "reasoning", "model"])
+def test_a_reply_is_recorded_without_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Wherever a service repeats the key that it got."""
+    monkeypatch.setenv("MY_STUB_API_KEY", "CANARY-OF-MINE-012345")
+    (tmp_path / "parts").mkdir()
+    folder = RunFolder(tmp_path, MediaFolder(tmp_path))
+    fields: dict[str, Any] = {"text": "red", name: "with CANARY-OF-MINE-012345"}
+    reply = folder.record(Exchange("key", "digest", Reply(**fields)))
+    assert reply is not None
+    assert getattr(reply, name) == "with [redacted]"
+    assert b"CANARY" not in only_part(tmp_path).read_bytes()
+
+
+def test_characters_of_reasoning_beside_an_ascii_text_are_joined(tmp_path: Path) -> None:
+    """As the record is read again, so that tables made of either are equal."""
+    (tmp_path / "parts").mkdir()
+    folder = RunFolder(tmp_path, MediaFolder(tmp_path))
+    reply = folder.record(Exchange("key", "digest", Reply("red", "\ud83d\ude00")))
+    assert reply == Reply("red", "\U0001f600") == next(read_exchanges(tmp_path)).reply
