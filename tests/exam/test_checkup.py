@@ -282,5 +282,7 @@ def test_expected_decisions_follow_from_the_items_that_scores_need(monkeypatch: 
     too_few = [ResultRow(suite=suite, n=n, items_needed=needed) for suite, n, needed in rows]
     # vlm2-bench: 30 of 12 items are two more instalments; 90 are seven, of which four are left. combo: one and four.
     assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 1.0) == 2
+    # At 0.75, 127.5 s are left after these two: enough for three more of ComBo, not for four.
+    assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 0.75) == 3
     assert checkup_growth.expected_decisions(too_few, batteries(names), setting["examinations"], 4.0) == 1
     assert checkup_growth.expected_decisions([], batteries(names), setting["examinations"], 1.0) == 0

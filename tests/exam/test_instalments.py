@@ -123,6 +123,13 @@ def test_what_an_earlier_instalment_asks_about_is_left_out(first_instalment: Ite
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("name", ["rule", "object"])
+def test_what_recurs_is_a_rule_or_an_object(first_instalment: ItemSet, name: str) -> None:
+    item = for_testing(first_instalment.items)[0]
+    earlier, new = (replace(item, provenance={name: what}) for what in ("a", "b"))
+    assert [item.provenance[name] for item in _new_items([earlier, new], 1, [earlier])] == ["b"]
+
+
 def test_an_instalment_is_what_its_options_say(three_instalments: ItemSet, tmp_path: Path) -> None:
     """The oracle is the recipe itself, in a folder of its own."""
     declaration = three_instalments.card.declaration
@@ -273,6 +280,14 @@ def test_a_run_draws_what_it_needs(grown: Examination) -> None:
     fewer, more = sorted(by_subject.values(), key=len)
     assert fewer <= more
     assert not grown.unasked()
+
+
+def test_a_limit_is_that_of_the_whole_set(three_instalments: ItemSet, tmp_path: Path) -> None:
+    """20 of 48 items: the whole first instalment, and four of the second."""
+    examination = run(three_instalments, SUBJECTS[:1], tmp_path / "run", limit=N + 4, show_progress=False)
+    items = three_instalments.by_id
+    asked = [instalment_of(items[response.item_id]) for response in examination.responses]
+    assert (len(asked), asked.count(0), asked.count(1)) == (N + 4, N, 4)
 
 
 @pytest.mark.slow
