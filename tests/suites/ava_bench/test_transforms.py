@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from PIL import Image
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.item import Box, Mark, Media, ReplySpec, View
+from snellen.core.item import Box, Mark, Media, Option, ReplySpec, View
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
@@ -165,6 +166,15 @@ def test_options_are_written_with_their_label_and_read_in_all_forms() -> None:
     depth = Labelled("letters")(one_of_each()["absolute-depth"].view(), media, RNG).reply
     metres = ("B. 4-5", "4-5", "B", "about 4-5 meters", "4.5", "C. 4-5")
     assert [read_answer(text, depth) for text in metres] == ["4-5"] * 4 + [None] * 2
+
+
+def test_a_text_that_is_another_options_label_is_read_as_the_label() -> None:
+    """Capital or not: as a text, `a` would name the second option, and the first as its label."""
+    options = Option("first", "b"), Option("second", "a")
+    view = replace(one_of_each()["spatial"].view(), options=options)
+    lettered = Labelled("letters")(view, MediaFolder(Path()), RNG).reply
+    assert {read_answer(text, lettered) for text in ("A", "a", "(a)", "Answer: a", "A. b")} == {"first"}
+    assert {read_answer(text, lettered) for text in ("B", "b", "(b)", "Answer: b", "B. a")} == {"second"}
 
 
 def task_views(media: MediaFolder, subject: str, condition: str = "vanilla") -> dict[str, View]:

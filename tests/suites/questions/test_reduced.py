@@ -113,6 +113,19 @@ def test_the_size_that_a_reader_needs_is_found(reduced: ItemSet, need: float) ->
     assert sum(levels.values()) - levels[-1] <= ANSWERS + 2 * PAIRS
 
 
+def test_pairs_of_equally_many_questions_are_those_next_to_the_size_kept(reduced: ItemSet) -> None:
+    """Twenty questions are asked at levels 0, 3 and 11, and right at the first two; all others are wrong at level 5."""
+    names = sorted({item.group_id for item in reduced.items})
+    errors = {
+        item.item_id: float(level_of(item) > 3)
+        for item in reduced.items
+        if level_of(item) in ((0, 3, 11) if item.group_id in names[:20] else (5,))
+    }
+    reading = read(reduced.items, errors)
+    assert next_level(reading.fit.size) in (2, 3, 4)
+    assert (reading.pair_level, set(reading.pairs.values())) == (3, {(True, True)})
+
+
 def test_blind_questions_are_struck_and_asked_no_more(reduced: ItemSet) -> None:
     blind = frozenset({reduced.items[0].group_id, reduced.items[-1].group_id})
     items, errors = ask(reduced, 0.3, blind)

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from snellen.exam.run import run
 from snellen.runs.asking.preview import scheduled
 from snellen.runs.asking.replay import replay
 from snellen.runs.scores.score import score
-from snellen.suites.thresholds import SUITE
+from snellen.suites.thresholds import SUITE, scoring
 from snellen.suites.thresholds.measures import MEASURES
 from snellen.suites.thresholds.scoring import (
     ANSWERS,
@@ -39,7 +40,7 @@ from snellen.suites.thresholds.scoring import (
     threshold,
     with_ends,
 )
-from snellen_sight.psychometric import weibull
+from snellen_sight.psychometric import Answers, FunctionGrid, weibull
 from tests.suites.thresholds.banks import MOST_ITEMS, asked_of, bank, observer
 
 CONTROLS = MOST_ITEMS - ANSWERS
@@ -104,6 +105,30 @@ def test_a_note_names_the_kind_of_image_on_which_the_threshold_depends(items: It
     assert threshold(measure, of_task, errors(3, 12)).note.endswith("; the threshold depends on polarity")
     notes = [threshold(measure, of_task, errors(6, 6)).note for _ in range(20)]
     assert sum("depends on" in note for note in notes) <= 1  # one in a hundred is expected
+
+
+def test_a_kind_of_image_among_several_must_matter_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Right are 8 of 10 dark and 2 of 10 bright images, where half are expected: 2 * 3^2 / 2.5 = 7.2, p is .0073.
+
+    Half of each lie on the left. .0073 is below .01, but not below half of it.
+    """
+    right = {("dark", side): 4 for side in ("left", "right")} | {("bright", side): 1 for side in ("left", "right")}
+    one, half = np.ones(1), np.full((1, 1), 0.5)
+    fitted = SimpleNamespace(
+        functions=FunctionGrid(half, one, one, one, one), answers=Answers(np.array([20]), np.array([10]))
+    )
+
+    def uneven(*factors: str) -> list[str]:
+        trials = [
+            (SimpleNamespace(factors={n: {"polarity": kind, "place": side}[n] for n in factors}), 0, number < count)
+            for (kind, side), count in right.items()
+            for number in range(5)
+        ]
+        monkeypatch.setattr(scoring, "_trials", lambda items, errors: trials)
+        return scoring.uneven_factors(cast(Any, fitted), [], [])
+
+    assert uneven("polarity") == ["polarity"]
+    assert uneven("polarity", "place") == []
 
 
 def test_a_note_says_that_the_threshold_changed_while_items_were_asked(items: ItemSet) -> None:

@@ -104,6 +104,12 @@ def test_replicated_demos_show_the_first_shot(item: Item, media: MediaFolder) ->
     assert all(demo.media == first[demo.answer] for demo in view.support)
 
 
+def test_replicated_demos_have_the_caption_of_the_image_that_is_shown(item: Item, media: MediaFolder) -> None:
+    captions = {image.stored_sha256: f"seen on {image.stored_sha256}" for demo in item.support for image in demo.media}
+    view = view_after(item, media, transforms.Captioned(captions), transforms.Replicated())
+    assert [demo.caption for demo in view.support] == [captions[demo.media[0].stored_sha256] for demo in view.support]
+
+
 def test_enhanced_queries_frame_and_magnify_the_region(item: Item, media: MediaFolder) -> None:
     (query,) = view_after(item, media, transforms.Enhanced((40, 20, 80, 50))).query
     assert query.stored_sha256 == item.query[0].sha256

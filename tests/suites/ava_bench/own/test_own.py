@@ -89,6 +89,13 @@ def test_one_command_makes_a_set_of_a_coco_file(
     assert "scene: needs images of one class each" in without
 
 
+def test_a_small_set_has_the_wanted_number_of_test_items(root: Path, tmp_path: Path) -> None:
+    """About half of the chosen images are for training, so twice as many are chosen."""
+    (counts,) = build(root, "boxes.json", tmp_path / "set", tasks=("counting",), n=20).card.counts.values()
+    assert sum(counts.values()) == 40
+    assert 18 <= counts["test"] <= 22
+
+
 def test_all_forms_give_the_same_boxes(root: Path) -> None:
     forms = ["boxes.json", "labels", "xml", "plain.csv"]
     boxes = [boxes_by_image(OwnBoxes(root / "images", root / form)) for form in forms]

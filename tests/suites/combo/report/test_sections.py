@@ -24,7 +24,7 @@ from snellen.stimuli.scenes import DIMENSIONS, composite
 from snellen.subjects.fakes.ideal import IdealObserver
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE
-from snellen.suites.combo.report.perceived import deciding_dimensions, described_images, read_description
+from snellen.suites.combo.report.perceived import confusions, deciding_dimensions, described_images, read_description
 from snellen.suites.combo.report.sections import levels_name, sections
 from tests.helpers.sections import row_of
 
@@ -292,6 +292,16 @@ def test_a_subject_that_never_answers_is_shown_as_such(toy: ItemSet, tmp_path: P
     )
     assert "letters" not in by_name
     assert row_of(by_name["given-perception"])["items seen right"] == 0
+
+
+def test_a_reply_that_was_cut_off_is_a_missing_answer_among_confusions(toy: ItemSet, tmp_path: Path) -> None:
+    done = run(toy, ["fake:constant=teapot"], tmp_path / "run", show_progress=False)
+    loaded = _load(tmp_path / "run", toy, done.all_results())
+    cut_off = {name: rows.assign(outcome="cut_off") for name, rows in loaded.scores.items()}
+    by_name = {section.name: section.table for section in confusions(replace(loaded, scores=cut_off))}
+    table = by_name["confusions-anchor"]
+    assert table is not None
+    assert set(table["is taken for"]) == {"(no answer)"}
 
 
 @pytest.mark.slow
