@@ -27,6 +27,7 @@ from inspect_ai.model import (
     ModelAPI,
     ModelCall,
     ModelOutput,
+    ModelUsage,
     RetryDecision,
     modelapi,
 )
@@ -35,7 +36,7 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.prompt import Prompt, Reply, Turn
 from snellen.core.storage.media import MediaFolder
 from snellen.subjects.chat import ChatSubject, make_chat
-from snellen.subjects.chat.layer import LayerService, check_service, is_opening, layer_messages
+from snellen.subjects.chat.layer import LayerService, check_service, is_opening, layer_messages, to_reply
 from snellen.subjects.chat.limiter import Limiter
 
 PROMPT = Prompt(("Which?", "A or B"), (), (Turn(("Look.",), "I see."),))
@@ -111,6 +112,16 @@ def test_a_provider_may_return_only_an_output() -> None:
         assert limits == [expected, expected]
         limits.clear()
     assert provider.opened == 3
+
+
+def test_tokens_of_a_prompt_are_counted_with_those_of_the_cache() -> None:
+    """7 of 1,000 are new, 200 were read from the cache and 793 written to it."""
+    output = ModelOutput.from_content("m", "A")
+    output.usage = ModelUsage(
+        input_tokens=7, output_tokens=3, total_tokens=1003, input_tokens_cache_read=200, input_tokens_cache_write=793
+    )
+    reply = to_reply(output)
+    assert (reply.tokens_in, reply.tokens_out) == (1000, 3)
 
 
 def test_a_provider_that_returns_its_error_fails_with_its_status() -> None:

@@ -163,6 +163,8 @@ def test_each_row_of_the_page_is_a_case() -> None:
         ("openai/gpt-5.1", {}, {"temperature": 0.0, "max_completion_tokens": 9, "seed": 0}),
         ("openai/gpt-5.1", {"reasoning_effort": "low", "seed": "none"},
          {"max_completion_tokens": 9, "reasoning_effort": "low"}),
+        ("openai/gpt-5.1", {"reasoning_effort": "none", "seed": "none"},
+         {"temperature": 0.0, "max_completion_tokens": 9, "reasoning_effort": "none"}),
         ("openai/gpt-5.5", {"top_p": "0.5"}, {"max_completion_tokens": 9, "seed": 0}),
         ("openai/o3", {}, {"max_completion_tokens": 9, "seed": 0}),
         ("openai-api/my-stub/openai/o3", {}, {"temperature": 0.0, "max_completion_tokens": 9, "seed": 0}),

@@ -18,8 +18,8 @@ from snellen.core.item import Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.encoders.encoder import encode, features_folder
-from snellen.subjects.encoders.from_function import as_it_is_now
+from snellen.subjects.encoders.encoder import encode, encode_possible, features_folder
+from snellen.subjects.encoders.from_function import FunctionEncoder, as_it_is_now
 from snellen.subjects.encoders.subject import EncoderSubject
 from snellen.subjects.from_callable import code_digest
 
@@ -192,6 +192,19 @@ def test_an_encoder_that_encodes_nothing_ends_the_run(patterns: ItemSet, tmp_pat
         snellen.examine(subject, patterns.root, out=tmp_path / "run", show_progress=False)
     assert raised.value.__cause__ is None
     assert len(raised.traceback) < 5, "a notebook shows the message, not the ask loop"
+
+
+def test_images_that_fail_beside_another_are_failures_of_their_own(tmp_path: Path) -> None:
+    """It is the images, not the encoder, if the first one works: however many of the others fail."""
+
+    def only_bright(images: list[Image.Image]) -> list[list[float]]:
+        colours = mean_colours(images)
+        return [row if row[0] > 100 else [float("nan")] * 3 for row in colours]
+
+    media, own = MediaFolder(tmp_path), encoder_of(only_bright).encoder
+    encode_possible(own, [media.add_image(Image.new("L", (8, 8), shade)) for shade in (200, 1, 2, 3, 4)], media)
+    assert isinstance(own, FunctionEncoder)
+    assert (len(own.computed), len(own.failures)) == (1, 4)
 
 
 def test_other_weights_are_asked_again(patterns: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
