@@ -16,6 +16,7 @@ from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import read_own_images
+from snellen.datasets.question_tables import QuestionTable
 from snellen.datasets.sample import RawSample, Sample
 from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
 
@@ -130,3 +131,9 @@ def test_files_of_the_library_are_read(tmp_path: Path) -> None:
         assert len(records) == count
         assert {record.label for record in records} == {"a", "b"}
         assert records[-1].read_image() == (cell("a", 5)["bytes"], "png")
+
+
+def test_a_row_without_a_class_has_the_name_of_none(tmp_path: Path) -> None:
+    """`datasets` writes -1 for a class that is not known."""
+    path = write_shard(tmp_path / "t.parquet", {"label": [0, -1, 1, 2]}, {"label": class_label("cat", "dog")})
+    assert [row.cells["label"] for row in QuestionTable(path).rows()] == ["cat", -1, "dog", 2]

@@ -19,7 +19,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.run import run
-from snellen.interop.result_files import export_results
+from snellen.interop.result_files import _result, _rows, export_results
 from snellen.reports.loading import load_run
 from snellen.suites import SUITES
 
@@ -305,3 +305,13 @@ def test_a_folder_in_use_is_refused(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SnellenError, match="not empty"):
         export_results(root, "every-eval-ever", tmp_path)
+
+
+def test_a_result_has_the_settings_of_its_own_condition(items: ItemSet, tmp_path: Path) -> None:
+    """A subject may have been asked with other settings under another condition."""
+    run(items, ["fake:chance"], tmp_path / "run", show_progress=False)
+    loaded = load_run(tmp_path / "run")
+    (arm,), row = loaded.card.arms, next(_rows(loaded, "fake:chance"))
+    other = arm.model_copy(update={"condition": "other", "settings": {"temperature": 1.0}})
+    arms = [other, arm.model_copy(update={"settings": {"temperature": 0.5}})]
+    assert _result(loaded, row, arms)["generation_config"]["generation_args"] == {"temperature": 0.5}

@@ -79,6 +79,14 @@ def test_own_rows_are_compared_with_printed_people_on_the_papers_images_only(run
         assert table.loc["Model", "minus people"] == "-40.00"
 
 
+def test_people_have_no_rank_among_models(run: Run) -> None:
+    arms = [arm.model_copy(update={"role": "person"}) if arm.subject == "chat:best" else arm for arm in run.card.arms]
+    with_people = replace(run, card=run.card.model_copy(update={"arms": arms}))
+    printed = PrintedTable("table-1", "Table 1", COLUMNS[:1], {"Model": ["50.0"], "Other": ["40.0"]})
+    ranks = board(with_people, printed).set_index("subject")["rank"]
+    assert ranks[list(SKILLS)].tolist() == [DASH, "1", "2"]
+
+
 def test_columns_of_one_axis_share_a_row(run: Run) -> None:
     """The arms of a subject at both values of an axis fill one row; other conditions have their own."""
     columns = tuple(PrintedColumn(f"{k} samples", "naming", setting="samples", level=str(k)) for k in (10, 1))

@@ -24,7 +24,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.subject import SubjectCard
 from snellen.reports import Report, Run, figures, load_run, print_table, write_report
-from snellen.reports.conduct import conduct
+from snellen.reports.conduct import _forms, conduct
 from snellen.reports.findings import _is_at_chance
 from snellen.reports.loading import Exam
 from snellen.reports.rows import whole_tasks_of
@@ -513,3 +513,13 @@ def test_run_details_list_the_cost_of_arms_with_prices(loaded: Run) -> None:
     calls = {arm.arm: arm.calls for arm in details.arms if arm.arm.startswith("chat:openai/gpt-4o")}
     assert costs == {name: f"{count * 0.00039:.4f}" for name, count in calls.items()}
     assert dict(details.facts)["cost of all calls"] == f"chat:openai/gpt-4o {sum(calls.values()) * 0.00039:.4f}"
+
+
+def test_run_details_count_the_form_of_every_reply(loaded: Run) -> None:
+    """Two metrics of a reply count once, two replies to an item twice."""
+    rows = [("one", 0, "pixels"), ("one", 0, "pixels"), ("one", 1, "pixels"), ("two", 0, "as asked")]
+    scores = pd.DataFrame(rows, columns=["item_id", "repeat", "form"])
+    (arm, *_) = loaded.card.arms
+    scores = scores.assign(subject=arm.subject, condition=arm.condition, task="naming")
+    run = replace(loaded, scores={"strict": scores})
+    assert _forms(run, arm) == "naming: pixels 2, naming: as asked 1"
