@@ -28,6 +28,7 @@ from snellen.subjects.from_callable import wrap
 from snellen_sight import drawing
 from snellen_sight.asking import MOST_CALLS
 from snellen_sight.checks import CHECKS
+from snellen_sight.checks.check import share_wrong
 from snellen_sight.likelihood import (
     FINE,
     LAPSES,
@@ -77,6 +78,25 @@ def test_lists_are_read_in_order() -> None:
     question = _question("CEF", fine="CE")
     assert read_answers("1. C, 2. F\n3. E", question) == ("C", "F", "E")
     assert read_answers("image C", question) == ("C",)
+
+
+def test_all_of_a_list_of_another_length_is_wrong() -> None:
+    """Of two lists of four letters one lacks the last, and one has the last two exchanged: 4 and 2 of 8."""
+    question = _question("CEFH", fine="CEFH")
+    assert share_wrong([(question, "C, E, F"), (question, "C, E, H, F")]) == 6 / 8
+    assert share_wrong([(question, "C, E, F, H"), (question, "no list")]) == 0
+
+
+def test_one_wrong_list_beside_three_right_ones_is_no_order_of_images() -> None:
+    order = CHECKS["order"]
+    questions = [order.draw(stream("test", number), number) for number in range(4)]
+    replies = [(question, ", ".join(question.right)) for question in questions]
+    assert order.line(replies[:3]).verdict == "fine"
+    question, first, second, *rest = questions[3], *questions[3].right
+    line = order.line([*replies[:3], (question, ", ".join((second, first, *rest)))])
+    assert (line.verdict, line.text.partition(": ")[2]) == (
+        "cannot tell", "1 of 4 lists of letters are wrong, in no common way",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("reply", ["I don't see any image.", "There is no photo attached", "Unable to view images"])

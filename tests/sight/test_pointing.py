@@ -100,6 +100,16 @@ def test_replies_that_do_not_point_tell_no_frame() -> None:
     assert "read in 0 of 8" in pointing.result([(question, "I see a disc.") for question in questions]).line().text
 
 
+@pytest.mark.parametrize(("unread", "is_enough"), [(2, True), (3, False)])
+def test_a_point_must_be_read_in_three_quarters_of_the_replies(unread: int, is_enough: bool) -> None:
+    rng, answered = np.random.default_rng(8), list[tuple[SightQuestion, str]]()
+    for number in range(pointing.PLAIN_CALLS):
+        question = pointing.question(number, rng)
+        assert question.trial is not None
+        answered.append((question, "hm" if number < unread else "({:.0f}, {:.0f})".format(*question.trial.target)))
+    assert (pointing.result(answered).conversion is not None) == is_enough
+
+
 def test_a_frame_that_over_three_tenths_of_the_replies_miss_is_not_sure() -> None:
     """Three of 12 replies are far off, 25 %, then four of 13, 31 %."""
     right = [PointTrial((800, 600), (x, y), (x / 0.8, y / 0.6)) for x in (90, 480, 700) for y in (60, 310, 510)]
