@@ -286,8 +286,8 @@ def test_a_limit_is_that_of_the_whole_set(three_instalments: ItemSet, tmp_path: 
     """20 of 48 items: the whole first instalment, and four of the second."""
     examination = run(three_instalments, SUBJECTS[:1], tmp_path / "run", limit=N + 4, show_progress=False)
     items = three_instalments.by_id
-    asked = [instalment_of(items[response.item_id]) for response in examination.responses]
-    assert (len(asked), asked.count(0), asked.count(1)) == (N + 4, N, 4)
+    numbers = [instalment_of(items[response.item_id]) for response in examination.responses]
+    assert (len(numbers), numbers.count(0), numbers.count(1)) == (N + 4, N, 4)
 
 
 @pytest.mark.slow

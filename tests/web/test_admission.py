@@ -26,9 +26,11 @@ def test_nothing_comes_after_stopping() -> None:
 def test_times_of_a_page_are_within_a_month(name: str, seconds: float) -> None:
     plan, progress = make_plan(), FormProgress()
     rows = rows_of_form(plan, "p01", 0)
-    place = next(n for n, row in enumerate(rows) if isinstance(row.record, PageAnswers))
-    for row in rows[:place]:
+    first_answers = next(n for n, row in enumerate(rows) if isinstance(row.record, PageAnswers))
+    for row in rows[:first_answers]:
         progress = progress.after(row)
-    assert row_problem(rows[place], plan, "p01", 0, progress) == ""
-    odd = rows[place].model_copy(update={"record": rows[place].record.model_copy(update={name: seconds})})
+    assert row_problem(rows[first_answers], plan, "p01", 0, progress) == ""
+    odd = rows[first_answers].model_copy(
+        update={"record": rows[first_answers].record.model_copy(update={name: seconds})}
+    )
     assert row_problem(odd, plan, "p01", 0, progress) == "Seconds are numbers from 0 to 2592000."

@@ -89,13 +89,8 @@ def test_what_stops_asking_is_what_counts_as_decided(tmp_path: Path, items: Item
 def test_the_stated_limit_is_that_of_tasks_asked_until_their_grade_is_decided() -> None:
     """Arms that are asked until a drop is decided have one of their own."""
     card: Any = {
-        "fingerprint": "f",
-        "settings": {},
-        "attributes": {},
-        "condition": "vanilla",
-        "columns": {},
-        "repeat": 0,
-    }
+        "fingerprint": "f", "settings": {}, "attributes": {}, "condition": "vanilla", "columns": {}, "repeat": 0,
+    }  # fmt: skip
     rules: Any = {"none": 80, "drop": 240}
     arms = [ArmCard(subject=f"chat:{rule}", decide=rule, max_items=most, **card) for rule, most in rules.items()]
     note = stopping_note([ResultRow(interval=SEQUENTIAL, items=40, grade=Grade("some", "", ""))], arms)

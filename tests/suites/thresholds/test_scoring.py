@@ -113,9 +113,9 @@ def test_a_kind_of_image_among_several_must_matter_more(monkeypatch: pytest.Monk
     Half of each lie on the left. .0073 is below .01, but not below half of it.
     """
     right = {("dark", side): 4 for side in ("left", "right")} | {("bright", side): 1 for side in ("left", "right")}
-    one, half = np.ones(1), np.full((1, 1), 0.5)
+    ones, half = np.ones(1), np.full((1, 1), 0.5)
     fitted = SimpleNamespace(
-        functions=FunctionGrid(half, one, one, one, one), answers=Answers(np.array([20]), np.array([10]))
+        functions=FunctionGrid(half, ones, ones, ones, ones), answers=Answers(np.array([20]), np.array([10]))
     )
 
     def uneven(*factors: str) -> list[str]:
