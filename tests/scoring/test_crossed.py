@@ -10,6 +10,7 @@ import statsmodels.api as sm
 from statsmodels.stats.sandwich_covariance import cov_cluster, cov_cluster_2groups
 
 from snellen.scoring import crossed
+from snellen.scoring.clustered_means import tails
 from snellen.scoring.crossed import BOOTSTRAP, ON_RANGE, WILSON, WOODRUFF, CrossedAnswers, crossed_interval
 from snellen.scoring.uncertainty import UNTOLD, Bounds, Summary, wilson
 from tests.helpers.crossed import ABILITIES, FORMS, Panel, coverage
@@ -101,13 +102,13 @@ def test_a_root_mean_square_has_the_root_of_the_interval_of_the_mean_square() ->
 
 def test_a_bootstrap_is_widened_for_the_fewer_of_people_and_items(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five people answer thirty items, or thirty people five: five are few in both."""
-    counts, own_tails = list[float](), crossed.tails
+    counts = list[float]()
 
-    def tails(count: float, level: float) -> tuple[float, float]:
+    def counted(count: float, level: float) -> tuple[float, float]:
         counts.append(count)
-        return own_tails(count, level)
+        return tails(count, level)
 
-    monkeypatch.setattr(crossed, "tails", tails)
+    monkeypatch.setattr(crossed, "tails", counted)
     few, many = np.repeat(np.arange(5), 30), np.tile(np.arange(30), 5)
     for people, clusters in ((few, many), (many, few)):
         crossed._bootstrap_ends(CrossedAnswers(rng(5).normal(0, 1, 150), np.ones(150), people, clusters), rng(), 0.95)
