@@ -78,7 +78,7 @@ def with_table(page: str, record: Mapping[str, Result]) -> str:
 def run(folder: str, workers: int) -> Result:
     """Run the slow tests of a folder."""
     targets = sorted(map(str, (ROOT / "tests").glob("test_*.py"))) if folder == "." else [f"tests/{folder}"]
-    parallel = ["-n", str(workers), "--dist", "loadfile"] if workers > 1 else []
+    parallel = ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else []
     version = subprocess.check_output(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, text=True).strip()
     with tempfile.TemporaryDirectory() as home:
         report, start = Path(home) / "report.xml", time.monotonic()

@@ -106,7 +106,7 @@ ten items have none with probability 0.06.
 """
 COLOURED: Mapping[str, frozenset[str]] = {
     "combo": frozenset({"pattern-perception", "category-building"}),
-    "vlm2-bench": frozenset({"gc-mat", "gc-trk", "oc-cpr", "oc-cnt", "oc-grp"}),
+    "vlm2-bench": frozenset({"gc-mat", "oc-cpr", "oc-cnt", "oc-grp"}),
     "vfm-bench": frozenset({"fast-mapping"}),
     "ava-bench": frozenset({"colour", "counting-by-colour"}),
 }

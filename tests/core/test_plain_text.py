@@ -16,6 +16,7 @@ def test_only_control_characters_are_escaped() -> None:
     text = printable(characters)
     assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
     assert printable("\x1b[2J\x9b\x7f\r") == r"\x1b[2J\x9b\x7f\x0d"
+    assert printable("a\u202eb \u2066c") == r"a\u202eb \u2066c", "they reorder what is read"
     assert printable("\ud800 é") == r"\ud800 é", "half a character cannot be written"
     assert printable("ünï \U0001f441\n\tשלום") == "ünï \U0001f441\n\tשלום"
     assert (control_character("a\x1bb"), control_character("a\n\tb")) == (r"\x1b", None)

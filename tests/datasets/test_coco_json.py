@@ -90,6 +90,12 @@ def test_useless_boxes_are_noted_and_counted_as_lost(box: Any, message: str, tmp
     assert sample.lost == 1
 
 
+@pytest.mark.parametrize("width", [10**400, -1, 2**31])
+def test_an_impossible_size_is_noted(width: int, tmp_path: Path) -> None:
+    root = objects(tmp_path, ANNOTATION, images=({**IMAGE, "width": width},))
+    assert "unreadable: element of images in another form" in notes_of(root)
+
+
 def test_a_box_beyond_the_edge_is_clipped_and_noted_from_one_pixel_on(tmp_path: Path) -> None:
     root = objects(tmp_path / "far", {**ANNOTATION, "bbox": [5.0, 1.0, 5.0, 2.0]})
     assert list(notes_of(root)) == ["odd: box exceeds its image and is clipped"]

@@ -48,6 +48,7 @@ from snellen.runs.asking.ask import ask
 from snellen.runs.asking.replay import replay
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.blind import blind_card
+from snellen.runs.scores.box_units import set_box_unit
 from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
@@ -234,7 +235,9 @@ def test_the_tables_of_prompts_and_calls_are_whole(items: ItemSet, tmp_path: Pat
     key = "digest" if name == "sent" else "key"
     for changed in (pa.concat_tables([table, table.slice(0, 1)]), table.slice(1), table.rename_columns({key: "other"})):
         pq.write_table(changed, path)
-        with pytest.raises(SnellenError, match=rf"{name}\.parquet: (lacks prompts|has columns or|other cells|missing or)"):
+        with pytest.raises(
+            SnellenError, match=rf"{name}\.parquet: (lacks prompts|has columns or|other cells|missing or)"
+        ):
             check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
@@ -400,6 +403,16 @@ def test_honest_runs_are_verified(
 ) -> None:
     run(small_set(suite, sets_folder), subjects, tmp_path / "run", show_progress=False, **how)
     verify(str(tmp_path / "run"), 1, None, None, None)
+
+
+def test_boxes_in_a_unit_that_was_decided_later_are_said(
+    items: ItemSet, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False)
+    assert verify(str(done.root), 0, None, None, None) == 0
+    set_box_unit(done.root, "pixels", ["fake:oracle"])
+    assert verify(str(done.root), 0, None, None, None) == 1
+    assert "box_units.json: boxes of fake:oracle are read in pixels" in capsys.readouterr().out
 
 
 def _changed_card(root: Path, **change: Any) -> None:

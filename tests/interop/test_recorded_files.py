@@ -414,6 +414,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "index of no text": ("a.xlsx", in_xlsx('<w><row><c r="A1" t="s"><v>9</v></c></row></w>'), "no shared text 9"),
     "negative index": ("a.xlsx", in_xlsx('<w><row><c r="A1" t="s"><v>-1</v></c></row></w>'), "no shared text -1"),
     "deep XML": ("a.xlsx", in_xlsx("<w>" * 1000), "nested too deeply"),
+    "odd encoding": ("a.xlsx", in_xlsx("<?xml version='1.0' encoding='hex'?><w/>"), "not readable"),
     "broken XML": ("a.xlsx", in_xlsx("<w><row>"), "not readable"),
 }
 

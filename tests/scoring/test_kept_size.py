@@ -96,7 +96,7 @@ def test_a_planted_size_is_found() -> None:
     ("guess", "questions", "is_normal", "most"),
     [
         (0.0, 60, False, (1.15, 1.4)),
-        (0.25, 60, False, (1.15, 1.5)),
+        (0.25, 60, False, (1.15, 1.4)),
         (0.5, 120, False, (1.25, 2.0)),
         (0.25, 60, True, (1.2, 1.65)),
     ],

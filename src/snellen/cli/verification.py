@@ -15,6 +15,7 @@ from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.exam.omissions import left_out
 from snellen.remote import address_of, fetched
+from snellen.runs.scores.box_units import FILE, read_box_units
 from snellen.runs.scores.judgements import judging_runs, lines_without_verdict
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.runs.sets.gate import open_asked_items, open_items
@@ -104,7 +105,10 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
         print(f"scores: each follows from its reply ({', '.join(protocols)})")
     unjudged = [line for protocol in protocols for line in lines_without_verdict(path, items, suite, protocol)]
     print(*unjudged, sep="\n", end="\n" * bool(unjudged))
-    is_whole = replies == 0 and not (changed or stopped or unjudged)
+    units = read_box_units(path)
+    for subject, unit in units.items():
+        print(f"{FILE}: boxes of {subject} are read in {unit}, which was decided after they were asked for")
+    is_whole = replies == 0 and not (changed or stopped or unjudged or units)
     for judge_run in judging_runs(path):
         _, is_judge_replayed, is_judge_whole = _verify_run(str(judge_run), judge_run, str(judge_run.parent / "items"))
         is_whole &= is_judge_replayed and is_judge_whole

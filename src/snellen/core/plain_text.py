@@ -18,6 +18,7 @@ _COMMANDS = "Next: ", "Try it: "
 _CONTROLS = {
     code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in _ALLOWED
 }  # C0, DEL, C1: terminals act on them
+_REORDERING = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|_PWD|CREDENTIAL|SIGNATURE|_(PASS|PAT|AUTH|DSN|SAS)$")
 _MIN_SECRET = 8
@@ -45,9 +46,9 @@ _NAMED_SECRET = re.compile(
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters escaped (ESC as `\x1b`), so that no terminal acts on them, and surrogates."""
+    r"""The text with control characters, marks that reorder text and surrogates escaped (ESC as `\x1b`)."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text.translate(_CONTROLS) if _CONTROL.search(text) else text
+    return text if text.isascii() and not _CONTROL.search(text) else text.translate(_CONTROLS | _REORDERING)
 
 
 def control_character(text: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -100,15 +101,22 @@ class Reply:
                 return f"the reply's {name} has {len(text)} characters, more than {limit}"
         for name in ("tokens_in", "tokens_out", "token_limit"):
             count = getattr(self, name)
-            if not isinstance(count, int) or not 0 <= count <= MAX_TOKENS:
+            if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_TOKENS:
                 return f"the reply's {name} is {_brief(count)}, not a count from 0 to {MAX_TOKENS}"
         seconds: Any = self.seconds  # Any: a user's subject may break its types
-        if not isinstance(seconds, int | float) or not 0 <= seconds < math.inf:
+        if not _is_number(seconds) or not 0 <= seconds < math.inf:
             return f"the reply's seconds are {_brief(seconds)}"
         numbers: Any = self.numbers
-        if len(numbers) > MAX_NUMBERS or not all(isinstance(number, int | float) for number in numbers):
+        if len(numbers) > MAX_NUMBERS or not all(map(_is_number, numbers)):
             return f"the reply's numbers are not all numbers, or more than {MAX_NUMBERS}"
         return None
+
+
+def _is_number(number: object) -> bool:
+    """True for what a column of floats can hold and compare: no NaN, and no integer of hundreds of digits."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        return False
+    return abs(number) <= (sys.float_info.max if isinstance(number, int) else math.inf)
 
 
 def _brief(number: object) -> str:

@@ -11,7 +11,7 @@ from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet
-from snellen.core.storage.runfolder import ArmCard, RunCard, kind_by_name
+from snellen.core.storage.runfolder import ArmCard, RunCard, is_person
 from snellen.core.suite import Suite, Task, Trial, replayed, with_columns
 from snellen.runs.planning.deciding import batches
 from snellen.runs.planning.plan import is_asked, select_test_items
@@ -39,7 +39,7 @@ def left_out(card: RunCard, items: ItemSet, suite: Suite, responses: Sequence[Re
             lines.append(f"{subject} under {text}: the repeats on the card are not all of them")
     for arm in card.arms:
         written = parse_conditions(suite.axes, arm.condition)[0]
-        if arm.role == kind_by_name(arm.subject).get("role") == "person":
+        if is_person(arm):
             continue
         for task in suite.tasks.values():
             given, condition = answers[arm.arm_key, task.id], with_columns(written, arm.columns)

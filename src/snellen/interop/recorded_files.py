@@ -39,7 +39,7 @@ _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
 _ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _READ_ERRORS = (
     *(OSError, EOFError, zlib.error, ValueError, RecursionError, csv.Error),
-    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, expat.ExpatError),
+    *(zipfile.BadZipFile, NotImplementedError, RuntimeError, LookupError, expat.ExpatError),
 )
 Row: TypeAlias = Mapping[str, Any]
 _parsed = partial(json.loads, object_pairs_hook=distinct)

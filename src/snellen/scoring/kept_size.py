@@ -32,8 +32,6 @@ SHARE = 0.95
 """What is to remain of the share right at full size."""
 SLOPES, SPREADS = (2.0, 3.2, 5.0, 8.0), (0.05, 0.15, 0.25, 0.4)
 LAPSES, LAPSE_WEIGHTS = (0.01, 0.03, 0.06, 0.12, 0.25), (4.0, 4.0, 3.0, 2.0, 1.0)
-CHOICE_LAPSE = 0.06
-"""The lapse rate with which levels are chosen: answers that tell of lapses alone serve neither number."""
 STEP, BEYOND = 0.04, 0.3
 """Distance of thresholds on the grid, and how far they extend beyond the levels, in log10 units."""
 NODES = 7
@@ -121,12 +119,13 @@ def posterior_of_images(reductions: ReductionGrid, level_numbers: Ints, right: I
 
 
 def next_levels(reductions: ReductionGrid, weights: Floats, available: Sequence[int], size: int) -> list[int]:
-    """The levels of the next `size` answers by QUEST+ (`next_conditions`), among functions of one lapse rate."""
-    marginal, few = reductions.marginal, reductions.marginal.lapses == CHOICE_LAPSE
-    chosen = weights[few] / max(weights[few].sum(), 1e-300)
-    thresholds, slopes, lapses = marginal.thresholds[few], marginal.slopes[few], marginal.lapses[few]
-    functions = FunctionGrid(marginal.right[:, few], thresholds, slopes, lapses, chosen)
-    return next_conditions(functions, chosen, available, size)
+    """The levels of the next `size` answers by QUEST+ (`next_conditions`): those that tell most of the threshold."""
+    thresholds = np.unique(reductions.marginal.thresholds)
+    unknown = np.zeros(len(thresholds))
+    joint = weights.reshape(len(thresholds), -1)
+    mean = (reductions.marginal.right.reshape(-1, *joint.shape) * joint).sum(2) / joint.sum(1)
+    functions = FunctionGrid(mean, thresholds, unknown, unknown, joint.sum(1))
+    return next_conditions(functions, functions.prior, available, size)
 
 
 def reduction(reductions: ReductionGrid, weights: Floats) -> Reduction:

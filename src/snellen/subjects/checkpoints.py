@@ -17,6 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import missing_packages
 from snellen.core.hashing import digest
 from snellen.core.plain_text import short_reason
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
 from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
@@ -57,21 +58,21 @@ def _other_form(folder: Path) -> str:
             return f"{path.name} is a Git LFS pointer, not the file; run `git lfs pull` in its repository"
     config, adapter = folder / "config.json", folder / "adapter_config.json"
     if adapter.is_file() and not [*folder.glob("model*.safetensors"), *folder.glob("pytorch_model*.bin")]:
-        base = short_reason(str(_fields(adapter).get("base_model_name_or_path") or "which it does not name"), 100)
+        base = short_reason(str(config_fields(adapter).get("base_model_name_or_path") or "which it does not name"), 100)
         how = "load that with transformers, merge the two with peft (merge_and_unload) and save them in one folder"
         return f"a LoRA or other adapter without its model, {base}; {how}"
     if not config.is_file():
         return next((form for pattern, form in OTHER_FORMS.items() if any(folder.glob(pattern))), "")
-    fields = _fields(config)
+    fields = config_fields(config)
     if "architecture" in fields and fields.get("model_type", "timm_wrapper") == "timm_wrapper":
         return "a checkpoint of timm, which is not supported; give the model as transformers stores it"
     return ""
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def config_fields(path: Path) -> dict[str, Any]:
     """The fields of a JSON file; none of a damaged one."""
     with suppress(OSError, ValueError, RecursionError):
-        fields = json.loads(path.read_text("utf-8"))
+        fields = json.loads(read_file(path, MAX_CARD_BYTES))
         return fields if isinstance(fields, dict) else {}
     return {}
 

@@ -41,6 +41,13 @@ def test_voc_counts_pixels_from_one(tmp_path: Path) -> None:
     assert ([annotation.label for annotation in sample.annotations], sample.lost) == (["harbor"], 1)
 
 
+@pytest.mark.parametrize("encoding", ["foo", "hex", "big5", "utf-7"])
+def test_an_xml_file_in_an_encoding_that_is_not_read_is_noted(encoding: str, tmp_path: Path) -> None:
+    xml = write(tmp_path, ANNOTATED_LAYOUTS["DIOR"]()) / "Annotations/Horizontal Bounding Boxes/00001.xml"
+    xml.write_text(f"<?xml version='1.0' encoding='{encoding}'?><annotation/>")
+    assert "unreadable: not a Pascal VOC annotation" in notes_of("DIOR", tmp_path)
+
+
 def test_lines_of_carpk(tmp_path: Path) -> None:
     root = write(tmp_path, ANNOTATED_LAYOUTS["CARPK"]())
     text = root / "CARPK_devkit/data/Annotations/2016_GF_1.txt"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +43,34 @@ def test_damaged_copies(name: str, tmp_path: Path) -> None:
                 assert "\n" not in message, f"{path}, {kind}: {message}"
         (root / path).write_bytes(files[path])
     assert DATASETS.get(name).check(root).state == "whole"
+
+
+class Endless(BaseException):
+    """Reading did not end."""
+
+
+def _stop(*_: object) -> None:
+    raise Endless
+
+
+@pytest.mark.parametrize("name", list(SMALLEST.values()))
+def test_a_pipe_in_place_of_a_file_is_not_waited_for(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.curated_sets.datasets.test_damaged_copies.REMEDIES", ("",))
+    files = ALL_LAYOUTS[name]()
+    root, by_kind = write(tmp_path, files), {Path(path).suffix: path for path in files}
+    former = signal.signal(signal.SIGALRM, _stop)
+    for path in by_kind.values():
+        (root / path).unlink()
+        os.mkfifo(root / path)
+        signal.alarm(60)
+        with suppress(AssertionError):  # not all messages name the file in the way of a damaged one
+            list(messages(name, root))
+        signal.alarm(0)
+        (root / path).unlink()
+        (root / path).write_bytes(files[path])
+    signal.signal(signal.SIGALRM, former)
 
 
 def messages(name: str, root: Path) -> Iterator[str]:

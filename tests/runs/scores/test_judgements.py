@@ -95,6 +95,9 @@ def test_nothing_is_judged_twice_and_failed_calls_are_asked_again(run_root: Path
     line = "fake:scripted=judge.json: no verdict on 1 of 8 texts under strict"
     assert lines_without_verdict(run_root, items, suite, "strict") == [line]
     assert verify(str(run_root), 0, None, None, None) == 1
+    for path in run_root.glob(f"{FOLDER}/*/run/run.json"):
+        path.write_text(path.read_text().replace('"role":"simulated"', '"role":"person"'))
+    assert lines_without_verdict(run_root, items, suite, "strict") == [line], "a model whose card says person"
     before = sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder))
     # The judge has the same name; its script now has the line that failed before.
     done = judge(run_root, script(tmp_path / "judge.json", {**lines, first: "Score: 0"}), show_progress=False)

@@ -21,7 +21,6 @@ from snellen.reports import loading
 from snellen.reports.loading import load_run
 from snellen.suites import SUITES
 from snellen.towers.evaluators import compare_runs
-from snellen.towers.heads import probed_tower
 from snellen.towers.heads.llava_files import read_llava
 from snellen.towers.heads.stages import STAGES
 from snellen.towers.probes.inputs import ProbeSettings
@@ -119,7 +118,7 @@ def as_of_another(sweep: Path, folder: Path) -> Path:
 def test_a_sweep_with_probes_compares_both_tiers(
     snellen: Command, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probed_tower, "ProbeSettings", partial(ProbeSettings, steps=12))
+    monkeypatch.setattr("snellen.towers.probes.subject.ProbeSettings", partial(ProbeSettings, steps=12))
     monkeypatch.setattr("snellen.towers.sweep.sweep_cost", lambda items, jobs: costs.Cost(0.0, 0.0))
     out = tmp_path / "sweep"
     names = ("--towers", ",".join(THREE), "--abilities", "counting", "--items", items.root)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,21 @@ def test_checkpoints_of_other_models_are_refused_in_one_line(
         conversion.convert("radio-h", tmp_path / "file.pth.tar", tmp_path / "folder")
     assert "\n" not in str(refused.value)
     assert not (tmp_path / "folder").exists()
+
+
+@pytest.mark.parametrize("text", ["[]", "{", "[" * 100_000, '{"args": NaN, "a": "\xe9"}', '{"args": []}'])
+def test_an_odd_configuration_beside_weights_is_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(text, "latin-1")
+    torch.save({"state_dict": []}, tmp_path / "model.bin")
+    with pytest.raises(SnellenError) as refused:
+        conversion.convert("radio-h", tmp_path, tmp_path / "folder")
+    assert "\n" not in str(refused.value)
+
+
+def test_weights_that_are_a_pipe_are_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.safetensors")
+    with pytest.raises(SnellenError, match="not a file"):
+        conversion.convert("radio-h", tmp_path, tmp_path / "folder")
 
 
 def test_a_file_with_code_is_not_run(tmp_path: Path) -> None:

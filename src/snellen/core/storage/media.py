@@ -19,7 +19,7 @@ from snellen.core.item import Affine, Media, MediaKind
 from snellen.core.item_checks import media_fault, size_fault
 from snellen.core.storage import files, png
 from snellen.core.storage.home import home
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_bytes, read_file, read_text
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_bytes, read_file, read_text, refuse_irregular
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -47,6 +47,8 @@ def open_image(image_file: Path | str | IO[bytes]) -> Image.Image:
     """
     from PIL import Image
 
+    if not hasattr(image_file, "read"):
+        refuse_irregular(Path(image_file))
     Image.init()  # or the later formats would be unknown
     formats = [name for name in _SUFFIXES if name in Image.OPEN]  # AVIF is not in every build
     return Image.open(image_file, formats=formats)

@@ -88,6 +88,11 @@ class ArmCard(BaseModel):
         return self
 
 
+def is_person(arm: ArmCard) -> bool:
+    """True if an arm has the role and the name of a person, who need not answer everything."""
+    return arm.role == kind_by_name(arm.subject).get("role") == "person"
+
+
 class RunCard(Card):
     """`run.json`. `annotations` gives author and hash of each annotation table that was used."""
 

@@ -24,6 +24,8 @@ MAX_CARD_BYTES = 100_000_000
 """Limit of a folder's card."""
 MAX_YAML_BYTES = 2_000_000
 """Limit of a file written by hand; reading a file of this size takes half a minute."""
+MAX_DATASET_BYTES = 10**12
+"""Limit of a file that is read piece by piece."""
 _PIECE = 1_000_000
 
 
@@ -38,10 +40,15 @@ def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
     return f"file of more than {limit // 1_000_000} MB" if status.st_size > limit else ""
 
 
-def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
-    """The bytes of a regular file. Raises OSError with the reason of `file_fault`."""
+def refuse_irregular(path: Path, limit: int = MAX_DATASET_BYTES) -> None:
+    """Raise OSError with the reason of `file_fault`: FileNotFoundError for a missing file."""
     if fault := file_fault(path, limit):
-        raise OSError(errno.EINVAL, fault, str(path))
+        raise OSError(errno.EINVAL if path.exists() else errno.ENOENT, fault, str(path))
+
+
+def read_file(path: Path, limit: int = MAX_MEDIA_BYTES) -> bytes:
+    """The bytes of a regular file. Raises OSError as `refuse_irregular`."""
+    refuse_irregular(path, limit)
     return path.read_bytes() if path.stat().st_size else b""  # some files in /proc state no size and never end
 
 

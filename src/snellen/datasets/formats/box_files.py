@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from snellen.core.item import Box
+from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import (
     entries,
@@ -50,8 +51,8 @@ class VocObjects:
                 continue
             path = by_stem.pop(xml.stem, base / self.images[0] / f"{xml.stem}.jpg")
             try:
-                annotations, malformed = read_voc(ET.parse(xml).getroot())
-            except (OSError, ET.ParseError) as error:
+                annotations, malformed = read_voc(ET.fromstring(read_file(xml, MAX_YAML_BYTES)))
+            except (OSError, ET.ParseError, LookupError, ValueError) as error:
                 yield Note("unreadable", "not a Pascal VOC annotation", f"{xml.name}: {error}")
                 continue
             yield from (Note("unreadable", "object in another form", f"{xml.name}: {name}") for name in malformed)
@@ -106,7 +107,7 @@ class VocBoxes:
             return Note("missing", "image of this annotation", name_below(xml, root))
         try:
             labels, box = _read_surrounding(xml)
-        except (OSError, ET.ParseError, ValueError, OverflowError):
+        except (OSError, ET.ParseError, LookupError, ValueError, OverflowError):
             return Note("unreadable", "not a Pascal VOC annotation", name_below(xml, root))
         if len(labels) > 1:
             return Note("left out", "objects of several classes in one image", name_below(image_path, root))
@@ -115,7 +116,7 @@ class VocBoxes:
 
 def _read_surrounding(xml: Path) -> tuple[set[str], Box]:
     """Names and surrounding box of all objects. VOC counts pixels from 1 and includes the last one."""
-    objects = ET.parse(xml).getroot().findall("object")
+    objects = ET.fromstring(read_file(xml, MAX_YAML_BYTES)).findall("object")
     labels = {(tag.findtext("name") or "").strip() for tag in objects}
     boxes = [[float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
              for tag in objects]  # fmt: skip

@@ -11,9 +11,9 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below, name_on_disk
@@ -114,10 +114,13 @@ class CocoJson:
         )
 
 
+Side = Annotated[int, Field(ge=0, lt=2**31)]
+
+
 class _RawImage(BaseModel):
     id: int
-    width: int
-    height: int
+    width: Side
+    height: Side
 
 
 class _RawAnnotation(BaseModel):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from snellen.core.storage.user_files import distinct
+from snellen.core.storage.user_files import distinct, refuse_irregular
 
 CHUNK = 4 << 20
 """Bytes per read."""
@@ -28,6 +28,7 @@ def stream_json(path: Path, inside: frozenset[str]) -> Iterator[Step]:
     ValueError (including UnicodeDecodeError and json.JSONDecodeError) if it is not JSON, truncated, or of another
     shape, after the elements before the damage.
     """
+    refuse_irregular(path)
     with path.open("rb") as file:
         text = _Text(file.read)
         if text.peek() == "[":

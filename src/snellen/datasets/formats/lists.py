@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
+from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file, refuse_irregular
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
@@ -142,7 +143,7 @@ class ClassLists:
 def read_box(path: Path, root: Path) -> Box | Note:
     """Left, top, right and bottom in pixels, the only numbers in a file; a note if there are others."""
     try:
-        x1, y1, x2, y2 = (float(cell) for cell in path.read_text("utf-8").split())
+        x1, y1, x2, y2 = (float(cell) for cell in read_file(path, MAX_YAML_BYTES).split())
     except FileNotFoundError:
         return Note("missing", "box of an image", name_below(path, root))
     except (OSError, ValueError) as error:
@@ -159,6 +160,7 @@ def rows(path: Path, root: Path, separator: str | None = None) -> Iterator[tuple
     """Non-empty lines, each with its location and split at `separator`; a note if the file is not text."""
     name, empty = name_below(path, root), True
     try:
+        refuse_irregular(path)
         with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):
                 if line.strip():

@@ -47,13 +47,18 @@ def set_box_unit(root: Path, unit: str, subjects: Sequence[str]) -> None:
     files.write_text(root / FILE, _UNITS.dump_json(units, indent=1).decode() + "\n")
 
 
+def _max_px(arm: ArmCard) -> int | None:
+    limit = arm.settings.get("max_px")
+    return limit if isinstance(limit, int) and 0 < limit < 2**31 else None
+
+
 def in_own_units(
     responses: Sequence[Response], units: Mapping[str, str], arms: Sequence[ArmCard]
 ) -> Sequence[Response]:
     """The responses, those of subjects with a unit with their boxes in it; pixels are those of the image as sent."""
     if not units:
         return responses
-    max_px = {arm.subject: arm.settings.get("max_px") for arm in arms}
+    max_px = {arm.subject: _max_px(arm) for arm in arms}
 
     def read(response: Response) -> Response:
         unit = units.get(response.subject, FRACTIONS)

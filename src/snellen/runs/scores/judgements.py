@@ -25,7 +25,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.run_tables import own_responses, read_responses
-from snellen.core.storage.runfolder import is_run, read_run_card
+from snellen.core.storage.runfolder import is_person, is_run, read_run_card
 from snellen.core.subject import Subject
 from snellen.core.suite import Suite
 from snellen.curation.results import DECISION, read_step_result, read_step_results
@@ -141,7 +141,7 @@ def lines_without_verdict(root: Path, items: ItemSet, suite: Suite, protocol: st
         questions = {item.item_id: item.question for item in read_itemset(path.parent / "items").items}
         given = [one for one in read_responses(path) if one.status == "ok"]
         verdicts.update((one.subject, one.item_id, questions.get(one.item_id, "")) for one in given)
-    people = {arm.subject for path in runs for arm in read_run_card(path).arms if arm.role == "person"}
+    people = {arm.subject for path in runs for arm in read_run_card(path).arms if is_person(arm)}
     repeated = {judge for (judge, *name), count in verdicts.items() if count > 1 and tuple(name) in names}
     return [f"{judge}: several verdicts on a text under {protocol}" for judge in sorted(repeated)] + [
         f"{judge}: no verdict on {len(judged) - len(by_item)} of {len(judged)} texts under {protocol}"

@@ -11,7 +11,6 @@ Imports torch: import it inside functions.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import pickle
 import re
@@ -21,11 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
+from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file, refuse_irregular
 from snellen.subjects.loading import import_extra
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import find_tower
@@ -92,6 +94,9 @@ def convert(name: str, checkpoint: Path, out: Path) -> None:
     model.save_pretrained(out)
 
 
+_ARGUMENTS = TypeAdapter(dict[str, Any])
+
+
 @cache
 def radio_with_mlp_norm() -> Any:
     """transformers' RadioModel with a layer norm between the activation and the second layer of each MLP."""
@@ -112,23 +117,31 @@ def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
     if not checkpoint.exists():
         raise SnellenError(f"{checkpoint}: missing; give a checkpoint file, or a folder with weights")
     config = checkpoint / "config.json"
-    arguments = json.loads(config.read_text("utf-8")) if config.is_file() else {}
+    try:
+        arguments = _ARGUMENTS.validate_json(read_file(config, MAX_CARD_BYTES)) if config.exists() else {}
+    except (OSError, ValueError) as error:
+        raise SnellenError(f"{config}: not the JSON of a configuration ({short_reason(str(error))})") from error
     files = [*checkpoint.glob("*.safetensors")] or [*checkpoint.glob("*.bin")] if checkpoint.is_dir() else [checkpoint]
     state_dict: StateDict = {}
     for file in files:
         entries = _entries(file)
         stored = entries.get("args")
-        arguments |= vars(stored) if isinstance(stored, argparse.Namespace) else stored or {}
-        entries = entries.get("state_dict_ema") or entries.get("state_dict") or entries
-        tensors = {key: entry for key, entry in entries.items() if torch.is_tensor(entry)}
+        stored = vars(stored) if isinstance(stored, argparse.Namespace) else stored
+        weights = entries.get("state_dict_ema") or entries.get("state_dict") or entries
+        if not isinstance(stored or {}, dict) or not isinstance(weights, dict):
+            raise SnellenError(f"{file}: its arguments or weights are no tables; give the checkpoint as published")
+        arguments |= stored or {}
+        tensors = {key: entry for key, entry in weights.items() if torch.is_tensor(entry) and isinstance(key, str)}
         state_dict |= {key.removeprefix("module."): tensor.float() for key, tensor in tensors.items()}
     if not state_dict:
         raise SnellenError(f"{checkpoint}: holds no weights; give a checkpoint file, or a folder with weights")
-    return state_dict, {**arguments, **arguments.get("args", {})}
+    nested = arguments.get("args")
+    return state_dict, arguments | (nested if isinstance(nested, dict) else {})
 
 
 def _entries(file: Path) -> dict[str, Any]:
     try:
+        refuse_irregular(file)
         if file.suffix == ".safetensors":
             return load_file(file)
         with torch.serialization.safe_globals([argparse.Namespace]):  # arguments of the training, no code

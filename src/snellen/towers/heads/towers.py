@@ -7,7 +7,6 @@ CLIP's processor, could remove the object in question.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
 from snellen.subjects.chat.settings import Readers, read_values, whole_number
+from snellen.subjects.checkpoints import config_fields
 from snellen.subjects.encoders.efficientnet import state_sizes
 from snellen.subjects.registry import settings_of
 from snellen.towers.heads.table_6 import TABLE_6
@@ -266,8 +266,7 @@ def _of_layer(name: str, layer: int) -> dict[str, Any]:
 
 def _of_radio_folder(folder: str, tower: Tower) -> dict[str, Any]:
     """What the configuration in a folder says of prefix tokens and of norms in MLPs, if there is one."""
-    path = Path(folder) / "config.json"
-    config = json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    config = config_fields(Path(folder) / "config.json")
     if "num_cls_tokens" not in config:
         return {}
     names = ("num_hidden_layers", "num_cls_tokens", "num_registers")

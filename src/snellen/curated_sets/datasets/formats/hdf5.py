@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.storage import png
+from snellen.core.storage.user_files import refuse_irregular
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,6 +79,7 @@ def open_hdf5(path: Path) -> Any:
     except ImportError as error:
         raise MissingH5pyError(f"MATLAB 7.3 files need h5py: {install_command('sources')}") from error
     try:
+        refuse_irregular(path)
         with path.open("rb") as file:
             older = file.read(len(OLDER)) == OLDER
         if older:

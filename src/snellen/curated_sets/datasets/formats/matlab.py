@@ -14,7 +14,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
-from snellen.core.storage.user_files import read_bytes
+from snellen.core.storage.user_files import read_file
 
 T = TypeVar("T")
 MAX_BYTES = 200_000_000
@@ -34,7 +34,7 @@ def read_variable(path: Path, variable: str, read: Callable[[Any], T]) -> T | st
     field to a function that reads its value (structures: lexicons of IIIT5K have millions of words).
     """
     try:
-        raw = read_bytes(path, MAX_BYTES)
+        raw = read_file(path, MAX_BYTES)
         if raw[124:128] in (b"\x00\x02IM", b"\x02\x00MI"):
             return "MATLAB 7.3 file, which is not supported; save it again in MATLAB with -v7"
         matrix = _find(raw, variable)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
+from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import entries, layout_folder, name_below
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, encode_png, labelled_image
@@ -194,6 +195,7 @@ def _load(path: Path) -> Any:
 def _check_stream(path: Path, stamp: int) -> None:
     """Read a packed file to its checksum, before which nibabel stops. Raises OSError, EOFError or zlib.error."""
     if path.suffix == ".gz":
+        refuse_irregular(path)
         with gzip.open(path) as file:
             while file.read(CHUNK_BYTES):
                 pass

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.inventory import Note
@@ -64,6 +65,7 @@ class ProductList:
             yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")
 
     def _rows(self, list_: Path) -> Iterator[tuple[int, dict[str, str]]]:
+        refuse_irregular(list_)
         with list_.open(encoding="utf-8-sig", newline="") as lines:
             if self.header:
                 reader = csv.DictReader(lines, delimiter=self.separator)

@@ -15,6 +15,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
+from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import files_below, name_below
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.inventory import Note
@@ -127,6 +128,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows from byte `start` (0: the first after the header), each with its byte offset."""
+    refuse_irregular(path)
     with files.long_cells(), path.open("rb") as file:
         position = 0
 
