@@ -49,8 +49,8 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 BUDGETS: Mapping[str, int] = {
     ".": 325, "analysis": 6425, "cli": 2570, "compute": 865, "core": 5360, "curated_sets": 8010, "curation": 1700,
     "datasets": 2860, "exam": 3385, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3500,
-    "scoring": 4345, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6180, "web": 5035, "src": 99_040,
-    "tests": 77_460, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    "scoring": 4350, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6180, "web": 5035, "src": 99_045,
+    "tests": 77_480, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -103,7 +103,7 @@ read within a limit of memory, images by one function and videos of listed forma
 replies, and `verify` finds answers that were left out and verdicts of judges that do not follow. The copy of the
 printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and `src` 150.
 `analysis`, `core`, `exam`, `runs`, `datasets`, `curated_sets`, `towers`, `cli`, `src` and `tests` have 35, 35, 20, 15, 5, 5,
-15, 5, 140 and 495 more since subjects that learn are asked once for each draw of training items, so that intervals of
+15, 5, 145 and 515 more since subjects that learn are asked once for each draw of training items, so that intervals of
 thresholds cover both, since declarations, columns, checkpoints and pipes of strangers are refused in a line, and since 31
 mutants that lived have a test each.
 """

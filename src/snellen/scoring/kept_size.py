@@ -5,6 +5,8 @@ rate l and slope s. Every image has a difficulty z of its own, normally distribu
 d. The threshold is t: the level at which an image of middling difficulty is answered half of the time, guesses and
 lapses apart. The size kept is the least level x at which the mean over images is at least `SHARE` of that at full size.
 
+A service may shrink images itself: at levels above its limit, answers are those at the limit.
+
 Each image is usually asked about once. If it is asked about more often, its answers share z. Parameters are on a grid.
 """
 
@@ -32,6 +34,8 @@ SHARE = 0.95
 """What is to remain of the share right at full size."""
 SLOPES, SPREADS = (2.0, 3.2, 5.0, 8.0), (0.05, 0.15, 0.25, 0.4)
 LAPSES, LAPSE_WEIGHTS = (0.01, 0.03, 0.06, 0.12, 0.25), (4.0, 4.0, 3.0, 2.0, 1.0)
+LIMITS, OPEN = (-0.45, -0.3, -0.15, 0.0), 6.0
+"""Levels (log10) to which a service may shrink images itself, 0 for none, and how much likelier none is than each."""
 STEP, BEYOND = 0.04, 0.3
 """Distance of thresholds on the grid, and how far they extend beyond the levels, in log10 units."""
 NODES = 7
@@ -82,17 +86,17 @@ def reduction_grid(levels: Sequence[float], guess: float) -> ReductionGrid:
     """The grid for levels in log10 units, at most 0, where 0 is full size; `guess` is the share right by guessing."""
     x = np.asarray(levels, np.float64)
     count = round((x.max() - x.min() + 2 * BEYOND) / STEP) + 1
-    axes = np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, SPREADS, LAPSES
-    t, s, d, lapse = (part.ravel() for part in np.meshgrid(*axes, indexing="ij"))
+    axes = np.linspace(x.min() - BEYOND, x.max() + BEYOND, count), SLOPES, SPREADS, LAPSES, LIMITS
+    t, s, d, lapse, limit = (part.ravel() for part in np.meshgrid(*axes, indexing="ij"))
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     weights = weights / weights.sum()
     fine = np.arange(x.min(), FINE / 2, FINE)
     moved = [t + node * d for node in nodes]
-    conditional = np.array([weibull(x[:, None], place, s, lapse, guess) for place in moved])
-    curve = np.array([weibull(fine[:, None], place, s, lapse, guess) for place in moved])
+    conditional = np.array([weibull(np.minimum(x[:, None], limit), place, s, lapse, guess) for place in moved])
+    curve = np.array([weibull(np.minimum(fine[:, None], limit), place, s, lapse, guess) for place in moved])
     mean = np.tensordot(weights, curve, 1)
     kept = fine[np.argmax(mean >= SHARE * mean[-1], axis=0)]
-    prior = np.asarray(LAPSE_WEIGHTS)[np.searchsorted(LAPSES, lapse)]
+    prior = np.asarray(LAPSE_WEIGHTS)[np.searchsorted(LAPSES, lapse)] * np.where(limit == 0, OPEN, 1.0)
     marginal = FunctionGrid(np.tensordot(weights, conditional, 1), t, s, lapse, prior / prior.sum())
     return ReductionGrid(marginal, conditional, kept, weights)
 
