@@ -102,10 +102,10 @@ are gone. Twelve places share one key of arms.
 read within a limit of memory, images by one function and videos of listed formats alone, keys are taken out of
 replies, and `verify` finds answers that were left out and verdicts of judges that do not follow. The copy of the
 printed table, forms of earlier versions and 150 lines said twice are gone, heads have 250 lines less, and `src` 150.
-`analysis`, `core`, `exam`, `runs`, `datasets`, `curated_sets`, `towers`, `cli`, `src` and `tests` have 35, 35, 20, 15, 5, 5,
-15, 5, 145 and 515 more since subjects that learn are asked once for each draw of training items, so that intervals of
-thresholds cover both, since declarations, columns, checkpoints and pipes of strangers are refused in a line, and since 31
-mutants that lived have a test each.
+`analysis`, `core`, `exam`, `runs`, `datasets`, `curated_sets`, `towers`, `cli`, `src` and `tests` have 35, 35, 20, 15,
+5, 5, 15, 5, 145 and 515 more since subjects that learn are asked once for each draw of training items, so that
+intervals of thresholds cover both, since declarations, columns, checkpoints and pipes of strangers are refused in a
+line, and since 31 mutants that lived have a test each.
 """
 
 

@@ -97,7 +97,7 @@ def test_a_planted_size_is_found() -> None:
 
 
 def test_a_service_that_shrinks_images_to_what_is_hardly_enough() -> None:
-    """Half is lost to the service, not to lapses. Without a limit in the model, half of the intervals missed the size."""
+    """Half is lost to the service, not to lapses. Without a limit in the model, half of the intervals miss the size."""
     rng = stream("test", "kept size", "limit")
     members = [Observer(-0.5, 4.0, 0.02, 0.25, limit=-0.45) for _ in range(16)]
     _, size, _, covered = errors_of(members, estimates(members, 60, rng))

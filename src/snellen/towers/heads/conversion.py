@@ -20,14 +20,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import TypeAdapter
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
 from snellen.core.errors import SnellenError
-from snellen.core.plain_text import short_reason
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file, refuse_irregular
+from snellen.core.storage.user_files import refuse_irregular
+from snellen.subjects.checkpoints import config_fields
 from snellen.subjects.loading import import_extra
 from snellen.towers.heads.tower import Tower
 from snellen.towers.heads.towers import find_tower
@@ -94,9 +93,6 @@ def convert(name: str, checkpoint: Path, out: Path) -> None:
     model.save_pretrained(out)
 
 
-_ARGUMENTS = TypeAdapter(dict[str, Any])
-
-
 @cache
 def radio_with_mlp_norm() -> Any:
     """transformers' RadioModel with a layer norm between the activation and the second layer of each MLP."""
@@ -114,19 +110,14 @@ def radio_with_mlp_norm() -> Any:
 
 def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
     """The tensors of a file or folder, and the arguments or the configuration stored with them."""
-    if not checkpoint.exists():
-        raise SnellenError(f"{checkpoint}: missing; give a checkpoint file, or a folder with weights")
-    config = checkpoint / "config.json"
-    try:
-        arguments = _ARGUMENTS.validate_json(read_file(config, MAX_CARD_BYTES)) if config.exists() else {}
-    except (OSError, ValueError) as error:
-        raise SnellenError(f"{config}: not the JSON of a configuration ({short_reason(str(error))})") from error
+    arguments = config_fields(config := checkpoint / "config.json")
+    if config.exists() and not arguments:
+        raise SnellenError(f"{config}: not the JSON of a configuration; copy it again")
     files = [*checkpoint.glob("*.safetensors")] or [*checkpoint.glob("*.bin")] if checkpoint.is_dir() else [checkpoint]
     state_dict: StateDict = {}
     for file in files:
         entries = _entries(file)
-        stored = entries.get("args")
-        stored = vars(stored) if isinstance(stored, argparse.Namespace) else stored
+        stored = getattr(entries.get("args"), "__dict__", entries.get("args"))  # of a namespace
         weights = entries.get("state_dict_ema") or entries.get("state_dict") or entries
         if not isinstance(stored or {}, dict) or not isinstance(weights, dict):
             raise SnellenError(f"{file}: its arguments or weights are no tables; give the checkpoint as published")
@@ -135,8 +126,7 @@ def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
         state_dict |= {key.removeprefix("module."): tensor.float() for key, tensor in tensors.items()}
     if not state_dict:
         raise SnellenError(f"{checkpoint}: holds no weights; give a checkpoint file, or a folder with weights")
-    nested = arguments.get("args")
-    return state_dict, arguments | (nested if isinstance(nested, dict) else {})
+    return state_dict, arguments | (nested if isinstance(nested := arguments.get("args"), dict) else {})
 
 
 def _entries(file: Path) -> dict[str, Any]:
