@@ -318,8 +318,9 @@ def test_no_other_file_of_a_strangers_folder_is_opened(
         strict=True,
     ):
         done, _, err = snellen(*words)
-        assert done == code, (words, err)
-        assert err.count(name) == (code == 2), err
+        is_link = words is ask and make is device and name.endswith(".parquet")  # into which no run is written
+        assert done == (2 if is_link else code), (words, err)
+        assert err.count(name) == (done == 2), err
 
 
 @pytest.mark.parametrize("card", ["set/itemset.json", "run/run.json", "run/parts/0000.jsonl", "set/blind.json"])

@@ -315,7 +315,7 @@ def is_run(root: Path) -> bool:
 
 def has_tables(root: Path) -> bool:
     """True if the folder holds a run whose tables were written, at its end or at an orderly stop."""
-    return is_run(root) and (root / "responses.parquet").is_file()
+    return is_run(root) and all((root / f"{name}.parquet").is_file() for name in ("responses", "exchanges"))
 
 
 def read_run_card(root: Path) -> RunCard:
