@@ -107,7 +107,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     print(*unjudged, sep="\n", end="\n" * bool(unjudged))
     units = read_box_units(path)
     for subject, unit in units.items():
-        print(f"{FILE}: boxes of {subject} are read in {unit}, which was decided after they were asked for")
+        print(f"{FILE}: boxes of {subject} are read in {unit}, a unit that was chosen after the run")
     is_whole = replies == 0 and not (changed or stopped or unjudged or units)
     for judge_run in judging_runs(path):
         _, is_judge_replayed, is_judge_whole = _verify_run(str(judge_run), judge_run, str(judge_run.parent / "items"))

@@ -20,6 +20,7 @@ _CONTROLS = {
 }  # C0, DEL, C1: terminals act on them
 _REORDERING = {code: f"\\u{code:04x}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))}
 _CONTROL = re.compile(f"[{''.join(map(re.escape, map(chr, _CONTROLS)))}]")
+_UNPRINTED = re.compile(f"{_CONTROL.pattern}|[{''.join(map(chr, _REORDERING))}]")
 _SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PASSPHRASE|_PWD|CREDENTIAL|SIGNATURE|_(PASS|PAT|AUTH|DSN|SAS)$")
 _MIN_SECRET = 8
 """Characters; shorter environment values may be ordinary words."""
@@ -48,7 +49,7 @@ _NAMED_SECRET = re.compile(
 def printable(text: str) -> str:
     r"""The text with control characters, marks that reorder text and surrogates escaped (ESC as `\x1b`)."""
     text = text.encode("utf-8", "backslashreplace").decode()
-    return text if text.isascii() and not _CONTROL.search(text) else text.translate(_CONTROLS | _REORDERING)
+    return text.translate(_CONTROLS | _REORDERING) if _UNPRINTED.search(text) else text
 
 
 def control_character(text: str) -> str | None:

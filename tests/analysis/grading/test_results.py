@@ -366,7 +366,9 @@ def test_an_estimate_of_two_draws_is_worked_out_by_hand() -> None:
         return whole.reason, *(None if math.isnan(end) else end for end in (whole.value, whole.low, whole.high))
 
     assert joint(middle, high) == (MEASURED, 6.0, 2.0, 9.0)
-    assert over_draws([middle, high]).note == "after draw 1 of training items 4 px; after draw 2 of training items 8 px"
+    assert over_draws([middle, high]).note == (
+        "repeat 1, after its draw of training items, 4 px; repeat 2, after its draw of training items, 8 px"
+    )
     assert joint(middle, least) == (BELOW, 6.0, None, None)
     assert joint(high, most) == (ABOVE, 5.0, None, None)
     assert joint(high, unread) == joint(unread, high) == (NOT_UNDERSTOOD, None, None, None)

@@ -229,9 +229,8 @@ def over_draws(estimates: Sequence[Measurement]) -> Measurement:
     reasons, first = {estimate.reason for estimate in estimates}, estimates[0]
     if len(estimates) == 1 or (len(reasons) == 1 and first.reason != MEASURED):
         return first
-    note = "; ".join(
-        f"after draw {number} of training items {e.note or e.reason}" for number, e in enumerate(estimates, 1)
-    )
+    notes = (f"repeat {n}, after its draw of training items, {e.note or e.reason}" for n, e in enumerate(estimates, 1))
+    note = "; ".join(notes)
     measured = [estimate for estimate in estimates if estimate.reason == MEASURED]
     if reasons == {MEASURED}:
         value, low, high = fmean(e.value for e in measured), min(e.low for e in measured), max(e.high for e in measured)

@@ -117,11 +117,11 @@ def _read(checkpoint: Path) -> tuple[StateDict, Mapping[str, Any]]:
     state_dict: StateDict = {}
     for file in files:
         entries = _entries(file)
-        stored = getattr(entries.get("args"), "__dict__", entries.get("args"))  # of a namespace
+        stored = entries.get("args") or {}
         weights = entries.get("state_dict_ema") or entries.get("state_dict") or entries
-        if not isinstance(stored or {}, dict) or not isinstance(weights, dict):
-            raise SnellenError(f"{file}: its arguments or weights are no tables; give the checkpoint as published")
-        arguments |= stored or {}
+        if not isinstance(stored, dict | argparse.Namespace) or not isinstance(weights, dict):
+            raise SnellenError(f"{file}: its arguments or weights are not dictionaries; give the published checkpoint")
+        arguments |= stored if isinstance(stored, dict) else vars(stored)
         tensors = {key: entry for key, entry in weights.items() if torch.is_tensor(entry) and isinstance(key, str)}
         state_dict |= {key.removeprefix("module."): tensor.float() for key, tensor in tensors.items()}
     if not state_dict:

@@ -347,7 +347,8 @@ def retest(run: Run) -> Iterator[ReportSection]:
     note = (
         "Thresholds of the first two repeats, each with a 95 % credible interval, and their ratio, whose interval "
         "follows from both. A ratio of 1 outside it means that the subject changed from one to the other. A subject "
-        "without noise of its own gives the same answers again, so that its ratio is 1 and says nothing."
+        "that learns has other training items in the second. Without noise of its own, any other gives the same "
+        "answers again, so that its ratio is 1 and says nothing."
     )
     names = ["task", "subject", "first", "second", "ratio", "in words"]
     yield from table_section("Test and retest", note, names, rows, "retest")
