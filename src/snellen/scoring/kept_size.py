@@ -33,8 +33,8 @@ from snellen_sight.psychometric import (
 SHARE = 0.95
 """What is to remain of the share right at full size."""
 SLOPES, SPREADS = (2.0, 3.2, 5.0, 8.0), (0.05, 0.15, 0.25, 0.4)
-LAPSES, LAPSE_WEIGHTS = (0.01, 0.03, 0.06, 0.12, 0.25), (4.0, 4.0, 3.0, 2.0, 1.0)
-LIMITS, OPEN = (-0.45, -0.3, -0.15, 0.0), 6.0
+LAPSES, LAPSE_WEIGHTS = (0.01, 0.03, 0.06, 0.12, 0.25, 0.4), (4.0, 4.0, 3.0, 2.0, 0.5, 0.3)
+LIMITS, OPEN = (-0.45, -0.3, -0.15, 0.0), 4.0
 """Levels (log10) to which a service may shrink images itself, 0 for none, and how much likelier none is than each."""
 STEP, BEYOND = 0.04, 0.3
 """Distance of thresholds on the grid, and how far they extend beyond the levels, in log10 units."""
