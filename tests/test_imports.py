@@ -13,7 +13,7 @@ from tests.conftest import COLLECTED
 
 HEAVY = (
     "av", "datasets", "drjit", "fastapi", "httpx", "inspect_ai", "matplotlib", "mitsuba", "onnx", "onnxruntime",
-    "pandas", "pyarrow", "ray", "scipy", "skimage", "sklearn", "torch", "transformers",
+    "pandas", "pyarrow", "scipy", "skimage", "sklearn", "torch", "transformers",
 )  # fmt: skip
 STARTS = {
     "import": "import snellen",

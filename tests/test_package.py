@@ -15,8 +15,8 @@ from packaging.utils import canonicalize_name
 
 from snellen.web.lock import read_lock
 
-UNLOCKED = {"torch", "ray", "msgpack"}
-"""torch has other files for every kind of GPU; ray and what it brings are no part of `make env`."""
+UNLOCKED = {"torch"}
+"""It has other files for every kind of GPU."""
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "snellen"
 

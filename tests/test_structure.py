@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 325, "analysis": 6425, "cli": 2570, "compute": 865, "core": 5360, "curated_sets": 8010, "curation": 1700,
-    "datasets": 2860, "exam": 3385, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3500,
-    "scoring": 4350, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6180, "web": 5035, "src": 99_045,
-    "tests": 77_480, "commands": 40, "options": 243, "long functions": 0, "long modules": 0, "words of docs": 88_895,
+    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5360, "curated_sets": 8010, "curation": 1700,
+    "datasets": 2860, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3360,
+    "scoring": 4350, "stimuli": 3680, "subjects": 6070, "suites": 26_430, "towers": 6165, "web": 5035, "src": 98_340,
+    "tests": 76_720, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 

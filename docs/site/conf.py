@@ -54,7 +54,7 @@ CHAPTERS = {
         "exports",
         "recorded-answers",
         "logs",
-        "remote",
+        "cluster",
     ),
     "Reference": ("subjects", "chat", "conditions", "answers", "reports", "data-schema", "sources", "glossary"),
     "Explanation": (

@@ -68,14 +68,14 @@ def _run_command() -> None:
             [word.encode() for word in sys.argv]  # a name that is not UTF-8 is refused before the work
             _command()(standalone_mode=True, prog_name="snellen")
     except SnellenError as error:
-        text = f"snellen: {redacted(_with_urls(str(error)))}"
+        text = f"snellen: {redacted(str(error))}"
         lines = text.splitlines() if isinstance(error, SeveralProblems) else [text]
         print("\n".join(map(short_line, lines)), file=sys.stderr)
         sys.exit(2)
     except Interrupted as stop:
         if "--json" in sys.argv:
             print_json(stopped_fields(stop))
-        print(f"snellen: {_with_urls(str(stop))}", file=sys.stderr)
+        print(f"snellen: {stop}", file=sys.stderr)
         _exit(stop.exit_code)
     except SystemExit as end:
         if end.code in (130, 143):
@@ -84,12 +84,6 @@ def _run_command() -> None:
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
-
-
-def _with_urls(text: str) -> str:
-    from snellen.remote import with_urls
-
-    return with_urls(text)
 
 
 @functools.cache

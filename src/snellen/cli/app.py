@@ -14,7 +14,6 @@ from snellen.cli.checkup import checkup
 from snellen.cli.derived import named_paths, with_options
 from snellen.cli.judging import judge
 from snellen.cli.options import (
-    Executor,
     Inputs,
     Json,
     MaxItems,
@@ -122,27 +121,24 @@ def build(
     sealed: Annotated[
         Path | None, typer.Option(help="Build from a seal (snellen seal), which determines recipe, options and seed.")
     ] = None,
-    out: Annotated[str | None, typer.Option(help="Folder or URL of the new item set (required unless --plan).")] = None,
+    out: Annotated[str | None, typer.Option(help="Folder of the new item set (required unless --plan).")] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show what would be built, and build nothing.")] = False,
     workers: Workers = None,
-    executor: Executor = "local",
     verbose: Annotated[bool, typer.Option("--verbose", help="Print the hashes of the set, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Build an item set."""
     from snellen.cli.building import build as do
-    from snellen.compute import executing
 
     options = replace(options, workers=cores(workers), show_progress=not as_json)
-    with executing(executor, (), workers):
-        do(suite, out, options, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed)
+    do(suite, out, options, plan=plan, as_json=as_json, verbose=verbose, sealed=sealed)
 
 
 @app.command()
 def verify(
-    address: Annotated[str, typer.Argument(metavar="path", help="Item set or run (folder or URL).")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Item set or run.")],
     rebuild: Annotated[int, typer.Option(min=0, help="Number of images to render again and compare.")] = 0,
-    items: Annotated[str | None, typer.Option(help="Item set of the run, if it was moved (folder or URL).")] = None,
+    items: Annotated[str | None, typer.Option(help="Item set of the run, if it was moved.")] = None,
     digest: Annotated[str | None, typer.Option(help="Published digest of the run, to compare with.")] = None,
     commitment: Annotated[str | None, typer.Option(help="Published commitment of the seal, to compare with.")] = None,
 ) -> None:
@@ -179,7 +175,7 @@ def reveal(
 
 @app.command()
 def show(
-    itemset: Annotated[str, typer.Argument(help="Item set (folder or URL) or suite.")],
+    itemset: Annotated[str, typer.Argument(help="Item set or suite.")],
     item_id: Annotated[
         str | None, typer.Argument(metavar="item", help="Item ID. Default: the first item of each task.")
     ] = None,
@@ -197,32 +193,28 @@ def show(
 @app.command()
 @with_options(RunOptions)
 def run(
-    itemset: Annotated[list[str], typer.Argument(help="Item sets (folders or URLs) or suites.")],
+    itemset: Annotated[list[str], typer.Argument(help="Item sets or suites.")],
     subject: Subjects,
     options: RunOptions,
     requests: Annotated[
         Path | None,
         typer.Option("--batch", help="Write the calls into this file for OpenAI's or vLLM's batches; ask nothing."),
     ] = None,
-    executor: Executor = "local",
     as_json: Json = False,
 ) -> None:
     """Ask subjects, record every call, and score the replies. Repeating the command resumes the run."""
     from snellen.cli.asking import run as do
     from snellen.cli.asking import write_requests
-    from snellen.compute import executing
-    from snellen.remote import is_url
 
     if requests is not None:
         write_requests(itemset, subject, options, requests)
         raise typer.Exit
-    with executing(executor, [Path(options.out)] if options.out and not is_url(options.out) else ()):
-        do(itemset, subject, options, as_json)
+    do(itemset, subject, options, as_json)
 
 
 @app.command()
 def score(
-    run: Annotated[str, typer.Argument(help="Run (folder or URL).")],
+    run: Annotated[str, typer.Argument(help="Run.")],
     protocol: Annotated[str, typer.Option(help="strict, published, or another protocol of the suite.")] = "strict",
     box_unit: Annotated[
         str, typer.Option(help="Read boxes in pixels, thousandths, ... from now on; fractions undoes it.")
@@ -231,17 +223,16 @@ def score(
 ) -> None:
     """Score a run again, also under another protocol, without asking anything."""
     from snellen.exam.rescoring import recover, rescore, score_boxes_in
-    from snellen.remote import address_of, record_folder
     from snellen.runs.scores.score import score_path
     from snellen.runs.sets.gate import open_run_items
 
-    with record_folder(run) as folder:
-        recover(folder)
-        _, items, suite = open_run_items(folder)
-        if box_unit:
-            score_boxes_in(folder, box_unit, subject or None)
-        scores = rescore(folder, items, suite, protocol)
-    print(f"{address_of(score_path(folder, protocol))}: {len(scores)} rows")
+    folder = Path(run)
+    recover(folder)
+    _, items, suite = open_run_items(folder)
+    if box_unit:
+        score_boxes_in(folder, box_unit, subject or None)
+    scores = rescore(folder, items, suite, protocol)
+    print(f"{score_path(folder, protocol)}: {len(scores)} rows")
 
 
 app.command()(judge)
@@ -250,8 +241,8 @@ app.command()(reproduce)
 
 @app.command()
 def report(
-    runs: Annotated[list[str], typer.Argument(help="Runs (folders or URLs).")],
-    out: Annotated[str, typer.Option(help="Report folder or URL.")],
+    runs: Annotated[list[str], typer.Argument(help="Runs.")],
+    out: Annotated[str, typer.Option(help="Report folder.")],
     compare: Annotated[str | None, typer.Option(help="published: add the paper's tables with own rows.")] = None,
     full: Annotated[bool, typer.Option("--full", help="Include more examples and every factor.")] = False,
     protocol: Annotated[str, typer.Option(help="Protocol whose scores all tables show, instead of strict.")] = "",
@@ -264,7 +255,6 @@ def report(
     """Write a report: pages, tables, figures and results.csv."""
     from snellen.exam.rescoring import recovered
     from snellen.exam.verification import read_apart
-    from snellen.remote import address_of
     from snellen.reports import publish_report
     from snellen.reports.rows import plain_rows
 
@@ -281,14 +271,14 @@ def report(
         protocol=protocol,
     )
     if as_json:
-        print_json({"page": address_of(paths.page), "results": plain_rows(paths.results)})
+        print_json({"page": str(paths.page), "results": plain_rows(paths.results)})
     else:
-        print("\n".join([*read_apart(roots), address_of(paths.page)]))
+        print("\n".join([*read_apart(roots), str(paths.page)]))
 
 
 @app.command()
 def export(
-    address: Annotated[str, typer.Argument(metavar="path", help="Item set, or run (folder or URL).")],
+    address: Annotated[str, typer.Argument(metavar="path", help="Item set, or run.")],
     to: Annotated[
         str,
         typer.Option(
@@ -304,9 +294,8 @@ def export(
 ) -> None:
     """Export an item set for another tool (prompts, images and keys), or the results of a run for an archive."""
     from snellen.cli.interop import export as do
-    from snellen.remote import fetched
 
-    do(fetched(address), to, out, condition, dataset, as_json)
+    do(Path(address), to, out, condition, dataset, as_json)
 
 
 @app.command()
@@ -315,7 +304,7 @@ def diff(
         str,
         typer.Argument(
             metavar="before",
-            help="Run (folder or URL), RUN:SUBJECT, a log of another tool, or a result of snellen sight.",
+            help="Run, RUN:SUBJECT, a log of another tool, or a result of snellen sight.",
         ),
     ],
     current: Annotated[str, typer.Argument(metavar="after", help="The run or log to compare with, in the same form.")],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,6 @@ import typer
 
 from snellen.cli.output import console, print_json, stopped_fields
 from snellen.core.errors import Interrupted, SnellenError
-from snellen.remote import address_of, record_folder, with_urls
 
 if TYPE_CHECKING:
     from snellen.cli.finished import RunSummary
@@ -70,14 +68,11 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
     suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
     hooks = {"show_progress": not as_json, "announce": None if as_json else announce}
     asking = AskingOptions(**{**vars(options), **hooks})
-    with ExitStack() as stack:
-        roots = {
-            name: stack.enter_context(record_folder(url)) for name, url in _addresses(itemsets, options.out).items()
-        }
-        if suites and not is_named:
-            print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
-        summaries, stop = _ask(sessions(itemsets, subjects, asking, [roots.get(name) for name in itemsets]), as_json)
-        digests = _digests(summaries) if stop is None else {}
+    roots = {name: Path(folder) for name, folder in _addresses(itemsets, options.out).items()}
+    if suites and not is_named:
+        print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
+    summaries, stop = _ask(sessions(itemsets, subjects, asking, [roots.get(name) for name in itemsets]), as_json)
+    digests = _digests(summaries) if stop is None else {}
     if as_json:
         for summary_of_run in summaries:
             print_if_old(summary_of_run)
@@ -86,9 +81,9 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
     else:
         _print_results(summaries, is_partial=options.until_decided)
         for root, digest in digests.items():
-            print(f"Digest of {address_of(root)}: {digest}")
+            print(f"Digest of {root}: {digest}")
     if stop is not None:
-        print(f"snellen: {with_urls(str(stop))}", file=sys.stderr)
+        print(f"snellen: {stop}", file=sys.stderr)
         raise typer.Exit(stop.exit_code if isinstance(stop, Interrupted) else 1)
     finish(summaries)
 
@@ -135,7 +130,7 @@ def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], 
 def _as_json(summary: RunSummary) -> dict[str, Any]:
     """The output of `--json` about a run; reasons are kinds with their counts, by subject."""
     return {
-        "run": address_of(summary.root),
+        "run": str(summary.root),
         "responses": summary.responses,
         "failed": summary.failed,
         "unasked": sum(summary.unasked.values()),
@@ -166,10 +161,10 @@ def announce(estimates: Sequence[Estimate]) -> None:
 def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None:
     for summary in summaries:
         if not summary.responses:
-            print(f"{address_of(summary.root)}: nothing was asked", file=sys.stderr)
+            print(f"{summary.root}: nothing was asked", file=sys.stderr)
             continue
         explain(summary)
-        address = address_of(summary.root)
+        address = str(summary.root)
         print_if_old(summary)
         console().print(summary.table)
         if summary.cost:
@@ -177,7 +172,7 @@ def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None
             console().print(f"Cost of all calls: {costs}", soft_wrap=True, markup=False)
         _print_sight(summary.root)
         console().print(f"Run: {address}", soft_wrap=True, markup=False)
-    scored = [quote(address_of(one.root)) for one in summaries if one.responses > one.failed]
+    scored = [quote(str(one.root)) for one in summaries if one.responses > one.failed]
     if any(0 < one.responses == one.failed for one in summaries):
         print("Next: the same command again, which repeats the failed calls")
     if scored:
@@ -202,17 +197,15 @@ def _digests(summaries: Sequence[RunSummary]) -> dict[Path, str]:
     """The digest to publish of each run with responses (`core.storage.run_digest`)."""
     from snellen.core.storage.run_digest import write_digest
     from snellen.core.storage.runfolder import read_run_card
-    from snellen.remote import fetched
 
     roots = [summary.root for summary in summaries if summary.responses]
-    return {root: write_digest(root, fetched(read_run_card(root).itemset)).total for root in roots}
+    return {root: write_digest(root, Path(read_run_card(root).itemset)).total for root in roots}
 
 
 def print_if_old(summary: RunSummary) -> None:
     """Say that a run was finished earlier, since a new version of a model of this name was not asked then."""
     if summary.is_old:
-        address = address_of(summary.root)
-        print(f"{address}: finished earlier, so nothing was asked; another --out asks again", file=sys.stderr)
+        print(f"{summary.root}: finished earlier, so nothing was asked; another --out asks again", file=sys.stderr)
 
 
 def explain(summary: RunSummary, *, with_declines: bool = True) -> None:

@@ -18,7 +18,6 @@ from snellen.curation.steps import chain_lines
 from snellen.exam.items import build as build_items
 from snellen.exam.items import check_options, find_recipe
 from snellen.exam.sealing import build_sealed, sealed_options
-from snellen.remote import ITEMSET, address_of, published
 from snellen.suites import SUITES
 
 
@@ -49,9 +48,8 @@ def build(
         print_fields(planned, as_json)
         print("".join(f"{line}\n" for line in chain_lines(steps)), end="")
         return
-    with published(out or "", card=ITEMSET) as root:
-        options = replace(options, out=root)
-        items = build_items(suite, how, options) if seal is None else build_sealed(seal, options)
+    options = replace(options, out=Path(out or ""))
+    items = build_items(suite, how, options) if seal is None else build_sealed(seal, options)
     summary = _summary(items, suite)
     if not (as_json or verbose):
         summary = {name: field for name, field in summary.items() if not name.endswith("_hash")}
@@ -74,7 +72,7 @@ def _refuse_options(seal: Seal, suite: str, options: BuildOptions) -> None:
 def _summary(items: ItemSet, suite: Suite) -> dict[str, Any]:
     blind = blind_notes(items.blind, suite.of_items(items), items.card.counts) if items.blind else []
     return {
-        "itemset": address_of(items.root),
+        "itemset": str(items.root),
         "items": items.card.items,
         "counts": items.card.counts,
         "recipe_hash": items.card.recipe_hash,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snellen.cli.derived import with_options
-from snellen.cli.options import Executor, Subjects, Workers, cores
+from snellen.cli.options import Subjects, Workers, cores
 from snellen.cli.output import console
 from snellen.runs.planning.options import CheckupOptions
 
@@ -21,7 +21,6 @@ def checkup(
     subject: Subjects = [],  # noqa: B006  # typer copies it
     tables: Annotated[bool, typer.Option("--tables", help="Print the scores of every suite too.")] = False,
     workers: Workers = None,
-    executor: Executor = "local",
 ) -> None:
     """Run all suites on the packaged subjects and yours, and write one report."""
     page = (options.out / "report" / "index.html").resolve()
@@ -31,14 +30,12 @@ def checkup(
 
     name_services(subject)
     from snellen.cli.finished import summary
-    from snellen.compute import executing
     from snellen.exam.checkup import checkup as do
     from snellen.reports import answer_lines, print_table
     from snellen.web.explorer import explorer_writer
 
     explorer, reason = explorer_writer()
-    with executing(executor, [options.out], workers):
-        result = do(subject, replace(options, workers=cores(workers)), announce=announce, explorer=explorer)
+    result = do(subject, replace(options, workers=cores(workers)), announce=announce, explorer=explorer)
     for text in (text for examination in result.examinations for text in examination.unread()):
         screen.print(text, soft_wrap=True, markup=False, style="bold")
     if tables:

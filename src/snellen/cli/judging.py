@@ -11,7 +11,7 @@ from snellen.cli.options import Json, Seed
 
 
 def judge(
-    run: Annotated[str, typer.Argument(help="Run with descriptions to judge (folder or URL).")],
+    run: Annotated[str, typer.Argument(help="Run with descriptions to judge.")],
     by: Annotated[
         str | None,
         typer.Option(help="Judge: a subject, e.g. chat:openai/gpt-4o, or people's decisions (decisions.csv)."),
@@ -37,7 +37,6 @@ def judge(
     from snellen.core.errors import SnellenError
     from snellen.core.storage.run_tables import read_responses
     from snellen.exam.judge import judge as do
-    from snellen.remote import record_folder
     from snellen.runs.scores import judgements
     from snellen.runs.scores.readings import misread_share, parser_readings, write_readings
     from snellen.runs.sets.gate import open_run_items
@@ -47,26 +46,26 @@ def judge(
     if unread and (by is None or sample is not None or agreement is not None):
         raise SnellenError("snellen judge --unread: name the judge with --by SUBJECT, without --sample or --agreement")
     outcome: dict[str, Any] = {}
-    with record_folder(run) as folder:
-        if by is not None:
-            judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
-            outcome |= asdict(do(folder, judge_of, unread=unread, protocol=protocol, show_progress=not as_json))
-        _, items, suite = open_run_items(folder)
-        judged_items = judgements.judgement_items(read_responses(folder), items, suite, protocol)
-        verdicts = judgements.read_verdicts(folder, judged_items)
-        if sample is not None and sample.suffix == ".csv":
-            count = judgements.write_sample(sample, judged_items, verdicts, each, seed)
-            outcome |= {"sample": str(sample), "sampled": count}
-        elif sample is not None:
-            count = judgements.write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
-            outcome |= {"sample": str(sample), "sampled": count}
-        if agreement is not None:
-            rates = judgements.read_agreement(agreement, judged_items, verdicts, suite, protocol)
-            outcome["agreement"] = [asdict(rate) for rate in rates]
-        if readings is not None:
-            rows = parser_readings(judgements.responses_in_units(folder, items), items, suite)
-            is_sheet = readings.is_file()
-            outcome["readings"] = misread_share(readings, rows) if is_sheet else write_readings(readings, rows, seed)
-        print(json.dumps(outcome) if as_json else "\n".join(f"{name}: {value}" for name, value in outcome.items()))
-        if outcome.get("failed"):
-            raise typer.Exit(1)
+    folder = Path(run)
+    if by is not None:
+        judge_of = judgements.people_as_judge(Path(by)) if Path(by).exists() else by
+        outcome |= asdict(do(folder, judge_of, unread=unread, protocol=protocol, show_progress=not as_json))
+    _, items, suite = open_run_items(folder)
+    judged_items = judgements.judgement_items(read_responses(folder), items, suite, protocol)
+    verdicts = judgements.read_verdicts(folder, judged_items)
+    if sample is not None and sample.suffix == ".csv":
+        count = judgements.write_sample(sample, judged_items, verdicts, each, seed)
+        outcome |= {"sample": str(sample), "sampled": count}
+    elif sample is not None:
+        count = judgements.write_sample_items(sample, judged_items, verdicts, each, seed, items.media)
+        outcome |= {"sample": str(sample), "sampled": count}
+    if agreement is not None:
+        rates = judgements.read_agreement(agreement, judged_items, verdicts, suite, protocol)
+        outcome["agreement"] = [asdict(rate) for rate in rates]
+    if readings is not None:
+        rows = parser_readings(judgements.responses_in_units(folder, items), items, suite)
+        is_sheet = readings.is_file()
+        outcome["readings"] = misread_share(readings, rows) if is_sheet else write_readings(readings, rows, seed)
+    print(json.dumps(outcome) if as_json else "\n".join(f"{name}: {value}" for name, value in outcome.items()))
+    if outcome.get("failed"):
+        raise typer.Exit(1)

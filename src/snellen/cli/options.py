@@ -19,11 +19,6 @@ TrainingItems = Annotated[str, typer.Option("--items", help="Item set with train
 MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --until-decided.")]
 Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
 
-Executor = Annotated[
-    str,
-    typer.Option("--executor", help="Where to run: local, or ray (RAY_ADDRESS, or a cluster on this machine)."),
-]
-
 
 def cores(workers: int | None) -> int:
     """The number of workers, by default one per core available to this process."""

@@ -64,6 +64,4 @@ def print_fields(fields: Mapping[str, Any], as_json: bool) -> None:
 
 def stopped_fields(stop: BaseException) -> dict[str, str]:
     """The output of `--json` about a command that was stopped: what is kept, and the command that goes on."""
-    from snellen.remote import with_urls
-
-    return {"stopped": with_urls(str(stop)), "next": shlex.join(["snellen", *sys.argv[1:]])}
+    return {"stopped": str(stop), "next": shlex.join(["snellen", *sys.argv[1:]])}

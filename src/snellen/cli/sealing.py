@@ -7,12 +7,10 @@ from pathlib import Path
 
 from snellen.cli.output import print_fields
 from snellen.core.build_options import BuildOptions
-from snellen.core.errors import SnellenError
-from snellen.core.storage.seal import Seal, read_seal, write_secret
+from snellen.core.storage.seal import read_seal, write_secret
 from snellen.exam.items import check_options, find_recipe
 from snellen.exam.sealing import RECIPE, make_seal
 from snellen.exam.sealing import reveal as publish
-from snellen.remote import is_url
 from snellen.suites import SUITES
 
 
@@ -31,7 +29,5 @@ def seal(suite_and_task: str, out: Path, options: BuildOptions, as_json: bool) -
 
 def reveal(seal_file: Path, address: str) -> None:
     """Publish a seal beside a run or an item set."""
-    if is_url(address):
-        raise SnellenError(f"{address}: reveal beside a folder on this machine, and upload {Seal.file} from there")
     secret = read_seal(seal_file)
     print(f"{publish(secret, Path(address))}: seed {secret.seed}, salt {secret.salt}, commitment {secret.commitment}")

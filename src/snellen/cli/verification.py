@@ -14,7 +14,6 @@ from snellen.core.storage.runfolder import has_tables, is_run, read_run_card
 from snellen.core.storage.seal import SEALED, read_revealed
 from snellen.exam import verification as checks
 from snellen.exam.omissions import left_out
-from snellen.remote import address_of, fetched
 from snellen.runs.scores.box_units import FILE, read_box_units
 from snellen.runs.scores.judgements import judging_runs, lines_without_verdict
 from snellen.runs.scores.unread import with_judged_reading
@@ -29,7 +28,7 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
     `rebuild` images are rendered again. `itemset` replaces the address of the items on a run's card. `digest` and
     `commitment` are the published ones of the run and of the seal.
     """
-    path, is_replayed, is_whole = fetched(address), False, True
+    path, is_replayed, is_whole = Path(address), False, True
     if is_run(path) and is_itemset(path):
         raise SnellenError(f"{address}: has the files of a run and of an item set; move either to a folder of its own")
     if is_run(path):
@@ -82,7 +81,7 @@ def _verify_run(address: str, path: Path, itemset: str | None) -> tuple[ItemSet,
     suite = with_judged_reading(suite_of(items))
     checks.check_card(path, card, items, suite)
     count = sum(1 for _ in read_exchanges(path))
-    print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {address_of(items.root)}")
+    print(f"{address}: whole; {count} exchanges of {len(card.arms)} arms about {items.root}")
     if not has_tables(path):
         print("replies and scores cannot be checked: the run was interrupted before its tables were written")
         return items, False, False

@@ -1,4 +1,4 @@
-"""Mapping a function over idempotent shards: in this process, in a process pool, or on a cluster."""
+"""Mapping a function over idempotent shards: in this process, or in a process pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from multiprocessing import Pipe, active_children, get_context, parent_process
 from multiprocessing.connection import Connection
 from typing import Any, Generic, TypeVar
 
-from snellen.compute.executor import cluster
 from snellen.compute.progress import Progress
 from snellen.core.errors import SnellenError
 
@@ -37,6 +36,11 @@ class Shard(Generic[Work]):
     size: int = 1
 
 
+def cores() -> int:
+    """The number of cores available to this process."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 class ShardFailed(RuntimeError):
     """A shard failed. The message names it, `__cause__` is the error."""
 
@@ -47,10 +51,9 @@ def map_shards(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-    gpus: int = 0,
 ) -> list[Result]:
     """`function(shard.work)` for every shard, results in the order of the shards (`each_result`)."""
-    results = dict(each_result(function, shards, workers=workers, progress=progress, gpus=gpus))
+    results = dict(each_result(function, shards, workers=workers, progress=progress))
     return [results[index] for index in range(len(shards))]
 
 
@@ -60,21 +63,19 @@ def each_result(
     *,
     workers: int = 1,
     progress: Progress | None = None,
-    gpus: int = 0,
 ) -> Generator[tuple[int, Result]]:
     """(index, `function(shard.work)`) of every shard as it ends.
 
     With `workers` above 1, shards run in newly started processes, or in those of `sharing_processes`: the function must
     be importable. If function or work are defined in the script itself, it must be guarded by
-    `if __name__ == "__main__"`. Within `executing("ray")` they run in workers of the cluster, whose number the cluster
-    decides; each shard takes `gpus` GPUs there. The first failure ends the work: a SnellenError remains one, with the
+    `if __name__ == "__main__"`. The first failure ends the work: a SnellenError remains one, with the
     shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")
     if progress is not None:
         progress.expect(sum(shard.size for shard in shards))
-    with closing(_outcomes(function, shards, workers, gpus)) as outcomes:
+    with closing(_outcomes(function, shards, workers)) as outcomes:
         for index, outcome in outcomes:
             with _named(shards[index].name):
                 result = outcome()
@@ -84,16 +85,12 @@ def each_result(
 
 
 def _outcomes(
-    function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int, gpus: int
+    function: Callable[[Work], Result], shards: Sequence[Shard[Work]], workers: int
 ) -> Generator[tuple[int, Callable[[], Result]]]:
     """(index, function that returns the result or raises) of every shard as it ends."""
-    current = cluster()
     if not shards:
         return
-    if current is not None:
-        works, names = [shard.work for shard in shards], [shard.name for shard in shards]
-        yield from current.outcomes(function, works, names, gpus)
-    elif min(workers, len(shards)) <= 1:
+    if min(workers, len(shards)) <= 1:
         for index, shard in enumerate(shards):
             yield index, partial(function, shard.work)
     elif (is_in_script := _in_script(function, shards[0].work)) or not (_shared_pools or _connections):

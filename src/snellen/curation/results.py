@@ -19,7 +19,6 @@ from snellen.core.storage.run_tables import read_responses
 from snellen.core.storage.runfolder import is_run, kind_by_name, read_run_card
 from snellen.curation.panel import Panel, Vote
 from snellen.curation.review import read_review, reviewed_items
-from snellen.remote import fetched
 from snellen.scoring.answers import read_answer
 
 DECISION = "decision"
@@ -74,7 +73,7 @@ def read_step_results(run: Path, itemset: Path | None = None) -> tuple[StepResul
     """
     run = run_folder(run)
     card = read_run_card(run)
-    items = read_same_itemset(itemset or fetched(card.itemset), card.content_hash, f"{run} was run on")
+    items = read_same_itemset(itemset or Path(card.itemset), card.content_hash, f"{run} was run on")
     by_author: dict[str, dict[str, Response]] = {}
     for response in read_responses(run):
         by_author.setdefault(response.subject, {})[response.item_id] = response

@@ -17,7 +17,6 @@ from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.curation.ledger import ANY_SOURCE, Ledger
-from snellen.remote import fetched
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
 UNDECIDED = "no decision"
@@ -116,7 +115,7 @@ def reviewed_items(path: Path) -> ItemSet:
     """The items that a CSV of decisions is about. Raises SnellenError without a card, or if the items changed."""
     what, remedy = f"the items that {path.name} decides on are unknown", "`snellen study decide RUN --out FILE`"
     card = read_card_file(DecisionCard, card_path(path), what, f"write both with {remedy}")
-    return read_same_itemset(fetched(card.itemset), card.content_hash, f"{path} decides about")
+    return read_same_itemset(Path(card.itemset), card.content_hash, f"{path} decides about")
 
 
 @dataclass(frozen=True)

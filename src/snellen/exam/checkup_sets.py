@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from snellen.compute import Shard, cluster, map_ahead
+from snellen.compute import Shard, map_ahead
 from snellen.compute.progress import counting_into
 from snellen.core.build_options import CHECKUP_SIZE_PX, BuildOptions
 from snellen.core.storage import files
@@ -142,8 +142,7 @@ def item_sets(batteries: Sequence[Battery]) -> Generator[tuple[ItemSet, float]]:
     The first missing one is built at once, the others while earlier ones are used.
     """
     missing = [battery for battery in batteries if not is_built(battery)]
-    # A cluster is kept busy by one set after the other, and a child process does not belong to it.
-    count = 1 if batteries[0].options.workers > 1 and cluster() is None else len(missing)
+    count = 1 if batteries[0].options.workers > 1 else len(missing)
     seconds = {battery.suite: build_set(battery) for battery in missing[:count]}
     shards = [Shard(battery.suite, battery) for battery in missing[count:]]
     with map_ahead(build_set, shards) as builds:

@@ -10,10 +10,9 @@ from snellen.analysis.tables.run_view import arm_name, simulated_subjects, units
 from snellen.analysis.tables.section import Run
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.storage.runfolder import default_folder, same_items
+from snellen.core.storage.runfolder import default_folder, is_run, same_items
 from snellen.exam.rescoring import recover
 from snellen.exam.run import run
-from snellen.remote import RUN, address_of, fetched, is_url, lies_there
 from snellen.reports.loading import load_run, of_subject
 from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import MAX_ITEMS
@@ -49,7 +48,7 @@ def decide_drops(
     items of the former run until the drop is decided, at most `max_items` of a task, and recorded in `out`.
     """
     before = run_of_subject(former)
-    if is_url(current) or lies_there(current, RUN) or lies_there(current.partition(":")[0], RUN):
+    if is_run(Path(current)) or is_run(Path(current.partition(":")[0])):
         after = run_of_subject(current)
     else:
         after = _asked_until_decided(before, current, margin, max_items, out, show_progress)
@@ -90,19 +89,14 @@ def run_of_subject(text: str) -> Run:
     if name and name not in subjects:
         raise SnellenError(f"{root}: holds no subject {name!r}; {near(name, subjects)}")
     if not name and len(subjects) > 1 and len(examined) != 1:
-        raise SnellenError(
-            f"{root}: contains several subjects ({', '.join(subjects)}); write {address_of(root)}:SUBJECT"
-        )
+        raise SnellenError(f"{root}: contains several subjects ({', '.join(subjects)}); write {root}:SUBJECT")
     return of_subject(run, name or (subjects if len(subjects) == 1 else examined)[0])
 
 
 def _root_and_subject(text: str) -> tuple[Path, str]:
     """The run folder and the subject's name after it, which may contain colons too."""
-    colons = [n for n, sign in enumerate(text) if sign == ":" and text[n : n + 3] != "://"]
+    colons = [n for n, sign in enumerate(text) if sign == ":"]
     for end in (len(text), *colons):
-        if is_url(text) and "?" in text[:end]:
-            continue  # part of a subject's settings: run URLs have no query
-        if lies_there(text[:end], RUN):
-            return fetched(text[:end]), text[end + 1 :]
-    address = text.partition("?")[0] if is_url(text) else text  # the query may hold a signature
-    raise SnellenError(f"{address}: is neither a run nor a log; give a run folder, or RUN:SUBJECT")
+        if is_run(Path(text[:end])):
+            return Path(text[:end]), text[end + 1 :]
+    raise SnellenError(f"{text}: is neither a run nor a log; give a run folder, or RUN:SUBJECT")

@@ -15,7 +15,6 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import RunCard, is_run, read_run_card
 from snellen.core.suite import Suite
-from snellen.remote import address_of, fetched
 from snellen.runs.asking.failures import summarize_failures
 from snellen.runs.scores.score import own_scores, score_paths
 from snellen.runs.scores.unread import with_judged_reading
@@ -41,8 +40,7 @@ class Examination:
     def __repr__(self) -> str:
         subjects = ", ".join(dict.fromkeys(response.subject for response in self.responses))
         failed = f", {self.failed} failed" if self.failed else ""
-        address = address_of(self.root)
-        head = f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {address}>"
+        head = f"<Examination of {subjects} by {self.suite.name}: {len(self.responses)} responses{failed}; {self.root}>"
         return "\n".join([head, *self._reasons("failed"), *self._reasons("declined")])
 
     def _reasons(self, status: Status) -> list[str]:
@@ -165,7 +163,7 @@ class Examination:
         """Write the report with the explorer, as `snellen report` does.
 
         Args:
-            out: Folder or URL of the report.
+            out: Folder of the report.
             compare_published: Whether to show the paper's printed tables with own rows, scored by `published`.
             full: Whether to show more examples and every factor.
             inputs: Runs and files by name, for sections of a suite.
@@ -189,7 +187,7 @@ def open(path: str | Path) -> Examination | ItemSet:
     """Open a run or an item set, with all checks.
 
     Args:
-        path: Folder or URL.
+        path: Folder.
 
     Returns:
         A run as an `Examination`, a set as an `ItemSet`.
@@ -200,5 +198,5 @@ def open(path: str | Path) -> Examination | ItemSet:
     >>> open("runs/first").grades()  # doctest: +SKIP
 
     """
-    root = fetched(path)
+    root = Path(path)
     return open_examination(root) if is_run(root) else open_items(root)

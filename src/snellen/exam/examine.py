@@ -9,7 +9,6 @@ import itertools
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
@@ -20,7 +19,6 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.subject import Subject
 from snellen.exam.examination import Examination
 from snellen.exam.session import AskingOptions, check, sessions
-from snellen.remote import address_of, record_folder
 from snellen.runs.planning.options import MAX_ITEMS, RunOptions
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ def run(
 
     Args:
         subjects: A name, a callable from parts (texts and images) to text, a subject, or a list of these.
-        itemset: A suite, a folder or URL with an item set, or an item set.
+        itemset: A suite, a folder with an item set, or an item set.
         options: Those of `snellen run`.
         show_progress: Whether to show progress on standard error.
 
@@ -78,9 +76,9 @@ def examine(
             as `snellen.encoder(…)`, or a list of these. Named subjects resume; callables and encoders made of functions
             are asked again each time, in a new folder, unless `out` is given. Then answers there are reused, of an
             encoder if its vectors are still the same, of a callable if its own code is, and a line says so.
-        itemset: A suite, or a folder or URL with an item set. The generated set of a suite is built on first use.
+        itemset: A suite, or a folder with an item set. The generated set of a suite is built on first use.
         condition: Changes of presentation, e.g. `images=none`.
-        out: Folder or URL of the run. Default: a folder in `runs` named after items and subjects.
+        out: Folder of the run. Default: a folder in `runs` named after items and subjects.
         limit: Maximum number of test items per task.
         until_decided: Ask each task only until it is decided whether its grade is *none* or better.
         max_items: The most items asked of a task with `until_decided`.
@@ -111,8 +109,9 @@ def examine(
     except SnellenError as error:
         raise error.with_traceback(None) from None  # the message says it all; in a notebook 200 lines hide it
     if from_code and next(calls) == 0:
-        root = address_of(examination.root)
-        sys.stderr.write(f"snellen: nothing was asked, since {root} holds these answers; another out= asks again\n")
+        sys.stderr.write(
+            f"snellen: nothing was asked, since {examination.root} holds these answers; another out= asks again\n"
+        )
     return examination
 
 
@@ -129,13 +128,13 @@ def _examine(
     if encoders is not None:
         subjects = [encoders.as_it_is_now(subject) for subject in subjects]
         from_code = from_code or any(map(encoders.is_function_encoder, given))
-    with nullcontext() if out is None else record_folder(out) as folder:
-        (session,) = sessions([itemset], subjects, options, [folder])
-        check([session])
-        if from_code and folder is None:
-            session = replace(session, is_code=True).opened()
-            session = replace(session, itemset=session.items, folder=unused_folder(session.root))
-        return session.examine(), from_code
+    folder = None if out is None else Path(out)
+    (session,) = sessions([itemset], subjects, options, [folder])
+    check([session])
+    if from_code and folder is None:
+        session = replace(session, is_code=True).opened()
+        session = replace(session, itemset=session.items, folder=unused_folder(session.root))
+    return session.examine(), from_code
 
 
 def unused_folder(folder: Path) -> Path:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from snellen.compute import Shard, cluster, cores, map_ahead, one_at_a_time
+from snellen.compute import Shard, cores, map_ahead, one_at_a_time
 from snellen.compute.pool import sharing_processes
 from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
 from snellen.core.errors import SnellenError
@@ -30,7 +30,6 @@ from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
 from snellen.core.storage.itemset_cards import SetDeclaration, is_itemset
 from snellen.core.storage.seal import FixedOptions
-from snellen.remote import address_of, is_url
 from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
 
@@ -134,16 +133,11 @@ def instalments_ahead(
     """Yield the set with one more instalment each time, up to `max_instalments` of them.
 
     An instalment is drawn in another process while earlier ones are asked, at most one ahead; leaving the block ends
-    the process. On a cluster, an instalment is drawn when it is needed. The local copy of a set at a URL does not grow.
+    the process.
     """
     drawn, count = len(items.card.instalments), workers or cores()
     end = drawn + items.card.instalments_left
     shards = [_shard(items.root, number, count) for number in range(drawn, min(end, max_instalments or end))]
-    if is_url(address_of(items.root)):
-        shards = []
-    if cluster() is not None or not shards:
-        yield (open_items(_draw(shard.work)) for shard in shards)
-        return
     with map_ahead(_draw, shards, ahead=1) as roots:
         yield map(open_items, roots)
 
@@ -152,10 +146,10 @@ def instalments_ahead(
 def instalments_in_background(workers: int) -> Iterator[Callable[[ItemSet], bool]]:
     """Yield a function that begins to draw the next instalment of a set in another process; it returns True if it did.
 
-    It does not while another instalment is being drawn, with one worker, or on a cluster. Leaving the block ends the
+    It does not while another instalment is being drawn, or with one worker. Leaving the block ends the
     process, and the next one continues the instalment.
     """
-    if workers < 2 or cluster() is not None:
+    if workers < 2:
         yield lambda items: False
         return
     with one_at_a_time(_draw) as begin:

@@ -14,7 +14,6 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.itemset_cards import BlindCard, is_itemset, write_blind
 from snellen.core.suite import Recipe, Suite
 from snellen.exam.instalments import declare
-from snellen.remote import fetched
 from snellen.runs.sets.gate import open_items
 from snellen.runs.sets.generated_sets import cut_off_set, generated_folder, generated_options, suite_of_items
 
@@ -70,14 +69,14 @@ def find_items(
     """The item set in a folder, or the generated one of a suite: seed 0, checkup size, built on first use.
 
     Args:
-        itemset: Folder or URL of an item set, name of a suite, or SUITE/TASK.
+        itemset: Folder of an item set, name of a suite, or SUITE/TASK.
         limit: Greatest number of test items per task that are built for a suite.
         test_only: Whether a set without training items is enough.
         workers: Number of rendering processes. Default: one per core.
         show_progress: Whether to show progress on standard error.
 
     """
-    if is_itemset(path := fetched(itemset)):
+    if is_itemset(path := Path(itemset)):
         return open_items(path)
     suite = suite_of_items(itemset)
     options = generated_options(itemset, limit, test_only=test_only)

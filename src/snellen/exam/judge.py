@@ -15,7 +15,6 @@ from snellen.curation.steps import copy_media
 from snellen.exam.examination import Examination
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
-from snellen.remote import address_of
 from snellen.runs.scores.judgements import judgement_folder, judgement_items, read_verdicts, unreadable_verdicts
 from snellen.runs.scores.score import read_scores
 from snellen.runs.scores.unread import JUDGED_READING
@@ -75,7 +74,7 @@ def judge(
         folder = judgement_folder(root, unjudged)
         if not is_itemset(folder / "items"):
             copy_media(unjudged, items.media, MediaFolder(folder / "items" / "media"))
-            recipe = {"run": address_of(root).rpartition("/")[2], "items": len(unjudged)}
+            recipe = {"run": root.name, "items": len(unjudged)}
             write_itemset(folder / "items", unjudged, source="judgement", recipe=recipe)
         unjudged_set, is_recorded = read_itemset(folder / "items"), not isinstance(by, str)  # people may skip texts
         run(unjudged_set, [subject], folder / "run", keep_going=is_recorded, show_progress=show_progress)

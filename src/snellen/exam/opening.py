@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from snellen.compute import Progress, Shard, cluster, cores, map_ahead
+from snellen.compute import Progress, Shard, cores, map_ahead
 from snellen.compute.pool import sharing_processes
 from snellen.compute.progress import counting_into
 from snellen.core.hashing import digest
@@ -65,7 +65,7 @@ def ask_opening(
 def _may_open(options: RunOptions) -> bool:
     """True if the opening is asked as it would be in the whole set, and there is a core to draw meanwhile."""
     is_plain = not (options.until_decided or options.inputs) and options.budget is None
-    return is_plain and cores() > 1 and cluster() is None
+    return is_plain and cores() > 1
 
 
 def _draw(named: tuple[str, int | None, Path]) -> None:

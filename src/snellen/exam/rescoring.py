@@ -12,7 +12,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Suite
 from snellen.exam.examination import open_examination
-from snellen.remote import fetched
 from snellen.runs.asking.replay import is_behind, replay
 from snellen.runs.scores.box_units import read_box_units, set_box_unit
 from snellen.runs.scores.judgements import scores_of
@@ -52,8 +51,8 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
 
 
 def recovered(addresses: Sequence[str]) -> list[Path]:
-    """The folders of runs (folders or URLs), each after `recover`."""
-    roots = [fetched(address) for address in addresses]
+    """The folders of runs, each after `recover`."""
+    roots = [Path(address) for address in addresses]
     for root in roots:
         recover(root)
     return roots

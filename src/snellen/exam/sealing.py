@@ -16,7 +16,6 @@ from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, new_seal, write_revealed
 from snellen.core.suite import Suite
 from snellen.exam.items import find_recipe, with_blind
-from snellen.remote import fetched
 from snellen.runs.sets.gate import open_items
 from snellen.stimuli.render.engine import drawn_by
 from snellen.suites import SUITES
@@ -67,7 +66,7 @@ def reveal(seal: Seal, root: Path) -> Path:
 
     Raises SnellenError if the folder holds neither, or was not made from this seal.
     """
-    items_root = fetched(read_run_card(root).itemset) if is_run(root) and not is_itemset(root) else root
+    items_root = Path(read_run_card(root).itemset) if is_run(root) and not is_itemset(root) else root
     refuse_other_seal(seal, items_root)
     return write_revealed(root, seal)
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from snellen.analysis.grading.rows import ResultRow
-from snellen.compute import Progress, cluster
+from snellen.compute import Progress
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import Interrupted, SnellenError
 from snellen.core.item import Item
@@ -32,7 +32,6 @@ from snellen.exam.items import find_items
 from snellen.exam.opening import ask_opening
 from snellen.exam.rescoring import rescore
 from snellen.runs.asking.ask import ask
-from snellen.runs.asking.on_cluster import ask_workers
 from snellen.runs.asking.preflight import Preflight, make_subjects, refuse_unpriced
 from snellen.runs.asking.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.asking.replay import responses_of
@@ -78,7 +77,7 @@ class AskingOptions(RunOptions):
 
 @dataclass(frozen=True)
 class Session:
-    """Subjects asked about one item set: by name, folder or URL until it is needed, or as it was opened.
+    """Subjects asked about one item set: by name, folder until it is needed, or as it was opened.
 
     Of the `subjects`, only fakes that need the items are still names. `names` are those in the name of the default
     folder. `folder` is the folder of the run, None for the default. `is_code`: a subject is code, which may have
@@ -368,9 +367,7 @@ def undecided(
 
 
 def _ask(root: Path, plan: Plan) -> list[Response]:
-    card = run_card(plan)
-    records = ask_workers(root, plan, card) if cluster() is not None and plan.deadline is None else ()
-    return ask(root, replace(plan, records=records), card)
+    return ask(root, plan, run_card(plan))
 
 
 def _count_from_0(progress: Progress, plan: Plan) -> None:

@@ -36,7 +36,6 @@ from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
 from snellen.core.suite import Suite, settle
 from snellen.exam.sealing import built_again, planned_items, refuse_other_seal
-from snellen.remote import address_of
 from snellen.runs.asking.replay import card_of, replay
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
@@ -214,7 +213,7 @@ def read_apart(roots: Iterable[Path]) -> Iterator[str]:
             items = open_asked_items(root, card, SUITES.get(card.suite))
             changed = check_scores(root, card, items, with_judged_reading(suite_of(items)))[1]
             count = f"this one reads {len(changed)} replies otherwise"
-            yield f"{address_of(root)}: read by another version of the parser than other runs here; {count}"
+            yield f"{root}: read by another version of the parser than other runs here; {count}"
 
 
 def check_card(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> None:

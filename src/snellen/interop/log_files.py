@@ -24,13 +24,13 @@ from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.item_rows import read_image_names
+from snellen.core.storage.runfolder import is_run
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
 from snellen.interop.inspect_import import SCORES, is_log, logged_rows
 from snellen.interop.inspect_logs import read_log
 from snellen.interop.recorded_answers import COLUMNS, AnswerReader, cell_of, has_cell, model_folder, remedy, stem_of
 from snellen.interop.recorded_files import ENDINGS, Row
-from snellen.remote import RUN
 from snellen.reports.examples import run_replies
 from snellen.subjects.joins import AnswerRow, ItemIndex, RecordedAnswer
 
@@ -249,7 +249,7 @@ def run_log(address: str) -> Log:
 
 def _is_file(address: str) -> bool:
     place = _path_and_settings(address)
-    return place is not None and not (place[0] / RUN).is_file()
+    return place is not None and not is_run(place[0])
 
 
 def are_logs(addresses: Sequence[str]) -> bool:

@@ -18,7 +18,6 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.run_tables import SENT, read_calls, sent_parts
 from snellen.core.storage.runfolder import ArmCard, cost_by_subject, money, price_of, recorded_subjects
-from snellen.remote import address_of
 from snellen.reports.loading import Exam
 from snellen.reports.words import foreign
 
@@ -95,7 +94,7 @@ def _conduct(run: Run) -> Conduct:
         ("cost of all calls", _plain({name: f"{cost:.4f}" for name, cost in cost_by_subject(run.root).items()})),
     )
     return Conduct(
-        address_of(run.root).rpartition("/")[2],
+        run.root.name,
         tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),

@@ -19,7 +19,6 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.run_tables import own_responses
 from snellen.core.storage.runfolder import read_run_card, same_items
 from snellen.core.suite import Suite
-from snellen.remote import fetched
 from snellen.runs.scores.judgements import scores_of
 from snellen.runs.scores.score import own_scores
 from snellen.runs.scores.unread import with_judged_reading
@@ -53,11 +52,11 @@ def load_run(
     *,
     table: pd.DataFrame | None = None,
 ) -> Run:
-    """Read a finished run (a folder or a URL) with scores and items; `table` are its results, if they are known.
+    """Read a finished run with scores and items; `table` are its results, if they are known.
 
     Raises SnellenError if the run was interrupted or never scored, or its item set is missing or changed.
     """
-    root = fetched(root)
+    root = Path(root)
     card = read_run_card(root)
     suite = suite_of(card.suite)
     items = open_asked_items(root, card, suite)

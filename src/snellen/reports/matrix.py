@@ -15,7 +15,6 @@ from snellen.analysis.grading.grades import GRADES
 from snellen.analysis.tables.cells import decimal_interval
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
 from snellen.core.storage.runfolder import recorded_subjects
-from snellen.remote import address_of
 from snellen.reports.figures import COLOURS, SAME
 from snellen.reports.front_page import Front, GradedAbility, SubjectLine
 from snellen.reports.words import BEYOND, HARDLY, foreign
@@ -140,7 +139,7 @@ def commands(front: Front, line: SubjectLine) -> list[tuple[str, str]]:
         pairs.append(("snellen checkup -s chat:openai/gpt-4o", f"examines {served}"))
     shown = f"checkup/items/{run.card.suite}" if is_checkup else run.card.suite
     if run.items.card.source != "generated":
-        shown = quote(address_of(run.items.root))
+        shown = quote(str(run.items.root))
     purpose = "shows the questions" if line.subject in recorded else "shows exactly what is sent"
     pairs.append((f"snellen show {shown}", purpose))
     return [pair for pair in pairs if len(pair[0]) <= COMMAND][:3]

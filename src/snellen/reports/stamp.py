@@ -14,14 +14,13 @@ from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.core.storage.trees import code_digest, tree_digest, tree_files
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_text
-from snellen.remote import fetched
 
 STAMP = "stamp.json"
 
 
 def report_stamp(runs: Sequence[Path], options: Mapping[str, Any], inputs: Mapping[str, Path]) -> str:
     """A digest of all inputs of a report. Raises SnellenError if a run cannot be read."""
-    item_sets = [fetched(read_run_card(root).itemset) for root in runs]
+    item_sets = [Path(read_run_card(root).itemset) for root in runs]
     return digest(
         {
             "code": code_digest(),

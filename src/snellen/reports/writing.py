@@ -25,7 +25,6 @@ from snellen.core.grouping import lists_by_key
 from snellen.core.registry import Registry
 from snellen.core.storage import files
 from snellen.datasets.own_images import CLAIM
-from snellen.remote import published as published_at
 from snellen.reports import figures
 from snellen.reports.citation import FILE as CITATION
 from snellen.reports.citation import citation
@@ -137,15 +136,14 @@ def publish_report(
     workers: int = 1,
     protocol: str = "",
 ) -> Report:
-    """`write_report` with the explorer, to a folder or URL; if its parts are missing, a line on stderr states so."""
+    """`write_report` with the explorer, to a folder; if its parts are missing, a line on stderr states so."""
     explorer, reason = EXPLORERS.get("explorer")()
     if reason:
         sys.stderr.write(f"snellen: {reason}\n")
-    with published_at(out) as folder:
-        return write_report(
-            runs, folder, compare_published=compare_published, full=full, inputs=inputs, explorer=explorer,
-            workers=workers, protocol=protocol,
-        )  # fmt: skip
+    return write_report(
+        runs, Path(out), compare_published=compare_published, full=full, inputs=inputs, explorer=explorer,
+        workers=workers, protocol=protocol,
+    )  # fmt: skip
 
 
 def write_report(

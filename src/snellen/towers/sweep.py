@@ -211,8 +211,7 @@ def train_all(jobs: Sequence[SweepJob], workers: int = 1, progress: Progress | N
     shards = [
         Shard(f"{job.plan.tower} {job.ability}", replace(job, plan=replace(job.plan, threads=threads))) for job in jobs
     ]
-    gpus = int(any(job.plan.device.startswith("cuda") for job in jobs))
-    return map_shards(run_job, shards, workers=workers, progress=progress, gpus=gpus)
+    return map_shards(run_job, shards, workers=workers, progress=progress)
 
 
 @dataclass(frozen=True)

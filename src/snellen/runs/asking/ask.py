@@ -31,7 +31,7 @@ from snellen.runs.asking.failures import (
 from snellen.runs.asking.stopping import Budget, RunStop, Unasked
 from snellen.runs.asking.views import reply_as_sent, training_example
 from snellen.runs.planning.deciding import BatchSchedule
-from snellen.runs.planning.plan import Plan, by_draw, prices, recorded_responses, run_card
+from snellen.runs.planning.plan import Plan, by_draw, prices, run_card
 from snellen.runs.scores.score import primary_score, read_one
 
 AHEAD = 3
@@ -50,8 +50,6 @@ def ask(root: Path, plan: Plan, card: RunCard | None = None) -> list[Response]:
         others = other_responses(root, {arm.arm_key for arm in plan.arms})
         for exchange in plan.preflight:
             run.record(exchange)
-        for key, parts in (sent for record in plan.records for sent in record.sent):
-            run.sent(key, parts)
         try:
             with stop.on_signals(root):
                 run_to_end(_ask_all(run, plan, stop, responses))
@@ -94,9 +92,6 @@ async def _ask_all(run: RunFolder, plan: Plan, stop: RunStop, responses: list[Re
     jobs = list[Coroutine[Any, Any, list[Response]]]()
     for arm in plan.arms:
         card = arm.subject.card
-        if plan.records and card.is_local:
-            jobs.append(asyncio.sleep(0, recorded_responses(plan, arm)))
-            continue
         gate, room = (asyncio.Semaphore(card.max_concurrency) for _ in range(2))
         queue = SubjectQueue(gate, room, local_turn if card.is_local else asyncio.Lock())
         condition = settle(arm.condition, plan.suite, card)

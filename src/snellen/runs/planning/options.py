@@ -17,7 +17,7 @@ MAX_ITEMS = 240
 class RunOptions:
     """How subjects are asked. `inputs` are annotation tables that some conditions use, by name."""
 
-    out: str | Path | None = option(None, "Run folder or URL. An existing run is resumed.", decides=False)
+    out: str | Path | None = option(None, "Run folder. An existing run is resumed.", decides=False)
     _: KW_ONLY
     conditions: Sequence[str] = option(
         ("vanilla",), "Condition, e.g. images=none; shots=0..5 is expanded. Repeatable.", "condition"

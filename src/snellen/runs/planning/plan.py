@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.core.annotations import Annotations
@@ -16,13 +15,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.grouping import lists_by_key
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
-from snellen.core.response import Exchange, Response, StoppingRule
+from snellen.core.response import Exchange, StoppingRule
 from snellen.core.storage.item_rows import read_image_names
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, all_trials, settle
-from snellen.remote import address_of
 from snellen.runs.planning.deciding import Decider, DropDecider
 from snellen.runs.planning.options import MAX_ITEMS
 from snellen.subjects.joins import ItemIndex
@@ -81,20 +79,6 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class TaskRecord:
-    """The outcome of a task asked by a worker.
-
-    `responses` are in the order of arms and items, `sent` are prompts by digest, `lines` are messages for the user.
-    """
-
-    task: str
-    exchanges: Sequence[Exchange]
-    responses: Sequence[Response]
-    sent: Sequence[tuple[str, Sequence[Any]]]
-    lines: Sequence[str]
-
-
-@dataclass(frozen=True)
 class Plan:
     """Everything that a run needs: items, suite, arms and limits.
 
@@ -104,8 +88,8 @@ class Plan:
     enough, by the prices on the subjects' cards. `deadline` is the `time.monotonic` after which no call starts.
     `keep_going`: an arm continues however many of its calls fail. `notify` receives a line for each subject or arm that
     is no longer asked. `preflight` are replies to first questions, given before the run could record them; they count
-    towards the budget. With `is_replay` no calls are made, and responses are those of the record. `records` are tasks
-    that workers have asked, whose exchanges are in the run folder. `deciders` are made when they are first needed.
+    towards the budget. With `is_replay` no calls are made, and responses are those of the record. `deciders`
+    are made when they are first needed.
     """
 
     items: ItemSet
@@ -125,7 +109,6 @@ class Plan:
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
     is_replay: bool = False
-    records: Sequence[TaskRecord] = ()
     drop: DropDecider | None = None
     deciders: list[Decider] = field(default_factory=list, compare=False)
 
@@ -171,7 +154,7 @@ def run_card(plan: Plan) -> RunCard:
     return RunCard(
         suite=card.suite,
         version=card.version,
-        itemset=address_of(plan.items.root.resolve()),
+        itemset=str(plan.items.root.resolve()),
         recipe_hash=card.recipe_hash,
         content_hash=card.content_hash,
         rows_hash=card.rows_hash,
@@ -256,13 +239,6 @@ def recorded_arms(
         names = sorted({str(arm.condition) for arm in arms})
         raise SnellenError(f"recorded answers: there are answers under {', '.join(names)} only")
     return selected, line if faults else ""
-
-
-def recorded_responses(plan: Plan, arm: Arm) -> list[Response]:
-    """The responses of an arm asked by workers, in the order of tasks and items."""
-    by_task = {task: [record for record in plan.records if record.task == task] for task in plan.suite.tasks}
-    responses = [response for records in by_task.values() for record in records for response in record.responses]
-    return [response for response in responses if response.arm_key == arm.arm_key]
 
 
 def prices(plan: Plan, root: Path) -> dict[str, tuple[float, float]]:

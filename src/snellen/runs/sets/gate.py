@@ -7,7 +7,6 @@ from pathlib import Path
 from snellen.core.storage.itemset import ItemSet, read_itemset, read_same_itemset
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.core.suite import Suite, check_items
-from snellen.remote import fetched
 from snellen.runs.scores.unread import with_judged_reading
 from snellen.stimuli.video import video_fault
 from snellen.suites import SUITES, suite_of
@@ -35,6 +34,6 @@ def open_run_items(root: Path) -> tuple[RunCard, ItemSet, Suite]:
 
 def open_asked_items(root: Path, card: RunCard, suite: Suite) -> ItemSet:
     """The checked item set of a run. Raises SnellenError if it is gone or another one."""
-    items = read_same_itemset(fetched(card.itemset), card.content_hash, f"{root} was run on", video_fault=video_fault)
+    items = read_same_itemset(Path(card.itemset), card.content_hash, f"{root} was run on", video_fault=video_fault)
     check_items(items, suite)
     return items

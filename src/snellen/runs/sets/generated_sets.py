@@ -12,19 +12,18 @@ from snellen.core.storage.home import home
 from snellen.core.storage.itemset import ItemSet, recipe_hash
 from snellen.core.storage.itemset_cards import is_itemset, read_blind, read_card
 from snellen.core.suite import Recipe, Suite, recorded_parameters
-from snellen.remote import fetched, is_url
 from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
 
 
 def itemset_folder(itemset: str | Path, limit: int | None = None, *, test_only: bool = False) -> Path:
-    """The folder of an item set (for a URL, its local copy), or of the generated set of a suite or task, built or not.
+    """The folder of an item set, or of the generated set of a suite or task, built or not.
 
     The latter is named after its whole recipe, so that a small set is never used for the full one. With `test_only`,
     the set without training items is enough.
     """
-    if is_url(itemset) or is_itemset(Path(itemset)):
-        return fetched(itemset)
+    if is_itemset(Path(itemset)):
+        return Path(itemset)
     return generated_folder(suite_of_items(itemset), generated_options(itemset, limit, test_only=test_only))
 
 
@@ -56,7 +55,7 @@ def cut_off_set(suite: Suite, recipe: Recipe, options: BuildOptions) -> ItemSet 
 
 def suite_of_items(itemset: str | Path) -> Suite:
     """The suite of an item set, or of this name. Raises SnellenError if it is neither."""
-    path = fetched(itemset)
+    path = Path(itemset)
     if is_itemset(path):
         return SUITES.get(read_card(path).suite)
     name, _, task = str(itemset).partition("/")

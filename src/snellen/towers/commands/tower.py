@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from snellen.cli.derived import with_options
-from snellen.cli.options import Device, Executor, TrainingItems
+from snellen.cli.options import Device, TrainingItems
 from snellen.cli.output import console as new_console
 from snellen.towers.commands.combo_training import train_classifier, train_llava, write_conversations
 from snellen.towers.commands.head_training import (
@@ -169,16 +169,13 @@ def sweep(
     items: TrainingItems,
     out: Annotated[Path, typer.Option(help="Folder for heads, run and ranks. Repeating the command resumes there.")],
     options: HeadOptions,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Heads trained in parallel. Default: 1, or one per core of a cluster.")
-    ] = None,
-    executor: Executor = "local",
+    workers: Annotated[int, typer.Option(min=1, help="Heads trained in parallel.")] = 1,
     plan_only: Annotated[bool, typer.Option("--plan", help="Only estimate the cost.")] = False,
     probes: Annotated[bool, typer.Option("--probes", help="Also run attentive probes, and compare both.")] = False,
     table_3: Annotated[bool, typer.Option("--table-3", help="Run every setting of the paper's Table 3.")] = False,
 ) -> None:
     """Train one head per tower and ability, evaluate all of them, and rank the towers."""
-    from snellen.compute import Progress, executing
+    from snellen.compute import Progress
     from snellen.exam.items import find_items
     from snellen.towers.heads.costs import measured_speed
     from snellen.towers.sweep import (
@@ -207,16 +204,15 @@ def sweep(
     )
     if plan_only:
         return
-    with executing(executor, [out], workers):
-        if table_3:
-            _print_settings(settings_table(item_set, by_setting, out, workers or 1), out)
-            return
-        with Progress("training", unit="heads") as progress:
-            outcomes = train_all(jobs, workers or 1, progress)
-        result = ask_heads(item_set, outcomes, out)
-        _print_sweep(result, out)
-        if probes:
-            _print_tiers(ask_probes(item_set, result, out), out)
+    if table_3:
+        _print_settings(settings_table(item_set, by_setting, out, workers), out)
+        return
+    with Progress("training", unit="heads") as progress:
+        outcomes = train_all(jobs, workers, progress)
+    result = ask_heads(item_set, outcomes, out)
+    _print_sweep(result, out)
+    if probes:
+        _print_tiers(ask_probes(item_set, result, out), out)
 
 
 @app.command()
