@@ -13,6 +13,7 @@ from snellen.core.item import Item
 from snellen.curation.draws import draw_options
 from snellen.scoring.protocols import strict
 from snellen.suites.ava_bench.abilities.ability import Ability, ReleasedForm
+from snellen.suites.ava_bench.abilities.counting import COUNT_RANGES
 from snellen.suites.ava_bench.items import (
     BOX_SIZES,
     DIFFICULTIES,
@@ -34,9 +35,29 @@ NAME = "object"
 
 
 def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mapping[str, Hashable]]]:
-    """A thing of each kind, all equally often, so that the names in other questions tell only which kinds are there."""
-    parts = list(dict.fromkeys(table.table.kinds))
-    return [(solid, {"kind": solid.kind, "part": parts.index(solid.kind)}) for solid in table.of_each_kind]
+    """A thing of each kind, all equally often, so that the names in other questions tell only which kinds are there.
+
+    Of kinds with few things, the largest is often too small to be asked about, so ranges of counts are balanced.
+    """
+    alone = {solid.kind: number for number, solid in enumerate(table.singles)}
+    ranges = {
+        kind: range_name(count, COUNT_RANGES)
+        for kind, count in zip(table.table.counted, table.table.content.counts, strict=True)
+    }
+    return [
+        (
+            solid,
+            {
+                "kind": solid.kind,
+                **({"alone": alone[solid.kind]} if solid.kind in alone else {"range": ranges[solid.kind]}),
+            },
+        )
+        for solid in table.of_each_kind
+    ]
+
+
+SIZES = {"kind": 3 * len(KINDS), "alone": 3 * (SINGLES + COUNTED), "range": 4 * (SINGLES + COUNTED)}
+"""A range is of three counted kinds on four tables, so it is asked about three times while a single kind is four."""
 
 
 def _tabletop_item(turn: ItemSlot, solid: VisibleSolid, rng: np.random.Generator) -> Item:
@@ -76,6 +97,6 @@ OBJECT = Ability(
     asks_inside_box=True,
     cheap_sight="an object is recognised by its shape and its parts",
     meaning="the category of an object",
-    tabletop=asked_evenly(NAME, _tabletop_candidates, {"kind": len(KINDS), "part": SINGLES + COUNTED}, _tabletop_item),
+    tabletop=asked_evenly(NAME, _tabletop_candidates, SIZES, _tabletop_item),
     released=ReleasedForm(folder="Recognition"),
 )
