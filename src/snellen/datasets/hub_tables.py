@@ -113,7 +113,7 @@ class TableShard:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return printable(", ".join(names).encode("utf-8", "backslashreplace").decode())[:200]
+    return printable(", ".join(names))[:200]
 
 
 def _kind(feature: Any) -> str:

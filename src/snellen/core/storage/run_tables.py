@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, ReplySpec
+from snellen.core.plain_text import encodable
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
@@ -45,7 +46,7 @@ def write_tables(run: RunFolder, responses: Sequence[Response], keep: Iterable[R
     rows = map(_response_cells, chain(keep, responses))
     files.write_table(run.root / "responses.parquet", files.table_of(rows, RESPONSES))
     every = read_sent(run.root) | run.prompts
-    sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
+    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in every.items())
     files.write_table(run.root / "sent.parquet", files.table_of(sent, SENT))
     # Last: the parts from which all tables are made.
     made_of = {_MADE_OF: json.dumps(part_sizes(run.root))}
@@ -191,15 +192,10 @@ def sent_parts(root: Path, text: str) -> list[Any]:
     return parts
 
 
-def _clean(text: str) -> str:
-    """The text with lone surrogates escaped, as tables need it; the parts keep them unchanged."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _flat(exchange: Exchange) -> dict[str, Any]:
     reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _REPLY}
     cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
-    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+    return {name: encodable(value) for name, value in cells.items()}
 
 
 def _response_cells(response: Response) -> dict[str, Any]:
@@ -208,7 +204,7 @@ def _response_cells(response: Response) -> dict[str, Any]:
     reply_spec = json.dumps(form | ({"unit": spec.unit} if spec.unit else {}))
     cells = {f.name: getattr(response, f.name) for f in fields(Response)}
     cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
-    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+    return {name: encodable(value) for name, value in cells.items()}
 
 
 def _spec(text: str) -> ReplySpec:
