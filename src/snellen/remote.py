@@ -20,6 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.home import home
+from snellen.core.storage.user_files import MAX_CARD_BYTES
 
 ITEMSET, RUN = "itemset.json", "run.json"
 PUT_SECONDS = 20.0
@@ -139,13 +140,19 @@ class _Copy:
             self._top = f"{top.rstrip('/')}/"
 
     def read(self, name: str) -> bytes | None:
-        """The bytes of a file; None if there is none."""
+        """The bytes of a card; None if there is none. A server may send without end."""
         with self._one_line():
             self._files.invalidate_cache()
             try:
-                return bytes(self._files.cat_file(self._top + name))
+                with self._files.open(self._top + name, "rb") as file:
+                    raw = bytearray()
+                    while (piece := file.read(1 << 20)) and len(raw) <= MAX_CARD_BYTES:
+                        raw += piece
             except FileNotFoundError:
                 return None
+            if len(raw) > MAX_CARD_BYTES:
+                raise ValueError(f"{name} has more than {MAX_CARD_BYTES // 1_000_000} MB")
+            return bytes(raw)
 
     def get(self) -> None:
         """Download all files but images and parts of which the same or more is here."""

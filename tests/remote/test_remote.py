@@ -254,13 +254,13 @@ def test_failures_of_a_store_are_one_line_without_keys(
 
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY")
 
-    def refuse(files: MemoryFileSystem, path: str) -> None:
+    def refuse(files: MemoryFileSystem, path: str, mode: str) -> None:
         raise PermissionError("signature of wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY\ndoes not match")
 
     def missing(address: str, **options: object) -> None:
         raise ImportError("Install s3fs to access S3")
 
-    monkeypatch.setattr(MemoryFileSystem, "cat_file", refuse)
+    monkeypatch.setattr(MemoryFileSystem, "open", refuse)
     code, _, errors = snellen("verify", url)
     assert (code, errors.count("\n"), "wJalr" in errors) == (2, 1, False)
     assert "does not match; check URL, credentials" in errors
@@ -291,6 +291,14 @@ def test_files_outside_the_folder_are_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(MemoryFileSystem, "find", lambda self, top, detail: {f"{top}../x": {"size": 1}})
     with pytest.raises(SnellenError, match=r"'\.\./x' would lie outside the folder"):
         fetched("memory://evil")
+
+
+def test_a_card_is_read_up_to_its_limit(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(remote._Copy(url).root, {"run.json": b"{}"})
+    remote._Copy(url).put()
+    monkeypatch.setattr(remote, "MAX_CARD_BYTES", 1)
+    with pytest.raises(SnellenError, match=r"run\.json has more than 0 MB"):
+        fetched(url)
 
 
 def test_local_copies_are_named_by_their_url(url: str, tmp_path: Path, home: Path) -> None:
