@@ -190,7 +190,8 @@ def _decode_by_seeking(
             packet = next(packets, None)
             if packet is None or any(later > tick for later in ready):
                 return None
-            ready |= {frame.pts: frame for frame in packet.decode() if frame.pts is not None}
+            frames = packet.decode()  # of a key frame, thousands may depend: those before `tick` are not kept
+            ready |= {frame.pts: frame for frame in frames if frame.pts is not None and frame.pts >= tick}
             reached += 1
         if ready[tick].is_corrupt:
             return None
