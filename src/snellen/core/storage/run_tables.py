@@ -25,6 +25,7 @@ from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import part_sizes
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, is_run, read_run_card
+from snellen.core.storage.user_files import bounded_json
 
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -63,7 +64,7 @@ def tables_are_behind(root: Path) -> bool:
     if not has_tables(root) or not path.is_file():
         return True
     try:
-        made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
+        made_of = json.loads(bounded_json((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null")))
     except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
@@ -88,6 +89,7 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(f"{path}: {odd} has cells of another type; {_REMEDY}")
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
+        files.refuse_vast_json(path, [table.column("reply_spec").unique()])
         responses = [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
@@ -184,7 +186,7 @@ def read_sent(root: Path) -> dict[str, str]:
 def sent_parts(root: Path, text: str) -> list[Any]:
     """The parts of a prompt as `sent.parquet` holds them. Raises SnellenError if they are damaged."""
     try:
-        parts = json.loads(text)
+        parts = json.loads(bounded_json(text))
     except (RecursionError, TypeError, ValueError):
         parts = None
     if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
