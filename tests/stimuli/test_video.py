@@ -260,6 +260,8 @@ def test_times() -> None:
     assert rate_times(3.01, 1) == (0.0, 1.0, 2.0, 3.0)
     assert rate_times(0.2, 1) == (0.0,)
     assert rate_times(1.0, 2.5) == (0.0, 0.4, 0.8)
+    with pytest.raises(SnellenError, match="more than 10000 frames"):
+        rate_times(1e6, 1)
     assert len(rate_times(30 * (1 / 30), 1)) == 1
     for seconds, count in ((1, 0), (0, 8)):
         with pytest.raises(SnellenError, match="both must be positive"):

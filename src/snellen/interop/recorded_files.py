@@ -48,7 +48,7 @@ _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
 _ESCAPE, _SURROGATE = re.compile(r"_x([0-9A-Fa-f]{4})_"), re.compile(rb"\\u[dD][89a-fA-F]")
 _READ_ERRORS = (
-    *(OSError, EOFError, zlib.error, ValueError, RecursionError, csv.Error),
+    *(OSError, EOFError, zlib.error, ValueError, RecursionError, MemoryError, csv.Error),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, LookupError, expat.ExpatError),
 )
 Row: TypeAlias = Mapping[str, Any]
