@@ -54,24 +54,6 @@ _READ_ERRORS = (
 Row: TypeAlias = Mapping[str, Any]
 
 
-class _Limited(io.RawIOBase):
-    """A binary file of which at most `limit` bytes are read. Raises OSError for more."""
-
-    def __init__(self, file: Any, limit: int) -> None:
-        self.file, self.left = file, limit
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.file.read(len(buffer))
-        self.left -= len(chunk)
-        if self.left < 0:
-            raise OSError(errno.EFBIG, "more bytes than are read; split the file")
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
-
-
 def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
     """The rows of a file with their numbers from 1, without a head; cells by column.
 
@@ -118,7 +100,9 @@ def _rows(path: Path) -> Iterator[Row]:
         if ending in (".csv", ".tsv"):
             yield from _table(file, ending)
         elif ending == ".json":
-            yield from map(_object, _listed(_parsed(io.BufferedReader(_Limited(file, MAX_JSON_BYTES)).read())))
+            if len(text := file.read(MAX_JSON_BYTES + 1)) > MAX_JSON_BYTES:
+                raise ValueError("more bytes than are read; split the file")
+            yield from map(_object, _listed(_parsed(text)))
         else:
             for line in (lines := TableLines[bytes](file, MAX_LINE, MAX_LIST_BYTES)):
                 lines.row_size = 0
@@ -240,10 +224,12 @@ def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iter
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, finish, add
     parser.StartDoctypeDeclHandler = refuse
+    if archive.getinfo(name).file_size > MAX_XLSX_BYTES:  # of a member, no more is read than it states
+        raise ValueError("more bytes than are read; split the file")
     with archive.open(name) as file:
-        limited, count = _Limited(file, MAX_XLSX_BYTES), 0
-        for chunk in chain(iter(lambda: limited.read(1 << 16), b""), [b""]):
-            parser.Parse(chunk or b"", not chunk)
+        count = 0
+        for chunk in chain(iter(lambda: file.read(1 << 16), b""), [b""]):
+            parser.Parse(chunk, not chunk)
             if (count := count + len(rows)) > MAX_LINES:  # rows without cells too
                 raise ValueError(f"more than {MAX_LINES} rows; split the file")
             yield from rows
