@@ -438,6 +438,8 @@ def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert_refused(lambda: recordings(lines(tmp_path / "rows.jsonl", ROWS)), "row 5: not readable (more than 3 rows")
     (tmp_path / "a.json").write_text(f"[{', '.join(['{}'] * 13)}]")
     assert_refused(lambda: recordings(tmp_path / "a.json"), "more than 24 values")
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "reply": "x", "more": [[], [], [], [], []]}\n' * 2)
+    assert_refused(lambda: recordings(tmp_path / "a.jsonl"), "row 2: not readable (more than 12 objects and lists")
     (tmp_path / "quote.csv").write_text('id,reply\n1,"' + "\n" * 60)
     with monkeypatch.context() as context:
         context.setattr(recorded_files, "MAX_LINE", 50)

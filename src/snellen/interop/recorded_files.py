@@ -104,8 +104,11 @@ def _rows(path: Path) -> Iterator[Row]:
                 raise ValueError("more bytes than are read; split the file")
             yield from map(_object, _listed(_parsed(text)))
         else:
+            brackets = 0
             for line in (lines := TableLines[bytes](file, MAX_LINE, MAX_LIST_BYTES)):
-                lines.row_size = 0
+                lines.row_size, brackets = 0, brackets + line.count(b"[") + line.count(b"{")
+                if brackets > 4 * MAX_ROWS:  # all rows are in memory at once
+                    raise ValueError(f"more than {4 * MAX_ROWS} objects and lists; split the file")
                 if line.strip():
                     yield _object(_parsed(line))
 

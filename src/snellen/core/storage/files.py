@@ -203,11 +203,11 @@ def bounded_batches(
     text is longer than the pages of its column. So few rows are decoded at a time that even texts of this length fit.
     """
     groups = [n for n in range(file.num_row_groups) if group in (None, n)]
-    longest, nested = map(max, zip((0, 0), *(_extent(file, n, names) for n in groups), strict=True))
-    if nested > MAX_NESTED:
-        raise ValueError(f"lists of more than {MAX_NESTED} values in a row group")
+    sizes, nested = zip((0, 0), *(_extent(file, n, names) for n in groups), strict=True)
+    if max(nested) > MAX_NESTED or 32 * sum(nested) > limit:  # bytes that a cell may take as data
+        raise ValueError(f"lists of more than {MAX_NESTED} values in a row group, or of as many in a table")
     rows = 0
-    for batch in file.iter_batches(rows_at_once(longest), row_groups=groups, columns=names):
+    for batch in file.iter_batches(rows_at_once(max(sizes)), row_groups=groups, columns=names):
         limit, rows = limit - batch.nbytes, rows + len(batch)
         if limit < 0 or rows > MAX_TABLE_ROWS:
             raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB, or {MAX_TABLE_ROWS} rows")
