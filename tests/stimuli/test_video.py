@@ -209,15 +209,15 @@ def test_only_packets_needed_for_the_frame_are_decoded(clip: bytes) -> None:
 
 def test_frames_before_the_wanted_one_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands may follow one key frame."""
-    kept, image = list[int](), reading._image
+    counts, image = list[int](), reading._image
 
     def counted(frame: Any, location: str) -> Image.Image:
-        kept.append(len(sys._getframe(1).f_locals["ready"]))
+        counts.append(len(sys._getframe(1).f_locals["ready"]))
         return image(frame, location)
 
     monkeypatch.setattr(reading, "_image", counted)
     frames_at(Clip(gop=60, options={"bf": "0"}).make(), [2.0, 5.0])
-    assert kept == [1, 1]
+    assert counts == [1, 1]
 
 
 def test_wrong_key_frame_flags_are_detected() -> None:

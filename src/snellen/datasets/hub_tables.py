@@ -144,7 +144,7 @@ def _reading(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, MemoryError, ValueError) as error:
+    except (pa.ArrowException, OSError, MemoryError, ValueError, struct.error) as error:
         reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__)[:200]
         raise SnellenError(f"{path}: cannot be read as a table ({reason}); copy or save the dataset again") from None
 
@@ -181,12 +181,12 @@ def _is_compressed(message: pa.ipc.Message) -> bool:
     """True if the buffers of a message are compressed: field 3 of its record batch (Message.fbs of Arrow)."""
     raw = message.metadata.to_pybytes()
 
-    def follow(table: int, field: int) -> int:
-        """Where a field of a table of FlatBuffers leads to; 0 if the table has none."""
-        fields = table - struct.unpack_from("<i", raw, table)[0]
+    def follow(position: int, field: int) -> int:
+        """Where a field of the table of FlatBuffers there leads to; 0 if the table has none."""
+        fields = position - struct.unpack_from("<i", raw, position)[0]
         is_there = 4 + 2 * field < struct.unpack_from("<H", raw, fields)[0]
-        place = table + (struct.unpack_from("<H", raw, fields + 4 + 2 * field)[0] if is_there else 0)
-        return place + int(struct.unpack_from("<I", raw, place)[0]) if place > table else 0
+        place = position + (struct.unpack_from("<H", raw, fields + 4 + 2 * field)[0] if is_there else 0)
+        return place + int(struct.unpack_from("<I", raw, place)[0]) if place > position else 0
 
     header = follow(struct.unpack_from("<I", raw)[0], 2)
     header = follow(header, 1) if message.type == "dictionary" else header

@@ -228,11 +228,11 @@ def _extent(file: pq.ParquetFile, group: int, names: Sequence[str] | None) -> tu
     return sum(chunk.total_uncompressed_size for chunk, _ in chosen), nested
 
 
-def refuse_vast_json(path: Path, columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
+def refuse_vast_json(path: Path, json_columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
     """Raise SnellenError if JSON in columns has more values than one text may have (`user_files.bounded_json`)."""
     import pyarrow.compute as pc
 
-    count = sum(pc.sum(pc.count_substring(column, mark)).as_py() or 0 for column in columns for mark in "[{,")
+    count = sum(pc.sum(pc.count_substring(column, mark)).as_py() or 0 for column in json_columns for mark in "[{,")
     if count > MAX_VALUES:
         raise SnellenError(f"{path}: its texts of JSON have more than {MAX_VALUES} values; build a smaller one")
 
