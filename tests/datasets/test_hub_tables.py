@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
@@ -47,6 +49,29 @@ def test_shards_of_an_older_save_are_left_out(tmp_path: Path) -> None:
     assert find_shards(tmp_path) == [newer]
 
 
+def _write_stream(path: Path, table: pa.Table, compression: str | None = None) -> None:
+    how = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, table.schema, options=how) as stream:
+        stream.write_table(table)
+
+
+def test_shards_that_expand_are_read_a_few_rows_at_a_time_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "MAX_TABLE_BYTES", 80_000)
+    text = pa.DictionaryArray.from_arrays([0] * 1000, ["x" * 1000])
+    pq.write_table(pa.table({"a": text}), tmp_path / "a.parquet", store_schema=False)
+    _write_stream(tmp_path / "a.arrow", pa.table({"a": text}))
+    for name in ("a.parquet", "a.arrow"):
+        assert max(len(batch) for batch in hub_tables._batches(tmp_path / name, ["a"], None)) < 10
+    empty = pa.table({"a": pa.ListArray.from_arrays([0, 50_000], pa.nulls(50_000))})
+    for compression, fault in (("zstd", "compressed"), ("lz4", "compressed"), (None, "more than 49999 values")):
+        _write_stream(tmp_path / "b.arrow", empty, compression)
+        monkeypatch.setattr(files, "MAX_NESTED", 49_999)
+        with pytest.raises(SnellenError, match=fault):
+            list(open_shard(tmp_path / "b.arrow").rows(["a"]))
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_rows_in_order_cost_one_pass_and_order_does_not_matter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
@@ -55,9 +80,9 @@ def test_rows_in_order_cost_one_pass_and_order_does_not_matter(
     passes: list[int | None] = []
     batches = hub_tables._batches
 
-    def counted(path: Path, columns: list[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
+    def counted(path: Path, columns: list[str], group: int | None) -> Iterator[pa.RecordBatch]:
         passes.append(group)
-        return batches(path, columns, group, rows)
+        return batches(path, columns, group)
 
     monkeypatch.setattr(hub_tables, "_batches", counted)
     reader = ShardReader()

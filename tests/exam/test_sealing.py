@@ -220,6 +220,14 @@ def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:
     assert (hidden.latent, hidden.provenance) == ({"a": [name]}, {"seed": name})
 
 
+def test_the_seal_is_compared_with_the_rows_and_not_with_the_card(exam: Exam, tmp_path: Path) -> None:
+    honest = read_itemset(exam.root / "items").card.rows_hash
+    _exchange_item(shutil.copytree(exam.root, tmp_path / "copy"), stream("tests.seal"))
+    items = read_itemset(tmp_path / "copy" / "items")
+    with pytest.raises(SnellenError, match=r"is not the one that the revealed seed gives \(answer\)"):
+        check_seal(replace(items, card=items.card.model_copy(update={"rows_hash": honest})), exam.seal)
+
+
 def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam) -> None:
     items = read_itemset(exam.root / "items")
     card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})

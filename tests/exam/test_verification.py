@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 from snellen.cli.app import app
 from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
-from snellen.core.condition import Condition
+from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import ReplySpec
 from snellen.core.response import Response
@@ -29,7 +29,8 @@ from snellen.core.storage.itemset import ItemSet, read_itemset, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.runfolder import read_run_card
-from snellen.core.suite import Trial
+from snellen.core.storage.versions import versions
+from snellen.core.suite import Trial, all_trials
 from snellen.exam import verification
 from snellen.exam.items import build
 from snellen.exam.omissions import left_out
@@ -44,12 +45,13 @@ from snellen.exam.verification import (
     read_apart,
 )
 from snellen.reports.loading import load_run
-from snellen.runs.asking.ask import ask
+from snellen.runs.asking.ask import ask, singles
 from snellen.runs.asking.replay import replay
-from snellen.runs.planning.plan import Arm, Plan
+from snellen.runs.planning.plan import Arm, Plan, run_card
 from snellen.runs.scores.blind import blind_card
 from snellen.runs.scores.box_units import set_box_unit
 from snellen.stimuli.render import rebuild
+from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 from tests.helpers.sets import small_set
 from tests.suites.thresholds.banks import bank, observer
@@ -86,6 +88,16 @@ def test_recorded_answers_to_sheets_are_verified_and_recovered(items: ItemSet, t
     assert {r.response_id: r for r in after.responses} == {r.response_id: r for r in before.responses}
     counts = Counter(response.subject for response in after.responses)
     assert counts["recorded:m"] == counts["fake:oracle"] > 0
+
+
+def test_questions_of_a_sheet_that_were_asked_alone_are_no_replies_to_it(items: ItemSet, tmp_path: Path) -> None:
+    suite, subject = SUITES.get("combo"), make_subject("fake:oracle", items.items)
+    (condition,) = parse_conditions(suite.axes, "vanilla")
+    arm = Arm(subject, condition, schedule=lambda trials: all_trials([s for trial in trials for s in singles(trial)]))
+    plan = Plan(items, suite, [arm], versions=versions())
+    ask(tmp_path, plan, run_card(replace(plan, arms=[Arm(subject, condition)])))
+    with pytest.raises(SnellenError, match="has no recorded reply to the prompt that its item gives"):
+        check_replies(tmp_path, read_run_card(tmp_path), items, suite)
 
 
 @pytest.mark.parametrize("balance", ["answers", pytest.param("paper", marks=pytest.mark.slow)])

@@ -131,6 +131,13 @@ def test_scores_are_found(layout: str, tmp_path: Path) -> None:
     assert [row.score for row in read_log_files(str(LAYOUTS[layout](tmp_path))).rows] == [1, 0]
 
 
+def test_half_a_character_in_a_log_is_escaped(tmp_path: Path) -> None:
+    """In any column, and in the names of columns: no table holds it."""
+    rows = [{"item_id": f"q{n}\ud800", "task": "t\ud800", "reply\ud800": "x", "score": 1} for n in range(16)]
+    path = json_lines(tmp_path / "a.jsonl", rows)
+    assert compared(path, path).table["n"].iloc[0] == 16
+
+
 def test_a_folder_has_a_task_per_file_and_names_what_it_skips(tmp_path: Path) -> None:
     for name in ("first", "second"):
         for task in ("a", "b"):

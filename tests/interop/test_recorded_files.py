@@ -21,6 +21,7 @@ from xml.sax.saxutils import escape
 
 import pytest
 
+from snellen.core.storage import user_files
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.exam.run import run
 from snellen.interop import recorded_files
@@ -380,7 +381,7 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "deep reply": ("a.jsonl", b'{"id": 1, "reply": ' + b"[" * 900 + b"]" * 900 + b"}\n", ""),
     "huge number": ("a.jsonl", b'{"id": ' + b"9" * 5000 + b', "reply": "red"}\n', "not readable"),
     "model is an escape": ("a.jsonl", b'{"id": 1, "reply": "x", "model": "a\\u001b[2J"}\n', "no name of a model"),
-    "model is a surrogate": ("a.jsonl", b'{"id": 1, "reply": "x", "model": "\\ud800"}\n', "no name of a model"),
+    "model is a surrogate": ("a.jsonl", b'{"id": 1, "reply": "x", "model": "\\ud800"}\n', ""),
     "model is long": ("a.jsonl", b'{"id": 1, "reply": "x", "model": "' + b"m" * 300 + b'"}\n', "no name of a model"),
     "model is an object": ("a.jsonl", b'{"id": 1, "reply": "x", "model": {"a": 1}}\n', "no name of a model"),
     "many models": (
@@ -435,8 +436,14 @@ def test_hostile_files_are_refused_in_one_line(case: str, tmp_path: Path, monkey
 def test_sizes_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded_files, "MAX_ROWS", 3)
     assert_refused(lambda: recordings(lines(tmp_path / "rows.jsonl", ROWS)), "row 5: not readable (more than 3 rows")
-    (tmp_path / "a.json").write_text(f"[{', '.join(['{}'] * 12)}]")
-    assert_refused(lambda: recordings(tmp_path / "a.json"), "more than 12 objects and lists")
+    (tmp_path / "a.json").write_text(f"[{', '.join(['{}'] * 13)}]")
+    assert_refused(lambda: recordings(tmp_path / "a.json"), "more than 24 values")
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "reply": "x", "more": [[], [], [], [], []]}\n' * 2)
+    assert_refused(lambda: recordings(tmp_path / "a.jsonl"), "row 2: not readable (more than 12 objects and lists")
+    (tmp_path / "quote.csv").write_text('id,reply\n1,"' + "\n" * 60)
+    with monkeypatch.context() as context:
+        context.setattr(recorded_files, "MAX_LINE", 50)
+        assert_refused(lambda: recordings(tmp_path / "quote.csv"), "a quotation mark that is not closed")
     monkeypatch.setattr(recorded_files, "MAX_LIST_BYTES", 10_000)
     packed = lines(tmp_path / "a.jsonl.gz", [{"id": n, "reply": "x" * 9000} for n in range(3)])
     assert packed.stat().st_size < 1000
@@ -466,6 +473,16 @@ def test_hostile_cells_make_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [response.status for response in examination.responses] == ["ok"] * 4
     assert examination.responses[3].text == "7"
     assert examination.all_results()["value"].iloc[0] == 0.0
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.xlsx"])
+def test_blank_rows_are_limited_too(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_files, "MAX_LINES", 50)
+    monkeypatch.setattr(recorded_files, "MAX_LINES", 50)
+    sheet = in_xlsx(f"<w><row><c t='str'><v>id</v></c></row>{'<row/>' * 60}</w>")
+    blank = b"id,reply\n" * name.endswith("csv") + b"\n" * 60
+    (tmp_path / name).write_bytes(sheet if name.endswith("xlsx") else blank)
+    assert_refused(lambda: recordings(tmp_path / name), "more than 50")
 
 
 def test_files_are_read_once_until_they_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -206,6 +207,19 @@ def test_only_packets_needed_for_the_frame_are_decoded(clip: bytes) -> None:
     assert (time, image.tobytes()) == oracle[number]
 
 
+def test_frames_before_the_wanted_one_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands may follow one key frame."""
+    counts, image = list[int](), reading._image
+
+    def counted(frame: Any, location: str) -> Image.Image:
+        counts.append(len(sys._getframe(1).f_locals["ready"]))
+        return image(frame, location)
+
+    monkeypatch.setattr(reading, "_image", counted)
+    frames_at(Clip(gop=60, options={"bf": "0"}).make(), [2.0, 5.0])
+    assert counts == [1, 1]
+
+
 def test_wrong_key_frame_flags_are_detected() -> None:
     """One packet in the middle is flagged as a key frame; nothing can be decoded from it on."""
     buffer = io.BytesIO()
@@ -246,6 +260,8 @@ def test_times() -> None:
     assert rate_times(3.01, 1) == (0.0, 1.0, 2.0, 3.0)
     assert rate_times(0.2, 1) == (0.0,)
     assert rate_times(1.0, 2.5) == (0.0, 0.4, 0.8)
+    with pytest.raises(SnellenError, match="more than 10000 frames"):
+        rate_times(1e6, 1)
     assert len(rate_times(30 * (1 / 30), 1)) == 1
     for seconds, count in ((1, 0), (0, 8)):
         with pytest.raises(SnellenError, match="both must be positive"):

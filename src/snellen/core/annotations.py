@@ -55,6 +55,7 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
         or set(metadata) != {"name", "author", "about", "hash"}
     ):
         raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
+    files.refuse_vast_json(path, [table.column("row")])
     try:
         rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
     except (ValueError, TypeError) as error:

@@ -46,9 +46,14 @@ _NAMED_SECRET = re.compile(
 )
 
 
+def encodable(text: Any) -> Any:
+    """A text with lone surrogates escaped, which UTF-8 cannot encode and no table holds; anything else unchanged."""
+    return text.encode("utf-8", "backslashreplace").decode() if isinstance(text, str) else text
+
+
 def printable(text: str) -> str:
     r"""The text with control characters, marks that reorder text and surrogates escaped (ESC as `\x1b`)."""
-    text = text.encode("utf-8", "backslashreplace").decode()
+    text = encodable(text)
     return text.translate(_CONTROLS | _REORDERING) if _UNPRINTED.search(text) else text
 
 

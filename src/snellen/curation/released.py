@@ -20,7 +20,7 @@ from snellen.core.build_options import BuildOptions, Settings
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
-from snellen.core.storage.user_files import read_text
+from snellen.core.storage.user_files import bounded_json, read_text
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -143,7 +143,7 @@ def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tupl
         if not line.strip():
             continue
         try:
-            fields = json.loads(line)
+            fields = json.loads(bounded_json(line))
         except (ValueError, RecursionError) as error:
             problems.append(f"{location}: not JSON ({error})")
             continue

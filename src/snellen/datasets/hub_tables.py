@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import threading
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
+from snellen.core.storage import files
+from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json
 from snellen.datasets.image_files import image_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 SUFFIXES = (".parquet", ".arrow")
-IMAGE_BATCH, TEXT_BATCH = 8, 10_000
-"""Rows read at once: an image may have some megabytes."""
 MAX_IMAGE_BYTES, MAX_FEATURES_BYTES = 200_000_000, 64_000_000
 """Limits of a cell, and of a shard's description of its columns."""
 MAX_DEPTH = 2
@@ -56,7 +57,7 @@ def _current(paths: list[Path], folder: Path) -> list[Path]:
     if not paths or not state.is_file() or state.stat().st_size > MAX_FEATURES_BYTES:
         return paths
     try:
-        names = {entry["filename"] for entry in json.loads(state.read_bytes())["_data_files"]}
+        names = {entry["filename"] for entry in json.loads(bounded_json(state.read_bytes()))["_data_files"]}
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return paths
     return [path for path in paths if path.name in names or path.suffix.lower() != ".arrow"]
@@ -108,12 +109,12 @@ class TableShard:
     def rows(self, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Cells of these columns, row by row, in order. Raises SnellenError for damage."""
         with _reading(self.path):
-            for batch in _batches(self.path, columns, None, TEXT_BATCH):
+            for batch in _batches(self.path, columns, None):
                 yield from batch.to_pylist()
 
 
 def _listed(names: Sequence[str]) -> str:
-    return printable(", ".join(names).encode("utf-8", "backslashreplace").decode())[:200]
+    return printable(", ".join(names))[:200]
 
 
 def _kind(feature: Any) -> str:
@@ -143,7 +144,7 @@ def _reading(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, MemoryError, ValueError, struct.error) as error:
         reason = printable(str(error).splitlines()[0] if str(error) else type(error).__name__)[:200]
         raise SnellenError(f"{path}: cannot be read as a table ({reason}); copy or save the dataset again") from None
 
@@ -165,28 +166,50 @@ def open_shard(path: Path) -> TableShard:
         else:
             with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
                 schema = stream.schema
+            with pa.memory_map(str(path)) as source:
+                if any(map(_is_compressed, pa.ipc.MessageReader.open_stream(source))):
+                    raise OSError("its columns are compressed, so that their size is unknown")
     raw = (schema.metadata or {}).get(b"huggingface", b"{}")
     try:
-        features = json.loads(raw)["info"]["features"] if len(raw) <= MAX_FEATURES_BYTES else {}
+        features = json.loads(bounded_json(raw))["info"]["features"] if len(raw) <= MAX_FEATURES_BYTES else {}
     except (ValueError, RecursionError, KeyError, TypeError):
         features = {}
     return TableShard(path, schema, features if isinstance(features, dict) else {}, tuple(starts))
 
 
-def _batches(path: Path, columns: Sequence[str], group: int | None, rows: int) -> Iterator[pa.RecordBatch]:
+def _is_compressed(message: pa.ipc.Message) -> bool:
+    """True if the buffers of a message are compressed: field 3 of its record batch (Message.fbs of Arrow)."""
+    raw = message.metadata.to_pybytes()
+
+    def follow(position: int, field: int) -> int:
+        """Where a field of the table of FlatBuffers there leads to; 0 if the table has none."""
+        fields = position - struct.unpack_from("<i", raw, position)[0]
+        is_there = 4 + 2 * field < struct.unpack_from("<H", raw, fields)[0]
+        place = position + (struct.unpack_from("<H", raw, fields + 4 + 2 * field)[0] if is_there else 0)
+        return place + int(struct.unpack_from("<I", raw, place)[0]) if place > position else 0
+
+    header = follow(struct.unpack_from("<I", raw)[0], 2)
+    header = follow(header, 1) if message.type == "dictionary" else header
+    return message.type != "schema" and follow(header, 3) > 0
+
+
+def _batches(path: Path, columns: Sequence[str], group: int | None) -> Iterator[pa.RecordBatch]:
     """The rows of a row group, or of all (None), a few at a time. An Arrow file is one group, memory-mapped."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     if path.suffix.lower() == ".parquet":
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
-            groups = [n for n in range(file.num_row_groups) if group in (None, n)]
-            yield from file.iter_batches(rows, row_groups=groups, columns=list(columns))
+            yield from files.bounded_batches(file, list(columns), MAX_DATASET_BYTES, group)
     else:
         with pa.memory_map(str(path)) as source, pa.ipc.open_stream(source) as stream:
             for batch in stream:
                 chosen = batch.select(list(columns))
                 chosen.validate(full=True)  # otherwise offsets outside the buffer would go unnoticed
+                lists = (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)
+                if sum(len(c.flatten(True)) for c in chosen.columns if isinstance(c, lists)) > files.MAX_NESTED:
+                    raise OSError(f"lists of more than {files.MAX_NESTED} values")
+                rows = files.rows_at_once(chosen.get_total_buffer_size())
                 yield from (chosen.slice(start, rows) for start in range(0, len(chosen), rows))
 
 
@@ -216,7 +239,7 @@ class ShardReader:
         group = max(bisect_right(shard.group_starts, row) - 1, 0)
         position = (shard.path, column, group)
         if position != self._position or row < self._start:
-            self._batches, self._batch = _batches(shard.path, [column], group, IMAGE_BATCH), None
+            self._batches, self._batch = _batches(shard.path, [column], group), None
             self._position, self._start = position, shard.group_starts[group]
         while self._batch is None or row >= self._start + len(self._batch):
             self._start += 0 if self._batch is None else len(self._batch)

@@ -123,7 +123,7 @@ def _is_text(text: str) -> bool:
 
 def shown_name(name: str) -> str:
     """A path in printable form for messages, at most 200 characters."""
-    return printable(name.encode("utf-8", "backslashreplace").decode("utf-8"))[-200:]
+    return printable(name)[-200:]
 
 
 def _class_folders(root: Path) -> Iterator[Sample | Note]:

@@ -24,7 +24,15 @@ from typing import Any
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, table_encoding, table_header
+from snellen.core.storage.user_files import (
+    MAX_LIST_BYTES,
+    TableLines,
+    bounded_json,
+    distinct,
+    file_fault,
+    table_encoding,
+    table_header,
+)
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.hub_tables import IMAGE_COLUMNS, ShardCell, ShardReader, find_shards, open_shard
 from snellen.datasets.own_images import shown_name
@@ -101,10 +109,12 @@ class QuestionTable:
 
     def _json_lines(self) -> Iterator[RawRow]:
         number = 0
-        for place, line in enumerate(_lines(self.path), 1):
-            if line.strip():
-                number += 1
-                yield self._row(number, "line", place, _parsed(line))
+        with _lines(self.path) as lines:
+            for place, line in enumerate(lines, 1):
+                lines.row_size = 0
+                if line.strip():
+                    number += 1
+                    yield self._row(number, "line", place, _parsed(line))
 
     def _json_list(self) -> Iterator[RawRow]:
         number = 0
@@ -114,10 +124,9 @@ class QuestionTable:
                 yield self._row(number, "row", number, value)
 
     def _delimited(self, delimiter: str) -> Iterator[RawRow]:
-        lines = _CountedLines(self.path)
-        header, separator = table_header(lines)
-        delimiter = delimiter or separator
-        with files.long_cells():
+        with files.long_cells(), _lines(self.path) as lines:
+            header, separator = table_header(lines)
+            delimiter = delimiter or separator
             names = [name.strip() for name in next(csv.reader([header], delimiter=delimiter, strict=True), [])]
             if repeated := next((name for name, count in Counter(names).items() if count > 1), None):
                 raise ValueError(f"two columns are called {repeated!r:.60}")
@@ -128,7 +137,7 @@ class QuestionTable:
                     row = self._row(number, "line", place, dict(zip(names, cells, strict=False)))
                     fault = f"has {len(cells)} cells, but the header has {len(names)}"
                     yield row if len(cells) <= len(names) else replace(row, fault=fault)
-                lines.row_bytes, place = 0, 2 + reader.line_num
+                lines.row_size, place = 0, 2 + reader.line_num
 
     def _shard_rows(self) -> Iterator[RawRow]:
         shard = open_shard(self.path)
@@ -183,48 +192,27 @@ def _reading(path: Path) -> Iterator[None]:
         raise SnellenError(f"{path}: cannot be read as a table ({reason}); {advice}") from None
 
 
-def _lines(path: Path) -> Iterator[str]:
+@contextmanager
+def _lines(path: Path) -> Iterator[TableLines[str]]:
     """The lines of a text file, decompressed if it ends in .gz; what it unpacks to is limited."""
-    is_packed, read = path.suffix.lower() == ".gz", 0
+    is_packed = path.suffix.lower() == ".gz"
     with gzip.open(path, "rb") if is_packed else path.open("rb") as file:
         text = io.TextIOWrapper(file, table_encoding(file.peek(2)), newline="\n")
-        while line := text.readline(MAX_ROW_BYTES + 1):
-            if len(line) > MAX_ROW_BYTES:
-                raise ValueError(f"a line of more than {MAX_ROW_BYTES // 1_000_000} MB")
-            read += len(line)
-            if is_packed and read > MAX_LIST_BYTES:
-                raise ValueError(f"it unpacks to more than {MAX_LIST_BYTES // 1_000_000} MB; unpack it first")
-            yield line
-
-
-class _CountedLines:
-    """The lines of a file, with the bytes since the last row: a quote that never closes makes one row of all."""
-
-    def __init__(self, path: Path) -> None:
-        self._lines, self.row_bytes = _lines(path), 0
-
-    def __iter__(self) -> Iterator[str]:
-        return self
-
-    def __next__(self) -> str:
-        line = next(self._lines)
-        self.row_bytes += len(line)
-        if self.row_bytes > MAX_ROW_BYTES:
-            raise ValueError(f"a row of more than {MAX_ROW_BYTES // 1_000_000} MB; is a quotation mark not closed?")
-        return line
+        yield TableLines[str](text, MAX_ROW_BYTES, MAX_LIST_BYTES if is_packed else math.inf)
 
 
 def _parsed(text: str) -> Any:
     """The JSON value; None if it is none."""
     try:
-        return json.loads(text, object_pairs_hook=distinct)
+        return json.loads(bounded_json(text), object_pairs_hook=distinct)
     except (ValueError, RecursionError):
         return None
 
 
 def _first_line_is_object(path: Path) -> bool:
     """True for JSONL that is called .json."""
-    value = _parsed(next(_lines(path), "")) if path.stat().st_size else None
+    with _lines(path) as lines:
+        value = _parsed(next(lines, ""))
     return isinstance(value, dict) and not isinstance(value.get("data"), list)
 
 

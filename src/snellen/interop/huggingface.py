@@ -24,6 +24,7 @@ from snellen.core.storage.itemset import SCHEMA, ItemSet, items_files, read_item
 from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import parse_card
+from snellen.core.storage.user_files import MAX_DATASET_BYTES
 
 _FILES = pa.list_(pa.struct({"bytes": pa.binary(), "path": pa.string()}))
 _COLUMNS = {"image": "images", "video": "videos"}
@@ -153,7 +154,7 @@ def _reading(path: Path) -> Iterator[pq.ParquetFile]:
     try:
         with pq.ParquetFile(path) as opened:
             yield opened
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise SnellenError(
             f"{path}: cannot be read as Parquet ({str(error).splitlines()[0]}); copy it again"
         ) from error
@@ -173,7 +174,7 @@ def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table
     item_columns = [*SCHEMA.names, "position"]
     columns = [name for name in _COLUMNS.values() if name in opened.schema_arrow.names]
     tables = []
-    for batch in opened.iter_batches(batch_size=50, columns=[*item_columns, *columns]):
+    for batch in files.bounded_batches(opened, [*item_columns, *columns], MAX_DATASET_BYTES):
         for row in batch.select(["position", *columns]).to_pylist():
             for cell in (cell for column in columns for cell in row[column]):
                 name = Path(cell["path"] or "").stem

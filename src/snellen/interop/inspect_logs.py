@@ -24,7 +24,7 @@ from pydantic import BaseModel, Field, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.plain_text import short_reason
-from snellen.core.storage.user_files import read_bytes
+from snellen.core.storage.user_files import bounded_json, read_bytes
 from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _damaged(path: Path, error: Exception) -> SnellenError:
 
 def _parsed(raw: bytes, location: str) -> dict[str, Any]:
     try:
-        document = json.loads(raw)
+        document = json.loads(bounded_json(raw))
     except (ValueError, RecursionError) as error:
         raise SnellenError(f"{short_reason(location, 300)}: no JSON ({short_reason(str(error), 100)})") from error
     if not isinstance(document, dict):

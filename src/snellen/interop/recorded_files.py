@@ -14,16 +14,26 @@ import re
 import zipfile
 import zlib
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, AnyStr, TypeAlias
+from typing import Any, TypeAlias
 from xml.parsers import expat
 
 from snellen.core.errors import SnellenError
-from snellen.core.plain_text import short_reason
+from snellen.core.plain_text import encodable, short_reason
 from snellen.core.storage.files import bounded_batches, long_cells
-from snellen.core.storage.user_files import MAX_LIST_BYTES, distinct, file_fault, table_encoding, table_header
+from snellen.core.storage.item_rows import changed
+from snellen.core.storage.user_files import (
+    MAX_LINES,
+    MAX_LIST_BYTES,
+    TableLines,
+    bounded_json,
+    distinct,
+    file_fault,
+    table_encoding,
+    table_header,
+)
 
 MAX_LINE = 16 * 2**20
 """Bytes or characters of a line; a cell with an image has some megabytes."""
@@ -36,31 +46,12 @@ MAX_FILLED = 100
 """Columns of XLSX of which an empty cell is an empty text, as in CSV."""
 _SHEET = re.compile(r"xl/worksheets/sheet\d{1,4}\.xml")
 _REFERENCE = re.compile(r"([A-Z]{1,3})\d{1,7}")
-_ESCAPE = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_ESCAPE, _SURROGATE = re.compile(r"_x([0-9A-Fa-f]{4})_"), re.compile(rb"\\u[dD][89a-fA-F]")
 _READ_ERRORS = (
-    *(OSError, EOFError, zlib.error, ValueError, RecursionError, csv.Error),
+    *(OSError, EOFError, zlib.error, ValueError, RecursionError, MemoryError, csv.Error),
     *(zipfile.BadZipFile, NotImplementedError, RuntimeError, LookupError, expat.ExpatError),
 )
 Row: TypeAlias = Mapping[str, Any]
-_parsed = partial(json.loads, object_pairs_hook=distinct)
-
-
-class _Limited(io.RawIOBase):
-    """A binary file of which at most `limit` bytes are read. Raises OSError for more."""
-
-    def __init__(self, file: Any, limit: int) -> None:
-        self.file, self.left = file, limit
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        chunk = self.file.read(len(buffer))
-        self.left -= len(chunk)
-        if self.left < 0:
-            raise OSError(errno.EFBIG, "more bytes than are read; split the file")
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, Row]]:
@@ -106,17 +97,25 @@ def _rows(path: Path) -> Iterator[Row]:
         yield from _xlsx(path) if ending == ".xlsx" else _parquet(path)
         return
     with gzip.open(path) if inner != path else path.open("rb") as file:
-        is_json = ending == ".json"
-        limited: Any = io.BufferedReader(_Limited(file, MAX_JSON_BYTES if is_json else MAX_LIST_BYTES))
         if ending in (".csv", ".tsv"):
-            yield from _table(limited, ending)
-        elif is_json:
-            text = limited.read()
-            if text.count(b"{") + text.count(b"[") > 4 * MAX_ROWS:  # each takes some 70 bytes of memory
-                raise ValueError(f"more than {4 * MAX_ROWS} objects and lists; split the file")
+            yield from _table(file, ending)
+        elif ending == ".json":
+            if len(text := file.read(MAX_JSON_BYTES + 1)) > MAX_JSON_BYTES:
+                raise ValueError("more bytes than are read; split the file")
             yield from map(_object, _listed(_parsed(text)))
         else:
-            yield from (_object(_parsed(line)) for line in _lines(limited) if line.strip())
+            brackets = 0
+            for line in (lines := TableLines[bytes](file, MAX_LINE, MAX_LIST_BYTES)):
+                lines.row_size, brackets = 0, brackets + line.count(b"[") + line.count(b"{")
+                if brackets > 4 * MAX_ROWS:  # all rows are in memory at once
+                    raise ValueError(f"more than {4 * MAX_ROWS} objects and lists; split the file")
+                if line.strip():
+                    yield _object(_parsed(line))
+
+
+def _parsed(text: bytes) -> Any:
+    value = json.loads(bounded_json(text, 8 * MAX_ROWS), object_pairs_hook=distinct)
+    return changed(value, encodable) if _SURROGATE.search(text) else value
 
 
 def _parquet(path: Path) -> Iterator[Row]:
@@ -125,13 +124,6 @@ def _parquet(path: Path) -> Iterator[Row]:
     with parquet.ParquetFile(path) as file:
         for batch in bounded_batches(file):
             yield from batch.to_pylist()
-
-
-def _lines(raw_file: IO[AnyStr]) -> Iterator[AnyStr]:
-    while line := raw_file.readline(MAX_LINE + 1):
-        if len(line) > MAX_LINE:
-            raise ValueError(f"a line of more than {MAX_LINE} characters")
-        yield line
 
 
 def _listed(content: Any) -> list[Any]:
@@ -157,16 +149,17 @@ def _object(row: Any) -> Row:
     return row
 
 
-def _table(raw_file: io.BufferedReader, ending: str) -> Iterator[Row]:
+def _table(raw_file: Any, ending: str) -> Iterator[Row]:
     text = io.TextIOWrapper(raw_file, table_encoding(raw_file.peek(2)), newline="")
     with long_cells():
-        text_lines = _lines(text)
+        text_lines = TableLines[str](text, MAX_LINE, MAX_LIST_BYTES)
         header, separator = table_header(text_lines)
         rows = csv.reader(chain([header], text_lines), delimiter="\t" if ending == ".tsv" else separator)
         head = _head(next(rows, []))
     while True:
         with long_cells():  # the limit is the process's, so not while others run
             row = next(rows, None)
+        text_lines.row_size = 0
         if row is None:
             return
         if len(row) > len(head):
@@ -234,10 +227,14 @@ def _xml_rows(archive: zipfile.ZipFile, name: str, texts: Sequence[str]) -> Iter
     parser.buffer_text = True
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = begin, finish, add
     parser.StartDoctypeDeclHandler = refuse
+    if archive.getinfo(name).file_size > MAX_XLSX_BYTES:  # of a member, no more is read than it states
+        raise ValueError("more bytes than are read; split the file")
     with archive.open(name) as file:
-        limited = _Limited(file, MAX_XLSX_BYTES)
-        for chunk in chain(iter(lambda: limited.read(1 << 16), b""), [b""]):
-            parser.Parse(chunk or b"", not chunk)
+        count = 0
+        for chunk in chain(iter(lambda: file.read(1 << 16), b""), [b""]):
+            parser.Parse(chunk, not chunk)
+            if (count := count + len(rows)) > MAX_LINES:  # rows without cells too
+                raise ValueError(f"more than {MAX_LINES} rows; split the file")
             yield from rows
             rows.clear()
 
@@ -252,4 +249,4 @@ def _xml_cell(n: int, attributes: Mapping[str, str], text: str, texts: Sequence[
         if not 0 <= int(text) < len(texts):
             raise ValueError(f"no shared text {int(text)}")
         text = texts[int(text)]
-    return n, _ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), text)
+    return n, encodable(_ESCAPE.sub(lambda match: chr(int(match.group(1), 16)), text))

@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import missing_packages
 from snellen.core.hashing import digest
 from snellen.core.plain_text import short_reason
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, bounded_json, read_file
 from snellen.subjects.loading import file_sha256, import_extra, once, quiet_transformers
 
 FILE_KINDS = (".safetensors", ".bin", ".json", ".txt", ".model")
@@ -72,7 +72,7 @@ def _other_form(folder: Path) -> str:
 def config_fields(path: Path) -> dict[str, Any]:
     """The fields of a JSON file; none of a damaged one."""
     with suppress(OSError, ValueError, RecursionError):
-        fields = json.loads(read_file(path, MAX_CARD_BYTES))
+        fields = json.loads(bounded_json(read_file(path, MAX_CARD_BYTES)))
         return fields if isinstance(fields, dict) else {}
     return {}
 

@@ -80,6 +80,16 @@ def test_a_table_of_rows_without_values_is_not_read(tmp_path: Path, monkeypatch:
         read_table(path)
 
 
+def test_lists_without_values_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They count as no bytes."""
+    path = tmp_path / "table.parquet"
+    pq.write_table(pa.table({"a": [1], "b": pa.ListArray.from_arrays([0, 50_000], pa.nulls(50_000))}), path)
+    monkeypatch.setattr(files, "MAX_NESTED", 49_999)
+    assert len(read_table(path, schema=pa.schema({"a": pa.int64()}))) == 1
+    with pytest.raises(SnellenError, match="lists of more than 49999 values in a row group"):
+        read_table(path)
+
+
 def test_missing_file_locks_are_not_mistaken_for_another_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

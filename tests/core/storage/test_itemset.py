@@ -15,9 +15,11 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Option
+from snellen.core.storage import files, schemas
 from snellen.core.storage.itemset import prune_media, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
 from tests.helpers.journey import NAMED, RGB, colour_set, item, patch
+from tests.helpers.refusals import assert_refused
 
 
 @pytest.fixture
@@ -100,6 +102,18 @@ def test_a_bad_cell_is_named_by_file_and_row(root: Path, field: str, value: Any,
     with pytest.raises(SnellenError) as caught:
         read_itemset(root)
     assert str(caught.value).startswith(f"{root / 'items.parquet'} row 2: {message}")
+
+
+def test_json_of_too_many_values_is_not_parsed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty list is three characters in a file, and sixty bytes or more as data."""
+    rewrite(root, lambda rows: rows[0].update(latent=json.dumps({"a": [[]] * 500})))
+    with monkeypatch.context() as context:
+        context.setattr(files, "MAX_VALUES", 900)
+        assert_refused(lambda: read_itemset(root), "its texts of JSON have more than 900 values")
+    card = root / "itemset.json"
+    card.write_text(card.read_text().replace('"provenance": {', '"provenance": {"a": [' + "[]," * 500 + "0],", 1))
+    monkeypatch.setattr(schemas, "MAX_CARD_VALUES", 900)
+    assert_refused(lambda: read_itemset(root), "itemset.json: more than 900 values in one text")
 
 
 @pytest.mark.parametrize("number", [10**9, -1, 1, "x", None, [1]])

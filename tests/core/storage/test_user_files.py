@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
+from snellen.core.errors import SnellenError
+from snellen.core.storage import user_files
 from snellen.core.storage.trees import tree_digest
 from snellen.core.storage.user_files import file_fault, read_bytes, read_file, read_text
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
+from snellen.datasets.formats.json_stream import stream_json
+from snellen.interop.inspect_logs import read_log
 
 
 def test_a_file_is_read_up_to_its_limit(tmp_path: Path) -> None:
@@ -61,6 +67,16 @@ def test_the_digest_of_a_folder_follows_no_links_to_folders_and_opens_regular_fi
     assert tree_digest(folder) != digest
     (folder / "c").symlink_to("/proc/self/pagemap")  # regular, of no size, and endless
     assert read_file(folder / "c") == b""
+
+
+@pytest.mark.parametrize("read", [lambda path: list(stream_json(path, frozenset())), read_log], ids=["list", "log"])
+def test_json_of_too_many_values_is_not_parsed(
+    read: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"info": [[]] * 500}))
+    monkeypatch.setattr(user_files, "MAX_VALUES", 900)
+    with pytest.raises((ValueError, SnellenError), match="more than 900 values in one text"):
+        read(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("text", ["a: &x 1\nb: *x", "a: &x [*x]", "a: &x {b: 1}\nc:\n  <<: *x"])

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import no_formula, printable
 from snellen.core.storage.system_calls import IS_POSIX, UNFOLLOWED, lock, machine_name
-from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault
+from snellen.core.storage.user_files import MAX_LIST_BYTES, MAX_VALUES, file_fault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +28,9 @@ MAX_TABLE_BYTES = 4_000_000_000
 """Memory of a table that is read; a file of some kilobytes may expand to many gigabytes."""
 MAX_TABLE_ROWS = 10_000_000
 """Rows of a table that is read; those without values take no memory before they are lists."""
+
+MAX_NESTED = 125_000_000
+"""Cells of lists in a row group: billions without values are bytes in a file, and gigabytes once they are read."""
 
 
 def cannot_write(path: Path, error: OSError) -> SnellenError:
@@ -192,27 +195,46 @@ def read_table(path: Path, *, remedy: str = "build or copy it again", schema: pa
 
 
 def bounded_batches(
-    file: pq.ParquetFile, names: Sequence[str] | None = None, limit: int = MAX_TABLE_BYTES
+    file: pq.ParquetFile, names: Sequence[str] | None = None, limit: int = MAX_TABLE_BYTES, group: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file, a few at a time; with `names`, these columns only.
+    """The rows of a Parquet file or of one row group, a few at a time; with `names`, these columns only.
 
     Raises ValueError once they take more than `limit` bytes. A page may hold a text once for millions of rows, but no
     text is longer than the pages of its column. So few rows are decoded at a time that even texts of this length fit.
     """
-    groups = [file.metadata.row_group(n) for n in range(file.num_row_groups)]
-    rows, longest = 0, max((_pages(row_group, names) for row_group in groups), default=0)
-    for batch in file.iter_batches(min(BATCH, MAX_TABLE_BYTES // 8 // max(longest, 1)) or 1, columns=names):
+    groups = [n for n in range(file.num_row_groups) if group in (None, n)]
+    sizes, nested = zip((0, 0), *(_extent(file, n, names) for n in groups), strict=True)
+    if max(nested) > MAX_NESTED or 32 * sum(nested) > limit:  # bytes that a cell may take as data
+        raise ValueError(f"lists of more than {MAX_NESTED} values in a row group, or of as many in a table")
+    rows = 0
+    for batch in file.iter_batches(rows_at_once(max(sizes)), row_groups=groups, columns=names):
         limit, rows = limit - batch.nbytes, rows + len(batch)
         if limit < 0 or rows > MAX_TABLE_ROWS:
             raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB, or {MAX_TABLE_ROWS} rows")
         yield batch
 
 
-def _pages(row_group: pq.RowGroupMetaData, names: Sequence[str] | None) -> int:
-    """The bytes of the pages of some columns in a row group."""
-    chunks = [row_group.column(n) for n in range(row_group.num_columns)]
-    starts = "." if names is None else tuple(f".{name}." for name in names)
-    return sum(chunk.total_uncompressed_size for chunk in chunks if f".{chunk.path_in_schema}.".startswith(starts))
+def rows_at_once(longest: int) -> int:
+    """Rows that are decoded at a time where no cell is longer than so many bytes."""
+    return min(BATCH, MAX_TABLE_BYTES // 8 // max(longest, 1)) or 1
+
+
+def _extent(file: pq.ParquetFile, group: int, names: Sequence[str] | None) -> tuple[int, int]:
+    """The bytes of the pages of some columns in a row group, and their cells in lists."""
+    row_group, starts = file.metadata.row_group(group), tuple(f".{name}." for name in names or ())
+    chunks = [(row_group.column(n), file.schema.column(n)) for n in range(row_group.num_columns)]
+    chosen = [pair for pair in chunks if names is None or f".{pair[0].path_in_schema}.".startswith(starts)]
+    nested = sum(chunk.num_values for chunk, column in chosen if column.max_repetition_level)
+    return sum(chunk.total_uncompressed_size for chunk, _ in chosen), nested
+
+
+def refuse_vast_json(path: Path, json_columns: Iterable[pa.Array | pa.ChunkedArray]) -> None:
+    """Raise SnellenError if JSON in columns has more values than one text may have (`user_files.bounded_json`)."""
+    import pyarrow.compute as pc
+
+    count = sum(pc.sum(pc.count_substring(column, mark)).as_py() or 0 for column in json_columns for mark in "[{,")
+    if count > MAX_VALUES:
+        raise SnellenError(f"{path}: its texts of JSON have more than {MAX_VALUES} values; build a smaller one")
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import Item
 from snellen.core.storage import files
+from snellen.core.storage.user_files import MAX_CARD_VALUES, bounded_json
 
 JSON_FIELDS = ("answer", "factors", "measures", "regions", "latent", "provenance")
 """Fields stored as JSON text, since their structure differs between suites."""
@@ -108,8 +109,8 @@ def read_image_recipes(root: Path) -> dict[str, str]:
     recipes = {str(row["sha256"]): str(row["recipe"]) for row in files.rows_of(table)}
     for name, recipe in recipes.items():
         try:
-            _OBJECT.validate_json(recipe)
-        except ValidationError as error:
+            _OBJECT.validate_json(bounded_json(recipe, MAX_CARD_VALUES))
+        except ValueError as error:
             raise SnellenError(f"{path}: the recipe of {name:.64} is no object; copy the item set again") from error
     return recipes
 

@@ -246,6 +246,7 @@ def read_itemset(
         path = items_file(root, instalment)
         table = files.read_table(path)
         _check_schema(path, table.schema)
+        files.refuse_vast_json(path, map(table.column, JSON_FIELDS))
         rows_digest = ListDigest()
         for number, row in enumerate(files.rows_of(table)):
             item = _item(row, f"{path} row {number}", known_media, shared)

@@ -12,7 +12,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange
-from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
+from snellen.core.storage.user_files import MAX_LIST_BYTES, bounded_json, read_file
 
 _DEFAULTS = asdict(Reply(""))
 _FIELDS = {"key", "digest", "reply", "error"}
@@ -33,7 +33,7 @@ def read_exchanges(root: Path) -> Iterator[Exchange]:
             ) from error
         for number, line in enumerate(lines, 1):
             try:
-                cells = json.loads(_checked(line))
+                cells = json.loads(bounded_json(_checked(line)))
                 if unknown := cells.keys() - _FIELDS:
                     raise ValueError(f"unknown field {min(unknown)!r:.40}")
                 if not all(isinstance(cells.get(name, ""), str) for name in ("key", "digest", "error")):

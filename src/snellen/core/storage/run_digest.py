@@ -19,7 +19,7 @@ from snellen.core.storage.item_rows import digest_of_rows
 from snellen.core.storage.parts import part_files
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.storage.trees import odd_file, tree_digest
-from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, MAX_CARD_VALUES, bounded_json, file_mark, read_file
 
 TABLES = ("exchanges.parquet", "responses.parquet", "sent.parquet", "box_units.json", "judgements")
 """Files and folders of a run that the digest covers byte by byte, in addition to the parts."""
@@ -109,7 +109,7 @@ def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
 
 def _json(path: Path) -> dict[str, object]:
     try:
-        cells = json.loads(read_file(path, MAX_CARD_BYTES))
+        cells = json.loads(bounded_json(read_file(path, MAX_CARD_BYTES), MAX_CARD_VALUES))
     except (OSError, ValueError, RecursionError) as error:
         raise SnellenError(f"{path}: cannot be read as JSON ({error}); restore the file") from error
     return cells if isinstance(cells, dict) else {"": cells}

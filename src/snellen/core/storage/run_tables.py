@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, ReplySpec
+from snellen.core.plain_text import encodable
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.parts import part_sizes
 from snellen.core.storage.runfolder import RunCard, RunFolder, has_tables, is_run, read_run_card
+from snellen.core.storage.user_files import bounded_json
 
 _ARROW = {"int": pa.int64(), "bool": pa.bool_(), "float": pa.float64(), "tuple[float, ...]": pa.list_(pa.float64())}
 _REPLY = {f.name: _ARROW.get(str(f.type), pa.string()) for f in fields(Reply)}
@@ -45,7 +47,7 @@ def write_tables(run: RunFolder, responses: Sequence[Response], keep: Iterable[R
     rows = map(_response_cells, chain(keep, responses))
     files.write_table(run.root / "responses.parquet", files.table_of(rows, RESPONSES))
     every = read_sent(run.root) | run.prompts
-    sent = ({"digest": key, "parts": _clean(parts)} for key, parts in every.items())
+    sent = ({"digest": key, "parts": encodable(parts)} for key, parts in every.items())
     files.write_table(run.root / "sent.parquet", files.table_of(sent, SENT))
     # Last: the parts from which all tables are made.
     made_of = {_MADE_OF: json.dumps(part_sizes(run.root))}
@@ -62,7 +64,7 @@ def tables_are_behind(root: Path) -> bool:
     if not has_tables(root) or not path.is_file():
         return True
     try:
-        made_of = json.loads((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null"))
+        made_of = json.loads(bounded_json((pq.read_schema(path).metadata or {}).get(_MADE_OF.encode(), b"null")))
     except (pa.ArrowException, OSError, RecursionError, ValueError):
         return True
     sizes = part_sizes(root)
@@ -87,6 +89,7 @@ def read_responses(root: Path) -> list[Response]:
         raise SnellenError(f"{path}: {odd} has cells of another type; {_REMEDY}")
     specs, shared = dict[str, ReplySpec](), dict[Any, Any]()
     try:
+        files.refuse_vast_json(path, [table.column("reply_spec").unique()])
         responses = [_response(row, specs, shared) for row in files.rows_of(table)]
     except (ValueError, KeyError, TypeError) as error:
         raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
@@ -183,7 +186,7 @@ def read_sent(root: Path) -> dict[str, str]:
 def sent_parts(root: Path, text: str) -> list[Any]:
     """The parts of a prompt as `sent.parquet` holds them. Raises SnellenError if they are damaged."""
     try:
-        parts = json.loads(text)
+        parts = json.loads(bounded_json(text))
     except (RecursionError, TypeError, ValueError):
         parts = None
     if not isinstance(parts, list) or not all(isinstance(part, str | dict) for part in parts):
@@ -191,15 +194,10 @@ def sent_parts(root: Path, text: str) -> list[Any]:
     return parts
 
 
-def _clean(text: str) -> str:
-    """The text with lone surrogates escaped, as tables need it; the parts keep them unchanged."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def _flat(exchange: Exchange) -> dict[str, Any]:
     reply = {name: getattr(exchange.reply, name) if exchange.reply else None for name in _REPLY}
     cells = {"key": exchange.key, "digest": exchange.digest, "error": exchange.error, **reply}
-    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+    return {name: encodable(value) for name, value in cells.items()}
 
 
 def _response_cells(response: Response) -> dict[str, Any]:
@@ -208,7 +206,7 @@ def _response_cells(response: Response) -> dict[str, Any]:
     reply_spec = json.dumps(form | ({"unit": spec.unit} if spec.unit else {}))
     cells = {f.name: getattr(response, f.name) for f in fields(Response)}
     cells |= {"reply_spec": reply_spec, "calls": list(response.calls)}
-    return {name: _clean(value) if isinstance(value, str) else value for name, value in cells.items()}
+    return {name: encodable(value) for name, value in cells.items()}
 
 
 def _spec(text: str) -> ReplySpec:

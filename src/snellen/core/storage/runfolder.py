@@ -106,7 +106,7 @@ class RunCard(Card):
     rows_hash: str = ""
     test_hash: str = ""
     seed: int
-    limit: int | None
+    limit: Count | None
     arms: list[ArmCard] = Field(max_length=10_000)
     transforms: list[str] = Field(default_factory=list)
     annotations: dict[str, str] = Field(default_factory=dict)

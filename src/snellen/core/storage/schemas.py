@@ -13,7 +13,7 @@ from pydantic_core import from_json
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_text
+from snellen.core.storage.user_files import MAX_CARD_BYTES, MAX_CARD_VALUES, bounded_json, read_text
 
 SCHEMA: Final = 2
 """Version 1 called images pictures."""
@@ -34,8 +34,12 @@ CardT = TypeVar("CardT", bound=Card)
 def parse_card(card_type: type[CardT], path: Path, text: str) -> CardT:
     """Parse a card; `path` is for messages.
 
-    Raises SnellenError for another schema version, ValidationError for an invalid card.
+    Raises SnellenError for another schema version and for millions of values, ValidationError for an invalid card.
     """
+    try:
+        bounded_json(text, MAX_CARD_VALUES)
+    except ValueError as error:
+        raise SnellenError(f"{path}: {error}; make the folder again") from error
     try:
         cells = from_json(text)
     except ValueError:

@@ -14,7 +14,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, AnyStr
 
 MAX_LIST_BYTES = 2_000_000_000
 """Limit of a list of records of a dataset or another tool; LLaVA's has 1.03 GB."""
@@ -26,6 +26,10 @@ MAX_YAML_BYTES = 2_000_000
 """Limit of a file written by hand; reading a file of this size takes half a minute."""
 MAX_DATASET_BYTES = 10**12
 """Limit of a file that is read piece by piece."""
+MAX_VALUES, MAX_CARD_VALUES = 40_000_000, 4_000_000
+"""Values of a JSON text, and of a card: an empty list takes 60 bytes as data, and 280 while pydantic reads it."""
+MAX_LINES = 10_000_000
+"""Lines of a table, blank ones too: a compressed file of a megabyte may have a billion."""
 _PIECE = 1_000_000
 
 
@@ -72,6 +76,36 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     if max(size, len(raw)) > limit:
         raise OSError(errno.EFBIG, f"more than the {limit} bytes that are read; split it or shrink it", str(path))
     return raw
+
+
+def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:
+    """The JSON text itself. Raises ValueError if its brackets and commas are more than `limit` (0: `MAX_VALUES`)."""
+    limit = limit or MAX_VALUES
+    marks: Any = {str: "[{,", bytes: (b"[", b"{", b",")}[type(json_text)]
+    if len(json_text) - start > limit and sum(json_text.count(mark, start) for mark in marks) > limit:
+        raise ValueError(f"more than {limit} values in one text; split it")
+    return json_text
+
+
+class TableLines(Iterator[AnyStr]):
+    """The lines of an open table: at most `MAX_LINES`, and `left` characters in all.
+
+    `row_size` is that of the lines since the reader set it to 0, at most `longest`.
+    """
+
+    def __init__(self, file: Any, longest: int, left: float = MAX_LIST_BYTES) -> None:
+        self.file, self.longest, self.left, self.row_size, self.count = file, longest, left, 0, 0
+
+    def __next__(self) -> AnyStr:
+        line: AnyStr = self.file.readline(self.longest + 1)
+        self.count, self.row_size, self.left = self.count + 1, self.row_size + len(line), self.left - len(line)
+        if self.row_size > self.longest:
+            raise ValueError(f"a line of more than {self.longest} characters, or a quotation mark that is not closed")
+        if self.count > MAX_LINES or self.left < 0:
+            raise ValueError(f"more than {MAX_LINES} lines, or more bytes than are read; split the file")
+        if not line:
+            raise StopIteration
+        return line
 
 
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from snellen.core.storage.user_files import distinct, refuse_irregular
+from snellen.core.storage.user_files import bounded_json, distinct, refuse_irregular
 
 CHUNK = 4 << 20
 """Bytes per read."""
@@ -82,7 +82,7 @@ class _Text:
         while True:
             unread = len(self.text) - self.position
             try:
-                value, end = self.scan(self.text, self.position)
+                value, end = self.scan(bounded_json(self.text, start=self.position), self.position)
                 if end + 2 < len(self.text) or self.ended:  # a number may continue beyond the chunk, by "e+" and more
                     self.position = end
                     return value

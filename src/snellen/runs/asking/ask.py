@@ -154,7 +154,7 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
         faults |= dict.fromkeys(by_item, f"training failed: {fault_of(error)}")
     groups = method.group([by_item[item.item_id] for item in views.tested if item.item_id not in faults])
     trials = [*map(Trial, groups), *(Trial((item.view(),)) for item in views.tested if item.item_id in faults)]
-    if runner.plan.is_replay:  # recorded answers to a sheet are one trial each
+    if runner.plan.is_replay and arm.subject.card.source == "recorded":  # each answer to a sheet is a trial
         ids = runner.run.trial_ids(arm.key(subject.card.fingerprint(), ""))
         trials = [part for trial in trials for part in ([trial] if trial.trial_id in ids else singles(trial))]
 

@@ -11,12 +11,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.trees import code_digest, marks_digest, tree_digest
-from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, MAX_CARD_VALUES, bounded_json, file_mark, read_file
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Subject
 
@@ -58,8 +58,8 @@ def run_key(itemset: Path, subjects: Sequence[Subject], inputs: Mapping[str, Pat
 def is_stamped(root: Path, key: str) -> bool:
     """True if the stamp of a run has this key, and the run's files are unchanged."""
     try:
-        stamp = RunStamp.model_validate_json(read_file(root / STAMP, MAX_CARD_BYTES))
-    except (OSError, ValidationError):
+        stamp = RunStamp.model_validate_json(bounded_json(read_file(root / STAMP, MAX_CARD_BYTES), MAX_CARD_VALUES))
+    except (OSError, ValueError):
         return False
     return bool(key) and stamp.key == key and stamp.record == _record(root)
 

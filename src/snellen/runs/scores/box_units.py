@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from snellen.core.box_units import BOX_UNITS, FRACTIONS, in_unit
 from snellen.core.condition import near
@@ -17,7 +17,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.runfolder import ArmCard
-from snellen.core.storage.user_files import MAX_CARD_BYTES, read_file
+from snellen.core.storage.user_files import MAX_CARD_BYTES, MAX_CARD_VALUES, bounded_json, read_file
 
 FILE = "box_units.json"
 _UNITS = TypeAdapter(dict[str, str])
@@ -29,9 +29,9 @@ def read_box_units(root: Path) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        units = _UNITS.validate_json(read_file(path, MAX_CARD_BYTES))
+        units = _UNITS.validate_json(bounded_json(read_file(path, MAX_CARD_BYTES), MAX_CARD_VALUES))
         return {subject: BOX_UNITS[unit].name for subject, unit in units.items()}
-    except (KeyError, OSError, ValidationError) as error:
+    except (KeyError, OSError, ValueError) as error:
         raise SnellenError(f"{path}: not a table of box units; remove it, and score the run again") from error
 
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 VIDEO_ENDINGS = (".mp4", ".mov", ".avi", ".webm", ".mkv")
 """How names of files end that `add_video` may store."""
+MAX_FRAMES_SHOWN = 10_000
+"""Frames of a video that are taken at a rate; two frames may be years apart."""
 _TOLERANCE_S = 1e-3
 _JUMP = 4
 """Packets ahead from which seeking to a key frame is cheaper than the decoder's restart delay."""
@@ -82,6 +84,8 @@ def rate_times(seconds: float, per_second: float) -> tuple[float, ...]:
     """0, 1 / per_second, 2 / per_second, … up to the end of the video, in seconds; at least 0."""
     if per_second <= 0 or seconds <= 0:
         raise SnellenError(f"{per_second:g} frames per second of {seconds:g} s: both must be positive")
+    if seconds * per_second > MAX_FRAMES_SHOWN:
+        raise SnellenError(f"{per_second:g}fps of {seconds:g} s: more than {MAX_FRAMES_SHOWN} frames; ask for a number")
     return tuple(n / per_second for n in range(max(1, ceil((seconds - ROUNDING_S) * per_second))))
 
 
@@ -190,7 +194,8 @@ def _decode_by_seeking(
             packet = next(packets, None)
             if packet is None or any(later > tick for later in ready):
                 return None
-            ready |= {frame.pts: frame for frame in packet.decode() if frame.pts is not None}
+            frames = packet.decode()  # of a key frame, thousands may depend: those before `tick` are not kept
+            ready |= {frame.pts: frame for frame in frames if frame.pts is not None and frame.pts >= tick}
             reached += 1
         if ready[tick].is_corrupt:
             return None

@@ -15,14 +15,12 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.core.storage.user_files import refuse_irregular
+from snellen.core.storage.user_files import MAX_DATASET_BYTES, refuse_irregular
 from snellen.datasets.formats.file_tree import files_below, name_below
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.inventory import Note
 from snellen.datasets.sample import RawSample, SourceImage, labelled_image
 
-BATCH = 64
-"""Rows of a Parquet file in memory at once: a row may have some megabytes."""
 REFERENCE = 64
 """Shorter texts in the image column are the index of the row that has the image (as in VLMEvalKit)."""
 
@@ -120,7 +118,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     number = 0
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH):
+        for batch in files.bounded_batches(file, None, MAX_DATASET_BYTES):
             for row in batch.to_pylist():
                 yield number, {name.lower(): cell for name, cell in row.items()}
                 number += 1

@@ -23,8 +23,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
+from snellen.core.storage.files import bounded_batches
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import read_file, read_text
+from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json, read_file, read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
@@ -32,8 +33,6 @@ COLUMNS = ("id", "image", "conversations")
 SOURCES = ("dataset_type", "dataset", "source")
 """Fields that may name the dataset of a record."""
 SPLITS: tuple[Split, ...] = ("train", "test")
-BATCH = 64
-"""Images in memory at once."""
 _SHARD = re.compile(r"-(\d{5})-of-(\d{5})\.parquet$")
 
 
@@ -135,7 +134,7 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRe
     path = shelf.paths[0]
     name = str(path.relative_to(base))
     try:
-        json_records = json.loads(read_text(path, "utf-8-sig"))
+        json_records = json.loads(bounded_json(read_text(path, "utf-8-sig")))
     except (OSError, ValueError, RecursionError) as error:
         problems.append(f"{name}: not JSON ({error})")
         return []
@@ -178,12 +177,12 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Release
                     problems.append(f"{name}: no column {', '.join(missing)}")
                     continue
                 read_columns = ["id", "conversations", *(column for column in SOURCES if column in columns)]
-                for batch in file.iter_batches(1024, columns=read_columns):
+                for batch in bounded_batches(file, read_columns):
                     for fields in batch.to_pylist():
                         location = f"{name} row {number + 1}"
                         records.append(_record(shelf, location, len(records), fields, path, number))
                         number += 1
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, ValueError, pa.ArrowException) as error:
             problems.append(f"{name}: not a readable Parquet file ({error})")
     return records
 
@@ -261,14 +260,14 @@ def _cells(path: Path, rows: set[int], problems: list[str]) -> Iterator[tuple[in
                 if rows.isdisjoint(range(start, end)):
                     start = end
                     continue
-                for batch in file.iter_batches(BATCH, row_groups=[group], columns=["image"]):
+                for batch in bounded_batches(file, ["image"], MAX_DATASET_BYTES, group):
                     for cell in batch.column(0):
                         if row in rows:
                             image = cell.as_py()
                             yield row, image.get("bytes") if isinstance(image, dict) else _bytes(image)
                         row += 1
                 start = end
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, ValueError, pa.ArrowException) as error:
         problems.append(f"{path.parent.name}/{path.name}: not a readable Parquet file ({error})")
 
 
@@ -291,7 +290,7 @@ def count_rows(path: Path) -> int:
     try:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
-        records = json.loads(read_text(path, "utf-8-sig"))
+        records = json.loads(bounded_json(read_text(path, "utf-8-sig")))
     except (OSError, ValueError, RecursionError, pa.ArrowException):
         return 0
     return len(records) if isinstance(records, list) else 0
