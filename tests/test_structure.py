@@ -106,8 +106,8 @@ printed table, forms of earlier versions and 150 lines said twice are gone, head
 5, 5, 15, 5, 145 and 515 more since subjects that learn are asked once for each draw of training items, so that
 intervals of thresholds cover both, since declarations, columns, checkpoints and pipes of strangers are refused in a
 line, and since 31 mutants that lived have a test each.
-URLs and the Ray executor are gone, 700 lines. `core`, `datasets`, `stimuli`, `suites`, `src` and `tests` have 65, 10, 5,
-20, 95 and 125 of them back since JSON, lists and lines of tables are counted before they are read.
+URLs and the Ray executor are gone, 700 lines. `core`, `datasets`, `stimuli`, `suites`, `src` and `tests` have 65, 10,
+5, 20, 95 and 125 of them back since JSON, lists and lines of tables are counted before they are read.
 """
 
 
