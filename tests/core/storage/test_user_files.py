@@ -14,7 +14,7 @@ import yaml
 from snellen.core.errors import SnellenError
 from snellen.core.storage import user_files
 from snellen.core.storage.trees import tree_digest
-from snellen.core.storage.user_files import file_fault, read_bytes, read_file, read_text
+from snellen.core.storage.user_files import bounded_json, file_fault, read_bytes, read_file, read_text
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.interop.inspect_logs import read_log
@@ -92,3 +92,9 @@ def test_yaml_is_plain_data(tmp_path: Path) -> None:
         parse_yaml("!!python/object/apply:os.system [ls]")
     with pytest.raises(yaml.YAMLError, match="nested too deep"):
         parse_yaml("[" * 5000)
+
+
+def test_what_is_no_text_is_no_json() -> None:
+    """An empty cell of a table: a TypeError, as json.loads has it, which readers expect."""
+    with pytest.raises(TypeError):
+        bounded_json(None)  # type: ignore[type-var]
