@@ -68,7 +68,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
     suites = [name for name in itemsets if name in SUITES and not Path(name).exists()]
     hooks = {"show_progress": not as_json, "announce": None if as_json else announce}
     asking = AskingOptions(**{**vars(options), **hooks})
-    roots = {name: Path(folder) for name, folder in _addresses(itemsets, options.out).items()}
+    roots = _roots(itemsets, options.out)
     if suites and not is_named:
         print(f"snellen: preparing items of {', '.join(suites)}", file=sys.stderr)  # further imports take seconds
     summaries, stop = _ask(sessions(itemsets, subjects, asking, [roots.get(name) for name in itemsets]), as_json)
@@ -88,19 +88,19 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
     finish(summaries)
 
 
-def _addresses(itemsets: Sequence[str], out: str | Path | None) -> dict[str, str]:
+def _roots(itemsets: Sequence[str], out: str | Path | None) -> dict[str, Path]:
     """The run folder of each set that --out gives: itself, or a folder in it per suite if there are several sets."""
     from snellen.runs.sets.generated_sets import suite_of_items
 
     if not out:
         return {}
-    folder, several = str(out).rstrip("/"), len(itemsets) > 1
-    addresses = {name: f"{folder}/{suite_of_items(name).name}" if several else folder for name in itemsets}
-    if len(set(addresses.values())) < len(addresses):
+    folder, several = Path(out), len(itemsets) > 1
+    roots = {name: folder / suite_of_items(name).name if several else folder for name in itemsets}
+    if len(set(roots.values())) < len(roots):
         raise SnellenError(
             f"--out {out}: two of the sets are of the same suite; use a separate command and --out for each"
         )
-    return addresses
+    return roots
 
 
 def _ask(sessions: Sequence[Session], as_json: bool) -> tuple[list[RunSummary], BudgetSpent | Interrupted | None]:

@@ -68,8 +68,8 @@ def each_result(
 
     With `workers` above 1, shards run in newly started processes, or in those of `sharing_processes`: the function must
     be importable. If function or work are defined in the script itself, it must be guarded by
-    `if __name__ == "__main__"`. The first failure ends the work: a SnellenError remains one, with the
-    shard's name added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
+    `if __name__ == "__main__"`. The first failure ends the work: a SnellenError remains one, with the shard's name
+    added; any other becomes ShardFailed. Ctrl-C ends the workers at once.
     """
     if workers < 1:
         raise SnellenError(f"workers must be at least 1, got {workers}")

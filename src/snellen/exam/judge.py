@@ -74,7 +74,7 @@ def judge(
         folder = judgement_folder(root, unjudged)
         if not is_itemset(folder / "items"):
             copy_media(unjudged, items.media, MediaFolder(folder / "items" / "media"))
-            recipe = {"run": root.name, "items": len(unjudged)}
+            recipe = {"run": root.absolute().name, "items": len(unjudged)}
             write_itemset(folder / "items", unjudged, source="judgement", recipe=recipe)
         unjudged_set, is_recorded = read_itemset(folder / "items"), not isinstance(by, str)  # people may skip texts
         run(unjudged_set, [subject], folder / "run", keep_going=is_recorded, show_progress=show_progress)

@@ -77,7 +77,7 @@ class AskingOptions(RunOptions):
 
 @dataclass(frozen=True)
 class Session:
-    """Subjects asked about one item set: by name, folder until it is needed, or as it was opened.
+    """Subjects asked about one item set: by name or folder until it is needed, or as it was opened.
 
     Of the `subjects`, only fakes that need the items are still names. `names` are those in the name of the default
     folder. `folder` is the folder of the run, None for the default. `is_code`: a subject is code, which may have

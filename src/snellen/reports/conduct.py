@@ -94,7 +94,7 @@ def _conduct(run: Run) -> Conduct:
         ("cost of all calls", _plain({name: f"{cost:.4f}" for name, cost in cost_by_subject(run.root).items()})),
     )
     return Conduct(
-        run.root.name,
+        run.root.absolute().name,
         tuple((name, foreign(fact, 2000)) for name, fact in facts if fact),
         tuple(_arms(run, calls)),
         tuple(_reasons(run)),

@@ -39,21 +39,11 @@ def _tabletop_candidates(table: TabletopTruth) -> list[tuple[VisibleSolid, Mappi
 
     Of kinds with few things, the largest is often too small to be asked about, so ranges of counts are balanced.
     """
-    alone = {solid.kind: number for number, solid in enumerate(table.singles)}
-    ranges = {
-        kind: range_name(count, COUNT_RANGES)
-        for kind, count in zip(table.table.counted, table.table.content.counts, strict=True)
-    }
-    return [
-        (
-            solid,
-            {
-                "kind": solid.kind,
-                **({"alone": alone[solid.kind]} if solid.kind in alone else {"range": ranges[solid.kind]}),
-            },
-        )
-        for solid in table.of_each_kind
-    ]
+    counts = zip(table.table.counted, table.table.content.counts, strict=True)
+    levels: dict[str, Mapping[str, Hashable]]
+    levels = {kind: {"range": range_name(count, COUNT_RANGES)} for kind, count in counts}
+    levels |= {solid.kind: {"alone": number} for number, solid in enumerate(table.singles)}
+    return [(solid, {"kind": solid.kind, **levels[solid.kind]}) for solid in table.of_each_kind]
 
 
 SIZES = {"kind": 3 * len(KINDS), "alone": 3 * (SINGLES + COUNTED), "range": 4 * (SINGLES + COUNTED)}
