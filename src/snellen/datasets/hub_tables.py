@@ -110,7 +110,7 @@ class TableShard:
         """Cells of these columns, row by row, in order. Raises SnellenError for damage."""
         with _reading(self.path):
             for batch in _batches(self.path, columns, None):
-                yield from batch.to_pylist()
+                yield from files.batch_rows(batch)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -206,9 +206,6 @@ def _batches(path: Path, columns: Sequence[str], group: int | None) -> Iterator[
             for batch in stream:
                 chosen = batch.select(list(columns))
                 chosen.validate(full=True)  # otherwise offsets outside the buffer would go unnoticed
-                lists = (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)
-                if sum(len(c.flatten(True)) for c in chosen.columns if isinstance(c, lists)) > files.MAX_NESTED:
-                    raise OSError(f"lists of more than {files.MAX_NESTED} values")
                 rows = files.rows_at_once(chosen.get_total_buffer_size())
                 yield from (chosen.slice(start, rows) for start in range(0, len(chosen), rows))
 
@@ -246,7 +243,7 @@ class ShardReader:
             self._batch = next(self._batches, None)
             if self._batch is None:
                 raise OSError(f"it has no row {row}")
-        return self._batch.column(0)[row - self._start].as_py()
+        return files.batch_rows(self._batch.slice(row - self._start, 1))[0][column]
 
 
 @dataclass(frozen=True)

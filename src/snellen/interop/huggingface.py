@@ -175,7 +175,7 @@ def _unpack(path: Path, opened: pq.ParquetFile, folder: MediaFolder) -> pa.Table
     columns = [name for name in _COLUMNS.values() if name in opened.schema_arrow.names]
     tables = []
     for batch in files.bounded_batches(opened, [*item_columns, *columns], MAX_DATASET_BYTES):
-        for row in batch.select(["position", *columns]).to_pylist():
+        for row in files.batch_rows(batch.select(["position", *columns])):
             for cell in (cell for column in columns for cell in row[column]):
                 name = Path(cell["path"] or "").stem
                 if cell["bytes"] is None or sha256(cell["bytes"]) != name:

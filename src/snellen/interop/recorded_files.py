@@ -22,7 +22,7 @@ from xml.parsers import expat
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import encodable, short_reason
-from snellen.core.storage.files import bounded_batches, long_cells
+from snellen.core.storage.files import batch_rows, bounded_batches, long_cells
 from snellen.core.storage.item_rows import changed
 from snellen.core.storage.user_files import (
     MAX_LINES,
@@ -123,7 +123,7 @@ def _parquet(path: Path) -> Iterator[Row]:
 
     with parquet.ParquetFile(path) as file:
         for batch in bounded_batches(file):
-            yield from batch.to_pylist()
+            yield from batch_rows(batch)
 
 
 def _listed(content: Any) -> list[Any]:

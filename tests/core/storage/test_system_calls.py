@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import platform
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files, system_calls
+from snellen.core.storage.system_calls import bounded_memory
 
 WITHOUT = """
 import importlib, os, pkgutil, platform, sys
@@ -98,3 +101,23 @@ def test_more_files_are_allowed_where_few_are(
     monkeypatch.setattr(resource, "setrlimit", lambda kind, values: new.append(values))
     system_calls.allow_open_files(1600)
     assert new == ([limits] if limits else [])
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="memory is limited on Linux only")
+def test_memory_is_limited_in_the_block_only_and_for_all_threads() -> None:
+    def take() -> int:
+        return len(bytearray(200_000_000))
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with ThreadPoolExecutor(1) as threads:
+        with bounded_memory(50_000_000):
+            with pytest.raises(MemoryError), bounded_memory(500_000_000):  # the outer limit holds
+                take()
+            with pytest.raises(MemoryError):
+                threads.submit(take).result()
+        assert resource.getrlimit(resource.RLIMIT_DATA) == before
+        assert threads.submit(take).result() == 200_000_000
+    with pytest.raises(ValueError, match="odd"), bounded_memory(50_000_000):
+        raise ValueError("odd")
+    with bounded_memory(500_000_000):
+        assert take() == 200_000_000

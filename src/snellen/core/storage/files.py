@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import no_formula, printable
-from snellen.core.storage.system_calls import IS_POSIX, UNFOLLOWED, lock, machine_name
+from snellen.core.storage.system_calls import IS_POSIX, UNFOLLOWED, bounded_memory, lock, machine_name
 from snellen.core.storage.user_files import MAX_LIST_BYTES, MAX_VALUES, file_fault
 
 if TYPE_CHECKING:
@@ -130,7 +130,16 @@ def table_of(rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
 def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
     """The rows of a table as plain data, converted `BATCH` rows at a time."""
     for batch in table.to_batches(max_chunksize=BATCH):
-        yield from batch.to_pylist()
+        yield from batch_rows(batch)
+
+
+def batch_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows as plain data. Raises SnellenError if they take too much memory, as billions of empty values would."""
+    try:
+        with bounded_memory(MAX_TABLE_BYTES):
+            return list(batch.to_pylist())
+    except MemoryError:
+        raise SnellenError(f"rows of a table take more than {MAX_TABLE_BYTES / 1e9:g} GB; use another file") from None
 
 
 def remove_halves(folder: Path, pattern: str = "*") -> None:
@@ -206,8 +215,12 @@ def bounded_batches(
     sizes, nested = zip((0, 0), *(_extent(file, n, names) for n in groups), strict=True)
     if max(nested) > MAX_NESTED or 32 * sum(nested) > limit:  # bytes that a cell may take as data
         raise ValueError(f"lists of more than {MAX_NESTED} values in a row group, or of as many in a table")
-    rows = 0
-    for batch in file.iter_batches(rows_at_once(max(sizes)), row_groups=groups, columns=names):
+    rows, batches = 0, file.iter_batches(rows_at_once(max(sizes)), row_groups=groups, columns=names)
+    while True:
+        with bounded_memory(MAX_TABLE_BYTES):  # whatever the file states
+            batch = next(batches, None)
+        if batch is None:
+            return
         limit, rows = limit - batch.nbytes, rows + len(batch)
         if limit < 0 or rows > MAX_TABLE_ROWS:
             raise ValueError(f"its values take more than {MAX_TABLE_BYTES / 1e9:g} GB, or {MAX_TABLE_ROWS} rows")

@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 fcntl: Any = None
@@ -34,6 +37,30 @@ def allow_open_files(number: int) -> None:
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         if 0 <= soft < number:  # -1: without limit
             resource.setrlimit(resource.RLIMIT_NOFILE, (number if hard < 0 else min(number, hard), hard))
+
+
+_limiting = threading.Lock()
+
+
+@contextlib.contextmanager
+def bounded_memory(limit: int) -> Iterator[None]:
+    """Let this process take at most so many bytes more in a block: beyond them an allocation raises MemoryError.
+
+    The first of several threads sets the limit, for all of them. Without Linux nothing is limited.
+    """
+    usage = Path("/proc/self/statm")
+    if resource is None or not usage.exists() or not _limiting.acquire(blocking=False):
+        yield
+        return
+    before, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    try:
+        most = int(usage.read_text("ascii").split()[5]) * resource.getpagesize() + limit
+        if before < 0 or most < before:
+            resource.setrlimit(resource.RLIMIT_DATA, (most if hard < 0 else min(most, hard), hard))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, hard))
+        _limiting.release()
 
 
 def lock(descriptor: int, *, wait: bool) -> None:

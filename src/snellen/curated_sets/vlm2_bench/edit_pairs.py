@@ -25,7 +25,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.storage.user_files import read_text
+from snellen.core.storage.user_files import bounded_json, read_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),
@@ -121,7 +121,7 @@ def _json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
+            row = json.loads(bounded_json(line))
         except (ValueError, RecursionError) as error:
             raise SnellenError(f"{path} line {number}: not JSON ({error}); write one object per line") from error
         if not isinstance(row, dict):

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.storage.files import write_text
 from snellen.core.storage.schemas import fault_of
-from snellen.core.storage.user_files import read_bytes
+from snellen.core.storage.user_files import bounded_json, read_bytes
 from snellen.towers.heads.conversations import Conversation, ConversationTurn
 
 MARK = "<image>"
@@ -54,7 +54,7 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
     lists, unless they are to be skipped.
     """
     try:
-        records = TypeAdapter(list[Record]).validate_json(read_bytes(path))
+        records = TypeAdapter(list[Record]).validate_json(bounded_json(read_bytes(path)))
     except (OSError, ValidationError) as error:
         raise SnellenError(f"{path}: cannot be read in LLaVA's layout ({fault_of(error)})") from error
     absent = {record.image for record in records if record.image and not (images / record.image).is_file()}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from snellen.core.storage.user_files import read_text
+from snellen.core.storage.user_files import bounded_json, read_text
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import entries, images, layout_folder, name_below, subfolders
 from snellen.datasets.formats.lists import rows
@@ -47,12 +47,12 @@ class Fsc147:
                 classes[row[1][0]] = row[1][1]
         splits: dict[str, str] = {}
         try:
-            names_by_split = _SPLITS.validate_python(json.loads(read_text(base / SPLITS, regular=True)))
+            names_by_split = _SPLITS.validate_python(json.loads(bounded_json(read_text(base / SPLITS, regular=True))))
             splits = {name: split for split, names in names_by_split.items() for name in names}
         except (OSError, ValueError, RecursionError) as error:
             yield Note("unreadable", "not the JSON of the splits", f"{SPLITS}: {str(error).splitlines()[0]}")
         try:
-            annotations = json.loads(read_text(base / ANNOTATIONS, regular=True))
+            annotations = json.loads(bounded_json(read_text(base / ANNOTATIONS, regular=True)))
             pairs = list(annotations.items())
         except (OSError, ValueError, AttributeError, RecursionError) as error:
             yield Note("unreadable", "not the JSON of the points", f"{ANNOTATIONS}: {error}")

@@ -119,7 +119,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     number = 0
     with pq.ParquetFile(path) as file:
         for batch in files.bounded_batches(file, None, MAX_DATASET_BYTES):
-            for row in batch.to_pylist():
+            for row in files.batch_rows(batch):
                 yield number, {name.lower(): cell for name, cell in row.items()}
                 number += 1
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Split
-from snellen.core.storage.files import bounded_batches
+from snellen.core.storage.files import batch_rows, bounded_batches
 from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json, read_file, read_text
 from snellen.suites.ava_bench.abilities import ability_named
@@ -178,7 +178,7 @@ def _read_parquet(base: Path, shelf: Shelf, problems: list[str]) -> list[Release
                     continue
                 read_columns = ["id", "conversations", *(column for column in SOURCES if column in columns)]
                 for batch in bounded_batches(file, read_columns):
-                    for fields in batch.to_pylist():
+                    for fields in batch_rows(batch):
                         location = f"{name} row {number + 1}"
                         records.append(_record(shelf, location, len(records), fields, path, number))
                         number += 1
