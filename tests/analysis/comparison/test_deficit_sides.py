@@ -137,8 +137,9 @@ def test_a_place_is_not_known_of_shuffled_options_and_a_floor_is_the_better_of_t
              "floor": 0.4, "floor_name": "thumbnail"}  # fmt: skip
     other = {**whole, "condition": "order=last", "blind": 0.2, "floor_name": "blind baseline"}
     level = {**whole, "factor": "question", "level": "shape", "blind": 0.5}
+    full = {**level, "level": "colour", "blind": 0.89}  # leaves less than a tenth of the way from 0.3 to 0.9
     scores = run.scores["strict"].assign(prediction='"o2"')
-    run = replace(run, scores={"strict": scores}, results=pd.DataFrame([whole, other, level]))
+    run = replace(run, scores={"strict": scores}, results=pd.DataFrame([whole, other, level, full]))
     plain, shuffled = answers_by_arm(run).values()
     assert [{each.position for each in answers} for answers in (plain, shuffled)] == [{2}, {-1}]
     assert [{each.floor for each in answers} for answers in (plain, shuffled)] == [{0.3}, {0.25}]
