@@ -1,36 +1,26 @@
-"""Parts of reports with more than one of each: tasks, subjects, runs, calls, gaps; all numbers by hand."""
+"""Parts of reports with more than one of each: subjects, runs, calls, gaps; all numbers by hand."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, flips
 from snellen.analysis.grading import states
 from snellen.analysis.grading.coverage import Gap
 from snellen.analysis.grading.rows import Grade, ResultRow
-from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
-from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard
 from snellen.reports import front_page
-from snellen.reports.changes_page import detection, shortages
 from snellen.reports.conduct import _arm_summary
 from snellen.reports.export import with_unasked
 from snellen.reports.front_page import AbilityName, GradedAbility, _line
-from snellen.reports.loading import gather, of_subject
 from snellen.reports.words import colour, probability, unread_notes
-from snellen.scoring.protocols import ACCURACY
-from tests.helpers.guard import run_of
-from tests.reports.exam import write_items
 
-ERROR = Metric("error", lambda item, prediction: 0.0, higher_is_better=False, share=False, bounds=None)
 SHARE = Metric("near", lambda item, reply: 0.5)
 NAN = math.nan
 
@@ -39,40 +29,6 @@ def arm(subject: str, **cells: Any) -> ArmCard:
     usual: dict[str, Any] = {"fingerprint": subject, "settings": {}, "attributes": {}, "condition": "vanilla",
                              "columns": {}, "repeat": 0, "role": "model"}  # fmt: skip
     return ArmCard(subject=subject, **usual | cells)
-
-
-@pytest.fixture(scope="module")
-def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
-    return write_items(tmp_path_factory.mktemp("report-parts") / "items", 4, tasks=("naming",))
-
-
-# Changes
-
-
-def _compared(*rows: dict[str, Any], margin: float = 0.2) -> Comparison:
-    usual = {"condition": "vanilla", "kind": "task", "tasks": ("t",), "detectable_drop": 0.11}
-    table = pd.DataFrame([{**usual, **row} for row in rows]).reindex(columns=list(COLUMNS))
-    metrics = {"t": ACCURACY, "u": ACCURACY, "v": ERROR}
-    return Comparison("x", ("a", "b"), metrics, {"u": "short"}, table, flips({}, {}), 4, {}, (), margin)
-
-
-def test_what_could_have_been_found_is_told_of_all_tasks() -> None:
-    t, u, v = {"name": "t"}, {"name": "u", "tasks": ("u",), "detectable_drop": 0.301}, {"name": "v", "tasks": ("v",)}
-    found = "No drop found; a drop of {} would have been found in 8 of 10 such comparisons."
-    assert detection(_compared(t, v)) == found.format("11 points or more")
-    rows = t, u, {**u, "kind": "class", "detectable_drop": 0.9}
-    assert detection(_compared(*rows)) == found.format("31 points or more in any task")
-    blind = {**u, "detectable_drop": math.inf}
-    assert detection(_compared(t, blind)) == "No drop found; none could have been found in short (u)."
-    assert detection(_compared(v)) == "No drop found."
-    few = [{**row, "items_needed": needed} for row, needed in ((t, 70.4), (u, 70.4), (v, math.inf))]
-    assert list(shortages(_compared(*few, margin=0.05))) == [
-        "This comparison could not have told a drop of 5 points in t, short (u): about 70 items are needed.",
-        "This comparison could not have told a drop of 5 points in v: no number of items is enough.",
-    ]
-
-
-# The front page
 
 
 def square(task: str, progress: float, word: str = "", state: str = "", reason: str = "", **more: Any) -> GradedAbility:
@@ -96,32 +52,6 @@ def test_a_subject_is_told_the_newest_check_its_own_gaps_and_its_failures(monkey
     assert ("t 7 of 9" in second.partial, "u 8 of 9" in second.partial) == (False, True)
     assert first.partial.endswith("Items without a score because their calls failed: 12.5 % of “T”.")
     assert [one.ability for one in first.grades] == ["t", "u"]
-
-
-# Runs
-
-
-def test_runs_of_one_set_are_joined_and_a_subject_is_renamed_only_if_its_arm_was_there(items: ItemSet) -> None:
-    table = pd.DataFrame({"subject": ["chat:model"], "value": [0.5]})
-    conditions = [{name: "original"} for name in ("vanilla", "k=1", "vanilla")]
-    runs = [run_of(items, lambda item: 1.0, tasks=("naming",), conditions=condition) for condition in conditions]
-    runs = [replace(run, results=table, roots=(Path(f"r{n}"),)) for n, run in enumerate(runs)]
-    (exam,) = gather(runs)
-    expected = ["chat:model", "chat:model", "chat:model (run 3)"]
-    joined = exam.joined
-    assert [one.subject for one in joined.card.arms] == list(joined.results["subject"]) == expected
-    assert joined.scores["strict"]["subject"].value_counts().to_dict() == {"chat:model": 8, "chat:model (run 3)": 4}
-    assert joined.roots == (Path("r0"), Path("r1"), Path("r2"))
-    alone = of_subject(joined, "chat:model (run 3)")
-    assert [len(alone.card.arms), len(alone.results), len(alone.scores["strict"])] == [1, 1, 4]
-    other = replace(runs[1], card=runs[1].card.model_copy(update={"content_hash": "other"}))
-    with pytest.raises(SnellenError, match=r"r1 and r0: item sets of the same recipe, but with different items"):
-        gather([runs[0], other])
-    apart = replace(other, card=other.card.model_copy(update={"recipe_hash": "other"}))
-    assert [len(each.runs) for each in gather([runs[0], apart, runs[2]])] == [2, 1]
-
-
-# Words, files and run details
 
 
 def test_each_grade_has_its_colour() -> None:
