@@ -38,20 +38,20 @@ def square(task: str, progress: float, word: str = "", state: str = "", reason: 
 
 def test_a_subject_is_told_the_newest_check_its_own_gaps_and_its_failures(monkeypatch: pytest.MonkeyPatch) -> None:
     def sight(root: str, fingerprint: str) -> Any:
-        told = SimpleNamespace(date=root[-1], words=lambda: root, faults=lambda: [f"fault {root}"])
-        return told if fingerprint == "chat:a" else None
+        check = SimpleNamespace(date=root[-1], words=lambda: root, faults=lambda: [f"fault {root}"])
+        return check if fingerprint == "chat:a" else None
 
     monkeypatch.setattr(front_page, "sight_of", sight)
     arms = [arm("chat:a"), arm("chat:b")]
     run = SimpleNamespace(card=SimpleNamespace(arms=arms), roots=["run-2", "run-3", "run-1"])
     gaps = [Gap("chat:a", "vanilla", "t", 2, 9), Gap("chat:b", "vanilla", "u", 1, 9)]
     part: Any = SimpleNamespace(title="s", run=run, gaps=gaps, ability=lambda task: AbilityName(task.upper()))
-    first, second = (_line(one.subject, [square("t", 0.5, failed=0.125)], [], [(part, ("t", "u"))]) for one in arms)
+    first, second = (_line(entry.subject, [square("t", 0.5, failed=0.125)], [], [(part, ("t", "u"))]) for entry in arms)
     assert (first.sight, first.faults, second.sight, second.faults) == ("run-3", ("fault run-3",), "", ())
     assert ("t 7 of 9" in first.partial, "u 8 of 9" in first.partial) == (True, False)
     assert ("t 7 of 9" in second.partial, "u 8 of 9" in second.partial) == (False, True)
     assert first.partial.endswith("Items without a score because their calls failed: 12.5 % of “T”.")
-    assert [one.ability for one in first.grades] == ["t", "u"]
+    assert [entry.ability for entry in first.grades] == ["t", "u"]
 
 
 def test_each_grade_has_its_colour() -> None:

@@ -68,11 +68,11 @@ def test_clusters_of_one_name_in_two_suites_are_two() -> None:
 def test_three_deficits_are_named_at_most_and_each_is_of_what_is_left() -> None:
     """Five kinds of items of which one is known; a fourth dimension is unknown, too, but not named."""
     names = ("colour", "shape", "size", "place", "")
-    found = find_deficits([answer(n, not names[n % 5], names[n % 5]) for n in range(300)])
-    assert len(found.deficits) == MAX_NAMED == 3
-    assert [deficit.affected.n for deficit in found.deficits] == [60] * 3
-    assert [deficit.elsewhere.n for deficit in found.deficits] == [240, 180, 120]
-    assert {deficit.affected.right for deficit in found.deficits} == {0.0}
+    findings = find_deficits([answer(n, not names[n % 5], names[n % 5]) for n in range(300)])
+    assert len(findings.deficits) == MAX_NAMED == 3
+    assert [deficit.affected.n for deficit in findings.deficits] == [60] * 3
+    assert [deficit.elsewhere.n for deficit in findings.deficits] == [240, 180, 120]
+    assert {deficit.affected.right for deficit in findings.deficits} == {0.0}
 
 
 @pytest.mark.parametrize(("right", "levels", "count"), [(23, 1, 1), (24, 1, 0), (22, 7, 1), (23, 7, 0)])
@@ -81,8 +81,8 @@ def test_levels_of_a_factor_share_its_part_of_the_error(right: int, levels: int,
     sizes = ["big"] * 40 + [f"level {n % levels}" for n in range(400)]
     of_item = [n < right if n < 40 else n % 5 > 0 for n in range(440)]
     answers = [answer(n, of_item[n], factors={"size": size}) for n, size in enumerate(sizes)]
-    found = find_deficits([replace(each, split_by=("size",)) for each in answers]).deficits
-    assert [deficit.properties for deficit in found] == [(Property("factor", "size", "big"),)] * count
+    deficits = find_deficits([replace(each, split_by=("size",)) for each in answers]).deficits
+    assert [deficit.properties for deficit in deficits] == [(Property("factor", "size", "big"),)] * count
 
 
 def test_no_deficit_is_told_of_a_subject_that_is_below_the_floor_elsewhere_too() -> None:
@@ -120,9 +120,9 @@ def test_a_preferred_place_is_tested_over_all_places_and_only_where_it_is_wrong(
     right_there = [_choice(n, "abc", 1, 0) for n in range(3, 5)]  # the second place is right
     unknown = [_choice(9, "abc", 0, -1)]
     answers = [*at_second, *right_there, *unknown, _choice(10, "abc", 0, 0)]
-    found = _preference(answers, 0.38)
-    assert found is not None
-    assert (found.position, found.taken, found.wrong, found.expected) == (1, 3, 3, 1.5)
+    preference = _preference(answers, 0.38)
+    assert preference is not None
+    assert (preference.position, preference.taken, preference.wrong, preference.expected) == (1, 3, 3, 1.5)
     assert _preference(answers, 0.37) is None
     two = [_choice(n, "ab", 0, 1) for n in range(9)]
     assert _preference(two, 0.05) is None, "a wrong answer of two has no other place"

@@ -38,11 +38,13 @@ def test_the_study_with_most_answers_is_the_ceiling_of_its_row_alone() -> None:
     arms = [arm("human:a"), arm("human:b"), arm("human:b", repeat=1), arm("human:c")]
     own, card = SimpleNamespace(card=SimpleNamespace(source="own")), SimpleNamespace(arms=arms)
     run: Any = SimpleNamespace(card=card, results=pd.DataFrame(rows), items=own, _memo={})
-    found = with_people_as_ceilings(pd.DataFrame([*rows, *others]), run)
-    *_, model = ceilings = found["ceiling"].tolist()[:4]
+    rows_of_all = with_people_as_ceilings(pd.DataFrame([*rows, *others]), run)
+    *_, model = ceilings = rows_of_all["ceiling"].tolist()[:4]
     assert (model, [math.isnan(ceiling) for ceiling in ceilings]) == (0.9, [True] * 3 + [False])
-    assert found["ceiling"].tolist()[4:] == [0.5] * 8, "of another task, condition, split, protocol, judge, and so on"
-    assert [ceiling_source(run, row) for row in list(lines_of(found))[3:5]] == ["2 people of b", ""]
+    assert rows_of_all["ceiling"].tolist()[4:] == [0.5] * 8, (
+        "of another task, condition, split, protocol, judge, and so on"
+    )
+    assert [ceiling_source(run, row) for row in list(lines_of(rows_of_all))[3:5]] == ["2 people of b", ""]
     alone: Any = SimpleNamespace(card=card, results=pd.DataFrame(rows[:1]), items=own, _memo={})
     (model,) = lines_of(with_people_as_ceilings(pd.DataFrame(rows[-1:]), alone))
     assert ceiling_source(alone, model) == "1 person of a"
@@ -52,7 +54,7 @@ def test_the_card_of_a_study_has_what_all_of_its_people_have_in_common() -> None
     settings: list[dict[str, Any]] = [{"form": 1, "page": n, **({"own": 2} if n else {})} for n in range(3)]
     attributes = [{"words": "shared", "questions": str(n)} for n in range(3)]
     of_people = zip(PEOPLE, settings, attributes, strict=True)
-    people = [arm(name, settings=of_one, attributes=about) for name, of_one, about in of_people]
+    people = [arm(name, settings=chosen, attributes=about) for name, chosen, about in of_people]
     cards = _study_arms(people, {person.arm_key: n for n, person in enumerate(people)})
     assert [(card.subject, card.repeat, card.settings, card.attributes) for card in cards] == [
         ("human:x", n, {"form": 1}, {"words": "shared"}) for n in range(3)
