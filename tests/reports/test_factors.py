@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from snellen.core.storage.itemset import write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.reports import load_run, write_report
+from snellen.reports.figures import by_factor
 from snellen.reports.grid import factor_grids
 from tests.reports.exam import Album, able, building, suite_of, write_run
 
@@ -53,3 +55,16 @@ def test_pages_have_no_part_for_one_level_but_results_have_its_rows(tmp_path: Pa
     assert "by difficulty" not in pages
     assert [path.name for path in report.root.rglob("*") if "difficulty" in path.name] == []
     assert set(report.results["factor"]) == {"", "difficulty", "requires"}
+
+
+def test_simulated_observers_have_a_panel_only_if_there_are_no_other_subjects(tmp_path: Path) -> None:
+    run = load_run(run_with(tmp_path, ["easy", "hard"], ["colour"]), suite_of)
+    observer = {"subject": "fake:blind-to=colour", "role": "simulated"}
+    arms, rows = [run.card.arms[0].model_copy(update=observer), *run.card.arms], run.results.assign(**observer)
+
+    def titles(count: int, results: pd.DataFrame) -> list[str]:
+        part = replace(run, card=run.card.model_copy(update={"arms": arms[:count]}), results=results)
+        return [axes.get_title() for axes in by_factor(part, "building", "difficulty").axes]
+
+    assert titles(2, pd.concat([rows, run.results])) == ["own:half"]
+    assert titles(1, rows) == ["fake:blind-to=colour"]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from snellen.analysis.grading.rows import rows_of
 from snellen.analysis.tables.plots import FAINT, INK, MUTED, two_lines
-from snellen.analysis.tables.run_view import lines_of
+from snellen.analysis.tables.run_view import examined_rows, lines_of
 from snellen.analysis.tables.section import Run
 from snellen.core.storage import files
 from snellen.reports.rows import arm_order, level_order, metric_in, subgroups_of, whole_tasks_of
@@ -136,9 +136,8 @@ def by_factor(run: Run, task: str, factor: str) -> Figure:
     Of too many arms the first ones under vanilla are shown.
     """
     rows = subgroups_of(run)
-    rows = rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)]
+    rows = examined_rows(run, rows[(rows["task"] == task) & (rows["factor"] == factor) & (rows["n"] > 0)])
     arms = arm_order(rows)
-    arms = [arm for arm in arms if arm not in ("fake:oracle", "fake:chance")] or arms
     if len(arms) > MAX_PANELS:
         plain = set(rows.loc[rows["condition"] == "vanilla", "arm"])
         arms = sorted(arms, key=lambda arm: arm not in plain)[:MAX_PANELS]

@@ -228,6 +228,15 @@ def test_the_table_of_studies_has_one_row_per_task(run: Run) -> None:
     best, worst = row["best and worst"].split(", ")
     assert best == "p01 100"  # as p03, which comes later by name
     assert worst.startswith("p02 ")
+    study = ("finding", "eyes", "vanilla")
+    together = row_of(result_rows(pooled(run), "finding"), ReportArm("human:eyes", "vanilla"))
+    rest, alike = people_tables.trimmed(run, *study), people_tables.agreement(run, *study)
+    assert together is not None
+    assert row["pooled"].startswith(f"{100 * together.value:.0f} [")
+    assert row["without best and worst"].startswith(f"{100 * rest.value:.0f} [")
+    assert row["reliability"] == f"{people_tables.reliability(run, *study):.2f}"
+    assert row["agreement"] == f"{100 * alike.share:.0f} % ({alike.items} items)"
+    assert row["Fleiss' kappa"] == f"{alike.kappa:.2f} ({alike.rated} × {alike.raters})"
 
 
 def test_each_person_has_a_row_with_times_and_completion(run: Run) -> None:

@@ -1,0 +1,161 @@
+"""Parts of comparisons with two of everything: conditions, tasks, kinds of rows, targets of logs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from snellen.analysis.comparison.changes import changes
+from snellen.analysis.comparison.drops import drops
+from snellen.analysis.comparison.log_changes import log_changes, plain_log_changes
+from snellen.analysis.comparison.logs import Log, LogRow, join, targets_agree
+from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, unpaired
+from snellen.core.score import Metric
+from snellen.core.storage.itemset import ItemSet
+from snellen.scoring.protocols import ACCURACY
+from tests.helpers.guard import run_of
+from tests.reports.exam import write_items
+
+ERROR = Metric("error", lambda item, prediction: 0.0, higher_is_better=False, share=False, bounds=(0.0, 2.0))
+TWO = {"vanilla": "original", "samples=1": "original"}
+NAN = math.nan
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
+    return write_items(tmp_path_factory.mktemp("parts") / "items", 8, tasks=("naming", "finding"))
+
+
+# Comparisons
+
+
+def test_a_score_flips_by_half_of_the_range_of_its_metric_in_its_better_direction() -> None:
+    pair = pd.DataFrame({"before": [0, 1, 0.25, 0.25, NAN], "after": [1, 0, 0.75, 0.74, 1]}, index=list("abcde"))
+    wide = pd.DataFrame({"before": [0, 0, 1.5], "after": [1, 0.9, 0.5]}, index=list("fgh"))
+    table = flips({"t": ACCURACY, "u": ERROR}, {("t", "vanilla"): pair, ("u", "k=1"): wide})
+    assert table.to_numpy().tolist() == [
+        ["vanilla", "t", "a", 0, 1, True], ["vanilla", "t", "b", 1, 0, False], ["vanilla", "t", "c", 0.25, 0.75, True],
+        ["k=1", "u", "f", 0, 1, False], ["k=1", "u", "h", 1.5, 0.5, True],
+    ]  # fmt: skip
+    assert flips({"t": replace(ACCURACY, bounds=None)}, {("t", "vanilla"): pair}).empty
+    assert unpaired(pair.assign(before=[NAN, 1, NAN, 0, NAN], after=[1, NAN, NAN, 0, 1])) == Unpaired(1, 2, 1)
+
+
+def test_names_and_needs_are_those_of_the_rows_with_the_verdict() -> None:
+    kinds = [
+        ("vanilla", "task", "t", ("t",), "dropped", 9.0), ("vanilla", "task", "u", ("u",), "dropped", NAN),
+        ("k=1", "task", "t", ("t",), "dropped", math.inf), ("vanilla", "ability", "hue", ("t", "w"), "dropped", 5.0),
+        ("vanilla", "class", "cat", ("t",), "dropped", 7.0), ("vanilla", "whole", "all", ("t",), "rose", NAN),
+        ("vanilla", "estimate", "t: bias", ("t",), "moved", NAN),
+    ]  # fmt: skip
+    columns = ["condition", "kind", "name", "tasks", "verdict", "items_needed"]
+    table = pd.DataFrame(kinds, columns=columns).reindex(columns=list(COLUMNS))
+    sides = {("vanilla", "t"): Unpaired(1, 2, 3), ("k=1", "t"): Unpaired(10, 20, 30)}
+    compared = Comparison("x", ("a", "b"), {}, {}, table, flips({}, {}), 4, sides, ("u [k=1]",), 0.2)
+    plain = plain_comparison(compared)
+    # The ability explains the drop of its task under its own condition alone.
+    assert plain["dropped"] == ["hue (t, w)", "u", "t [k=1]", "class cat"]
+    assert (plain["rose"], plain["moved"]) == (["all"], ["t: bias"])
+    assert plain["undetectable"] == {"t": 9.0, "t [k=1]": None}
+    assert plain["unpaired"] == {"only_before": 11, "only_after": 22, "neither": 33}
+    assert (plain["before"], plain["after"], plain["paired"], plain["nothing_pairs_in"]) == ("a", "b", 4, ["u [k=1]"])
+    assert (plain["rows"][3]["tasks"], plain["rows"][0]["p"], compared.unpaired_items.total) == (["t", "w"], None, 66)
+    assert repr(compared) == "<Comparison from a to b: 4 answers paired; 4 dropped, 1 rose>"
+
+
+def _results(*rows: Mapping[str, Any]) -> pd.DataFrame:
+    usual = {"subject": "chat:model", "condition": "vanilla", "task": "naming", "protocol": "strict", "judge": "",
+             "metric": "accuracy", "factor": "", "n": 100, "value": 0.5, "low": 0.4, "high": 0.6, "grade": "some",
+             "state": "", "reason": ""}  # fmt: skip
+    return pd.DataFrame([{**usual, **row} for row in rows])
+
+
+def test_grades_are_those_of_the_row_of_the_task_under_its_condition(items: ItemSet) -> None:
+    both = [run_of(items, lambda item: 1.0, tasks=("naming",), conditions=TWO)] * 2
+    others = [{"factor": "size"}, {"protocol": "published"}, {"metric": "accuracy_rough"}, {"task": "finding"}]
+    wrong = [{"grade": "wrong", **other} for other in others]
+    first = _results({"grade": "none"}, {"condition": "samples=1"}, *wrong)
+    second = _results({"grade": "", "state": "open", "reason": "too few items"}, *wrong)
+    compared = changes(replace(both[0], results=first), replace(both[1], results=second))
+    rows = compared.table[compared.table["kind"] == "task"].set_index("condition")
+    assert rows["grade_before"].to_dict() == {"vanilla": "none", "samples=1": "some"}
+    assert rows["grade_after"].to_dict() == {"vanilla": "open: too few items", "samples=1": ""}
+
+
+def test_a_drop_is_decided_for_each_task_and_condition_of_both_runs(items: ItemSet) -> None:
+    former = run_of(items, lambda item: 1.0, tasks=("naming", "finding"), conditions=TWO)
+    current = run_of(items, lambda item: float(item.task == "finding"), tasks=("finding", "naming"), conditions=TWO)
+    rows = drops(former, current, 0.1, 8)
+    assert [(row.task, row.condition, row.before, row.after, row.change, row.n) for row in rows] == [
+        ("naming", "vanilla", 1, 0, -1, 8), ("naming", "samples=1", 1, 0, -1, 8),
+        ("finding", "vanilla", 1, 1, 0, 8), ("finding", "samples=1", 1, 1, 0, 8),
+    ]  # fmt: skip
+    alone = run_of(items, lambda item: 1.0, tasks=("naming",), conditions={"samples=1": "original"})
+    assert [(row.task, row.condition) for row in drops(former, alone, 0.1, 8)] == [("naming", "samples=1")]
+
+
+def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: ItemSet) -> None:
+    """Of three tests two are clear alone; the sign of an error is turned, and a row without a partner is left out."""
+    sides = [{"value": 0.5, "low": 0.4, "high": 0.6}, {"value": 0.5 - 0.28, "low": 0.12, "high": 0.32}]
+    error = {"task": "sizing", "metric": "mae_over_gt"}
+    first = _results(sides[0], {**sides[0], "condition": "samples=1"}, {**sides[0], **error}, {"condition": "only"})
+    second = _results(sides[1], {**sides[0], "condition": "samples=1"}, {**sides[1], **error, "n": 50})
+    runs = [replace(run_of(items, lambda item: 1.0), results=rows) for rows in (first, second)]
+    rows = {(row.task, row.condition): row for row in unpaired_changes(*runs)}
+    assert {key: row.verdict for key, row in rows.items()} == {
+        ("naming", "vanilla"): "dropped", ("naming", "samples=1"): "no clear change", ("sizing", "vanilla"): "rose",
+    }  # fmt: skip
+    naming, sizing = rows["naming", "vanilla"], rows["sizing", "vanilla"]
+    assert (naming.difference, sizing.difference) == pytest.approx((-0.28, 0.28))
+    assert (sizing.before, sizing.after, sizing.n_before, sizing.n_after) == pytest.approx((0.5, 0.22, 100, 50))
+    # Both sides are 0.1: z = 0.28 / (0.1 * sqrt 2 / 1.96) = 3.881, p 0.000104; the least of three is tripled.
+    assert naming.p == pytest.approx(3 * 0.000104, rel=0.01)
+    assert (naming.low, naming.high) == pytest.approx((-0.28 - 0.02**0.5, -0.28 + 0.02**0.5))
+    untested = [_results({**side, "low": NAN, "high": NAN}) for side in sides]
+    (row,) = unpaired_changes(*(replace(run, results=table) for run, table in zip(runs, untested, strict=True)))
+    assert (row.verdict, math.isnan(row.p)) == ("no interval", True)
+
+
+# Logs of other tools
+
+
+@pytest.mark.parametrize(
+    ("target", "other", "agree"),
+    [
+        ("A", "(a)", True), ("B.", "A", False), ("A", "cat", None), ("yes", "true", True), ("no", "true", False),
+        ("1", "1.0000001", True), ("1", "1.1", False), ("cat", "A cat", True), ("cat", "dog", False),
+        ("cat|dog", "dog", True), ("cat|A", "dog", None),
+    ],
+)  # fmt: skip
+def test_right_answers_agree_if_they_are_one_letter_truth_number_or_text(target: str, other: str, agree: Any) -> None:
+    rows = [LogRow("q", target=tuple(texts.split("|"))) for texts in (target, other)]
+    assert targets_agree(*rows) is agree
+    assert targets_agree(*reversed(rows)) is agree
+
+
+def _log(name: str, *rows: Mapping[str, Any], **usual: Any) -> Log:
+    return Log(name, [LogRow(**{"item": f"q{n}", "number": n, **usual, **row}) for n, row in enumerate(rows)])
+
+
+def test_tasks_of_logs_are_rows_with_one_of_all_items_and_what_failed_is_told() -> None:
+    scores = [("t", 1.0, 0.0), ("t", 1.0, 1.0), ("u", 0.0, 1.0), ("u", NAN, 1.0), ("v", NAN, 1.0)]
+    first = _log("a", *({"task": task, "score": before} for task, before, _ in scores))
+    afters = [{"task": task, "score": after, "failure": ""} for task, _, after in scores]
+    second = _log("b", afters[0], {**afters[1], "failure": "timeout"}, *afters[2:])
+    compared = log_changes(first, second)
+    assert compared.table[["name", "kind", "n", "before", "after"]].to_numpy().tolist() == [
+        ["t", "task", 2, 1, 0.5], ["u", "task", 1, 0, 1], ["all items", "whole", 3, 2 / 3, 2 / 3],
+    ]  # fmt: skip
+    plain = plain_log_changes(compared)
+    assert (plain["nothing_pairs_in"], plain["joined"], plain["paired"]) == (["v"], {"id": 5}, 3)
+    assert plain["notes"][0] == "5 items joined: 100% by id; 0 of 0 with texts to compare contradict each other."
+    assert plain["notes"][-1] == "b: 1 of 5 calls failed; they count as the log scored them."
+    assert plain["causes"] == {"not known: a log has no replies": 2}
+    lacking = join(_log("a", {}, {}, {}), _log("b", {}, {}, {}, {}, {}))
+    assert (len(lacking.pairs), lacking.only_before, lacking.only_after) == (3, 0, 2)
