@@ -217,6 +217,8 @@ def test_a_better_score_of_a_subject_without_images_stands(monkeypatch: pytest.M
     better = _blind({"localization": 0.9, "counting": 0.1, "spatial": 0.8})
     assert "again; 3 are those of a subject" in _checked(monkeypatch, better, "a subject without images")
     assert "this machine measured another" in _checked(monkeypatch, better)
+    near = _blind(MEASURED | {"spatial": 0.30009})
+    assert _checked(monkeypatch, near, "a subject without images") == "3 scores were measured again"
     worse = _blind(MEASURED | {"counting": 0.6})
     assert "counting strict mae_over_gt: this" in _checked(monkeypatch, worse, "a subject without images")
 
@@ -448,7 +450,7 @@ def test_what_the_record_does_not_give_is_no_full_check(items: ItemSet, tmp_path
             verify(str(done.root), 0, str(items.root), None, None)
 
 
-@pytest.mark.parametrize("name", ["version", "recipe_hash", "rows_hash", "test_hash"])
+@pytest.mark.parametrize("name", ["suite", "version", "recipe_hash", "rows_hash", "test_hash"])
 def test_the_card_of_a_run_names_its_own_item_set(name: str, items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     card = read_run_card(done.root)

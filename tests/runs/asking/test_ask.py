@@ -440,7 +440,7 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
         pq.write_table(whole.drop_columns([name]), path)
         assert damaged_scores(root) == ["strict"]
         assert_refused(lambda: read_scores(root), name)
-    columns = ("item_id", "task", "metric", "protocol", "outcome", "truth", "prediction")
+    columns = ("item_id", "task", "metric", "protocol", "outcome", "split", "truth", "prediction")
     messages = {name: f"{name} 'odd' does not belong to this run" for name in columns}
     for name, message in {**messages, "subject": "'odd' under", "condition": "under 'odd'"}.items():
         odd = pa.array(["odd"] * len(whole))

@@ -236,11 +236,12 @@ def built(tmp_path: Path) -> ItemSet:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_after_a_signal_calls_in_flight_are_recorded_and_no_more_made(
-    tmp_path: Path, built: ItemSet, number: int
+    tmp_path: Path, built: ItemSet, number: signal.Signals
 ) -> None:
     handlers = [signal.getsignal(each) for each in stopping.SIGNALS]
     subject, suite = stopped(signal_number=number), suite_of()
-    with pytest.raises(Interrupted, match=r"every reply so far is kept, the same command continues from here") as stop:
+    words = f"stopped by {number.name}; every reply so far is kept, the same command continues from here"
+    with pytest.raises(Interrupted, match=words) as stop:
         ask(tmp_path / "run", Plan(built, suite, [arm(subject, suite)]))
     assert stop.value.exit_code == 128 + number
     assert [signal.getsignal(each) for each in stopping.SIGNALS] == handlers

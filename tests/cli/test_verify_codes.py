@@ -1,0 +1,76 @@
+"""What `snellen verify` says of a set and of a run, and when it ends with 1, with checks by hand."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from snellen.cli.verification import verify
+from snellen.core.storage.itemset import ItemSet
+from snellen.exam import verification as checks
+from snellen.exam.rescoring import rescore
+from snellen.runs.asking.ask import ask
+from snellen.runs.planning.plan import Plan
+from snellen.stimuli.render.rebuild import MAX_MEAN
+from snellen.suites import SUITES
+from tests.helpers.journey import arm, colour_set, says, suite_of
+from tests.helpers.refusals import assert_refused
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ItemSet:
+    """A set of which everything is right."""
+    monkeypatch.setitem(SUITES._loaded, "hard", suite_of())
+    monkeypatch.setattr(checks, "check_blind", lambda items, suite: ("whole", True))
+    return colour_set(tmp_path / "set")
+
+
+def test_hashes_alone_are_no_full_check_of_a_set(built: ItemSet, capsys: Captured) -> None:
+    assert verify(str(built.root), 0, None, None, None) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{built.root}: whole; 4 items of hard version 1", "blind.json: whole",
+        "Only hashes were checked: they show damage, not who made the files, or from what.",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("largest", "code"), [(MAX_MEAN, 0), (MAX_MEAN + 0.06, 1)])
+def test_images_that_differ_by_more_than_a_processor_may_are_said(
+    largest: float, code: int, built: ItemSet, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(checks, "rebuild_images", lambda items, count: (count, 6, largest))
+    assert verify(str(built.root), 2, None, None, None) == code
+    printed = capsys.readouterr().out
+    assert f"2 of 6 images were rendered again: means of 3 x 3 pixels differ by at most {largest:.1f} of 255" in printed
+    assert ("images: drawn by another renderer or processor" in printed) is bool(code)
+    monkeypatch.setattr(checks, "check_blind", lambda items, suite: ("other", False))
+    assert verify(str(built.root), 2, None, None, None) == 1
+    monkeypatch.setattr(checks, "check_rows", lambda items: False)
+    monkeypatch.setattr(checks, "check_blind", lambda items, suite: ("whole", True))
+    assert verify(str(built.root), 2, None, None, None) == 1
+    assert "rows_hash cannot be checked" in capsys.readouterr().out
+
+
+def test_a_run_is_verified_with_its_set_and_not_mixed_with_one(
+    built: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    root = tmp_path / "run"
+    ask(root, Plan(built, suite_of(), [arm(says("own:red", "red"), suite_of(), repeat=n) for n in range(2)]))
+    rescore(root, built, suite_of(), "strict")
+    monkeypatch.setattr(checks, "is_same_parser", lambda card: True)
+    assert verify(str(root), 0, None, None, None) == 0
+    assert f"{root}: whole; 8 exchanges of 2 arms about {built.root}" in capsys.readouterr().out
+    words = f"{built.root}: --digest and --items are for runs"
+    assert_refused(lambda: verify(str(built.root), 0, "x", None, None), words)
+    assert_refused(lambda: verify(str(built.root), 0, None, "x", None), words)
+    moved = built.root.rename(tmp_path / "moved")
+    assert verify(str(root), 0, str(moved), None, None) == 0
+    assert f"about {moved}" in capsys.readouterr().out
+    (root / "responses.parquet").unlink()
+    assert verify(str(root), 0, str(moved), None, None) == 1
+    assert "replies and scores cannot be checked: the run was interrupted" in capsys.readouterr().out
+    shutil.copy(moved / "itemset.json", root)
+    assert_refused(lambda: verify(str(root), 0, None, None, None), "has the files of a run and of an item set")
