@@ -457,9 +457,10 @@ def test_an_empty_file_in_a_folder_stops_nobody(
     tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "p.jsonl").write_text(as_text(rows_of_form(plan, "p", 0)))
-    (tmp_path / "q.jsonl").write_text("\n")
+    for name in ("o", "q"):
+        (tmp_path / f"{name}.jsonl").write_text("\n")
     assert [name for name, _ in pairs(read_folder([tmp_path]))] == ["p"]
-    assert "q.jsonl: empty" in caplog.text
+    assert ["o.jsonl: empty" in caplog.text, "q.jsonl: empty" in caplog.text] == [True, True]
 
 
 def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:

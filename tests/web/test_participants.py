@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,10 @@ def person(
 
 
 def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
-    """The first answers all but one question in time, and fails the practice; the second stops after three pages."""
+    """The first answers all but one question in time, and fails the practice; the second stops after three pages.
+
+    The third has no card, and stops at once.
+    """
     card, plan = study
     parameters = {"lab": "north", "PROLIFIC_PID": "x1", "email": "a@b.c"}
     late = {"answers": {"item-number": None}}
@@ -59,33 +63,37 @@ def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
         plan, "p01", 0, None, {"code": "a-b", "parameters": parameters}, number=late, integer={"passed": False}
     )
     second = person(plan, "p02", 1, 3, {"time": "2026-11-23T08:00:00Z", "parameters": {"PROLIFIC_PID": "x2"}})
-    table = people_table(plan, card, [first, second], {}).to_dict("list")
+    third = person(plan, "p03", 0, 0, {"parameters": {}})
+    no_card = third.rows[2].record.model_copy(update={"card_px": None})
+    rows = (*third.rows[:2], RecordRow(sequence=2, record=no_card), *third.rows[3:])
+    people = people_table(plan, card, [first, second, replace(third, rows=rows)], {})
+    table = people.astype(object).where(people.notna(), None).to_dict("list")
     # Questions of form 0: true_false 2 s, number 4 s, point 6 s, colour 7 s, text 8 s, description 9 s.
     assert {name: cells for name, cells in table.items() if name != "same_id_as"} == {
-        "participant": ["p01", "p02"],
-        "subject": ["human:small/p01", "human:small/p02"],
-        "name": ["name of p01", "name of p02"],
-        "code": ["a-b", ""],
-        "form": [0, 1],
-        "started": ["2026-11-22T10:00:00+00:00", "2026-11-23T08:00:00+00:00"],
-        "ended": ["2026-11-22T10:00:00+00:00", ""],
-        "stopped": [False, True],
-        "consent": [True, True],
-        "questions": [6, 6],
-        "answered": [5, 3],
-        "time_was_up": [1, 0],
-        "not_reached": [0, 3],
-        "rows_left_out": [0, 0],
-        "median_seconds": [6.5, 2.0],
-        "practice_failed": [1, 0],
-        "checks": [1, 1],
-        "checks_passed": [1, 0],
-        "checks_failed": [0, 0],
-        "checks_not_reached": [0, 1],
-        "px_per_cm": ["50.00", "50.00"],
-        "distance_cm": ["60", "60"],
-        "parameter_PROLIFIC_PID": ["x1", "x2"],
-        "parameter_lab": ["north", pytest.approx(float("nan"), nan_ok=True)],
+        "participant": ["p01", "p02", "p03"],
+        "subject": ["human:small/p01", "human:small/p02", "human:small/p03"],
+        "name": ["name of p01", "name of p02", "name of p03"],
+        "code": ["a-b", "", ""],
+        "form": [0, 1, 0],
+        "started": ["2026-11-22T10:00:00+00:00", "2026-11-23T08:00:00+00:00", "2026-11-22T10:00:00+00:00"],
+        "ended": ["2026-11-22T10:00:00+00:00", "", ""],
+        "stopped": [False, True, True],
+        "consent": [True, True, True],
+        "questions": [6, 6, 6],
+        "answered": [5, 3, 0],
+        "time_was_up": [1, 0, 0],
+        "not_reached": [0, 3, 6],
+        "rows_left_out": [0, 0, 0],
+        "median_seconds": [6.5, 2.0, None],
+        "practice_failed": [1, 0, 0],
+        "checks": [1, 1, 1],
+        "checks_passed": [1, 0, 0],
+        "checks_failed": [0, 0, 0],
+        "checks_not_reached": [0, 1, 1],
+        "px_per_cm": ["50.00", "50.00", ""],
+        "distance_cm": ["60", "60", "60"],
+        "parameter_PROLIFIC_PID": ["x1", "x2", None],
+        "parameter_lab": ["north", None, None],
     }
 
 
