@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.datasets.fitting import fit_box
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import NO_BOX, OwnBoxes
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
+from tests.helpers.shards import IMAGE, cell, write_shard
 
 HEADER = "path,class,x1,y1,x2,y2"
 
@@ -155,6 +158,25 @@ def test_voc_counts_pixels_from_one_and_objects_of_another_form_are_lost(images:
         "missing: image of this annotation (none.xml)",
         "unreadable: not a Pascal VOC annotation (torn.xml)",
     ]
+
+
+@pytest.mark.parametrize("side", range(4))
+def test_each_side_of_a_box_is_a_number_and_at_most_a_pixel_outside_silently(side: int) -> None:
+    near, far, odd = ([2.0, 2.0, 98.0, 48.0] for _ in range(3))
+    sides, outward = (0, 0, 100, 50), (-1, -1, 1, 1)[side]
+    near[side], far[side], odd[side] = sides[side] + outward, sides[side] + 1.1 * outward, math.nan
+    clipped = tuple(sides[side] if n == side else number for n, number in enumerate(near))
+    assert fit_box(near, (100, 50)) == (clipped, "")
+    assert fit_box(far, (100, 50)) == (clipped, "box exceeds its image and is clipped")
+    assert fit_box(odd, (100, 50)) == (None, "box without four numbers")
+
+
+def test_fields_of_a_dataset_s_objects_are_read_as_columns(tmp_path: Path) -> None:
+    objects = [{"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat", "depth": 2.5, "text": None}]
+    write_shard(tmp_path / "t.parquet", {"image": [cell("a", 0)], "objects": [objects]}, {"image": IMAGE})
+    (sample,) = OwnBoxes(tmp_path, None).samples()
+    assert isinstance(sample, Sample)
+    assert [(a.label, a.box, a.extra) for a in sample.annotations] == [("cat", (1, 2, 4, 6), {"nearest_m": 2.5})]
 
 
 def test_an_image_whose_levels_cannot_be_shown_is_left_out(images: Path) -> None:

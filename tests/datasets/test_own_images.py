@@ -12,7 +12,7 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.datasets import own_images
 from snellen.datasets.hub_tables import open_shard
-from snellen.datasets.image_files import DepthPng, MaskFiles, inspect_file, levels_fault
+from snellen.datasets.image_files import DepthPng, ImageFile, MaskFiles, inspect_file, levels_fault
 from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import read_own_images
 from tests.helpers.own_images import class_folders, draw_image
@@ -28,8 +28,8 @@ def read(path: Path, images: Path | None = None) -> tuple[dict[str, str], list[s
 
 def test_rows_of_a_table_of_classes_are_read_in_order_and_noted_by_their_number(tmp_path: Path) -> None:
     class_folders(tmp_path / "in", 2, "x")
-    rows = ["Image,Category", "x/1.png,tea", "x/0.png,green  tea", "x/1.png,tea", "x/1.png,coffee", ",tea",
-            "../y.png,tea", "x/2.png,tea", f"x/9.png,{'x' * 201}"]  # fmt: skip
+    rows = ["Image,Category", "x/1.png , tea", "x/0.png,green  tea", "x/1.png,tea", "x/1.png,coffee", ",tea",
+            ".,tea", "x/2.png,tea", f"x/9.png,{'x' * 201}"]  # fmt: skip
     (tmp_path / "t.csv").write_text("\n".join(rows))
     labels, notes = read(tmp_path / "t.csv", tmp_path / "in")
     assert list(labels.items()) == [("x/1.png", "tea"), ("x/0.png", "green tea")]
@@ -64,9 +64,11 @@ def test_other_files_and_tables_are_refused_by_name(tmp_path: Path, monkeypatch:
     (tmp_path / "a.csv").write_text("file,colour\na.png,red\n")
     (tmp_path / "b.csv").write_text("path,class\n")
     (tmp_path / "c.txt").write_text("x")
+    (tmp_path / "d.csv").write_bytes(b"path,class\n\xff,x\n")
     for name, words in {
         "a.csv": "no column 'class'; it has file, colour. Name one class or label or category",
         "b.csv": "has no row below its header; write one per image",
+        "d.csv": r"not a CSV file in UTF-8 \(.*\); save it as CSV in UTF-8",
         "c.txt": "neither a folder nor a CSV file; give a folder",
         "none": "no such folder or file; give a folder",
     }.items():
@@ -85,6 +87,7 @@ def test_a_shard_s_image_column_is_named_or_alone(tmp_path: Path) -> None:
         return open_shard(path).image_column()
 
     assert (column("view"), column("first", "Img")) == ("view", "Img")
+    assert column("IMG", "img") == "IMG", "the first of two"
     with pytest.raises(SnellenError, match=r"several image columns \(first, second\); name one 'image'"):
         column("first", "second")
     path = write_shard(tmp_path / "bytes.parquet", {"raw": [b"x"], "text": ["a"]}, {})
@@ -118,7 +121,7 @@ def test_a_jpeg_cut_short_is_found_and_one_with_further_data_is_whole(tmp_path: 
     raw, path = buffer.getvalue(), tmp_path / "a.jpg"
     for whole in (raw, raw + b"\0" * 40, raw + b"camera" * 40):
         path.write_bytes(whole)
-        assert inspect_file(path) == (60, 40)
+        assert (inspect_file(path), ImageFile(path).read("")) == ((60, 40), (whole, "jpg"))
     path.write_bytes(raw[: len(raw) // 2])
     with pytest.raises(SnellenError, match="copy the file again"):
         inspect_file(path)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from snellen.web.admission import FormProgress, Refused, row_problem
-from snellen.web.plan import Calibration, End, RecordRow, Start, Stop, StudyPlan
+from snellen.core.item import AnswerKind
+from snellen.web.admission import FormProgress, Refused, answer_fits, row_problem
+from snellen.web.plan import Calibration, End, Entry, Question, RecordRow, Start, Stop, StudyPlan
 from tests.helpers.studies import CONSENT, NOON, make_plan, rows_of_form
 
 BEGUN = FormProgress(rows=2, consented=True)
@@ -81,6 +82,15 @@ def test_answers_at_the_limits_of_their_kind_fit(kind: str) -> None:
     progress = replace(BEGUN, rows=2 + number, pages=number)
     for answer in KIND_LIMITS[kind]:
         assert problem_of(plan, 2 + number, progress, answers={f"item-{kind}": answer}) == "", answer
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [("box", [math.nan, 0, 0, 0]), ("point", [math.inf, 0]), ("colour", [math.nan, 0, 0]), ("text", 5.0),
+     ("description", "x" * 20_001), ("number", "0" * 1001), ("number", math.nan), ("point", "1,2")],
+)  # fmt: skip
+def test_an_answer_beyond_its_kind_does_not_fit(kind: AnswerKind, answer: Entry) -> None:
+    assert not answer_fits(answer, Question(item_id="i", kind=kind))
 
 
 def changed_page(**fields: Any) -> StudyPlan:

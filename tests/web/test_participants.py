@@ -13,7 +13,7 @@ import pytest
 from snellen.web.participants import Participant, people_by_form, people_table
 from snellen.web.plan import Calibration, RecordRow, StudyPlan
 from snellen.web.study import StudyCard, read_study
-from snellen.web.trials import trial_table
+from snellen.web.trials import _words, trial_table
 from tests.helpers.studies import NOON, TIME, make_plan, rows_of_form, with_hash, write_study
 
 KINDS = {"q-choice": "attention", "q-integer": "practice", "q-box": "example"}
@@ -108,8 +108,9 @@ def test_a_trial_of_practice_and_of_a_check_by_hand(study: tuple[StudyCard, Stud
     plan = plan.model_copy(update={"forms": forms})
     odd = {"hidden": 0.5, "loading": 0.25, "attempts": 2}
     first = person(plan, "p01", 0, None, {}, integer={**odd, "reasons": {"item-integer": "why"}})
-    second = person(plan, "p02", 1, None, {}, choice={"answers": {"item-choice": "C"}})
-    table = trial_table(card, plan, [first, second], []).to_dict("records")
+    second = person(plan, "p02", 1, None, {}, choice={"answers": {"item-choice": "C"}}, integer={"passed": False})
+    third = person(plan, "p03", 0, 2, {}, choice={"answers": {"item-choice": None}})
+    table = trial_table(card, plan, [first, second, third], []).to_dict("records")
     shared = {"suite": "", "block": "all", "task": "", "condition": "vanilla", "px_per_cm": 50.0, "distance_cm": 60.0}
     check = {**shared, "item": "item-choice", "practice": 0, "attention": 1, "truth": "B", "reason": "because",
              "hidden": 0.0, "loading": 0.1, "attempts": 1}  # fmt: skip
@@ -118,13 +119,21 @@ def test_a_trial_of_practice_and_of_a_check_by_hand(study: tuple[StudyCard, Stud
         {"position": place + 1, "seconds": 1.0 + place, "time": (NOON + timedelta(seconds=place)).isoformat()}
         for place in range(3)
     ]
-    of_first, of_second = {"participant": "p01", "form": 0}, {"participant": "p02", "form": 1}
+    of_first, of_second, of_third = ({"participant": f"p0{n + 1}", "form": n % 2} for n in range(3))
     assert [{name: cell for name, cell in row.items() if name not in ("score", "error")} for row in table] == [
         {**check, **of_first, **places[0], "answer": "B", "right": 1},
         {**practice, **of_first, **places[1], **odd, "reason": "why", "right": 0},
-        {**practice, **of_second, **places[1], "right": 1},
+        {**practice, **of_second, **places[1], "right": 0},
         {**check, **of_second, **places[2], "answer": "C", "right": 0},
+        {**check, **of_third, **places[0], "answer": "", "right": 0},
+        {**practice, **of_third, **places[1], "right": 1},
     ]
+
+
+def test_answers_are_words_of_their_options_or_rounded_numbers() -> None:
+    names = {"A": "red", "3": "three"}
+    answers = (None, "A", "B", 3, 4, ["A", "C"], [0.123456, 2])
+    assert [_words(answer, names) for answer in answers] == ["", "red", "B", "three", "4", "red; C", "[0.1235, 2]"]
 
 
 def test_people_are_counted_by_form(tmp_path: Path) -> None:
