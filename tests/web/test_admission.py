@@ -156,16 +156,6 @@ def test_rows_out_of_order_are_refused_with_the_place_that_comes_next() -> None:
     assert elsewhere == f"The start belongs to plan {'x' * 40}, not to this study's ({plan.plan_hash})."
 
 
-def test_a_calibration_comes_before_the_answers_of_a_study_that_asks_for_it() -> None:
-    record = Calibration(type="calibration", card_px=324, pixel_ratio=1, distance_cm=60, time=NOON)
-    row, plan = RecordRow(sequence=2, record=record), make_plan()
-    asked = plan.model_copy(update={"calibration": True})
-    assert row_problem(row, plan, "p01", 0, BEGUN) == "This study asks for no calibration."
-    assert row_problem(row, asked, "p01", 0, BEGUN) == ""
-    assert problem_of(asked, 2, BEGUN) == "The calibration comes before the first answer."
-    assert problem_of(asked, 2, BEGUN.after(row)) == ""
-
-
 def test_a_page_is_loaded_a_thousand_times_besides_its_answers() -> None:
     plan = make_plan()
     loaded = [FormProgress(rows=rows, pages=5, consented=True) for rows in (1005, 1006)]

@@ -15,18 +15,15 @@ from snellen.core.errors import SnellenError
 from snellen.web import server
 from snellen.web.admission import FormProgress
 from snellen.web.guard import MAX_BODY_BYTES, MAX_NESTED
-from snellen.web.limits import Brakes, VisitorLimits
+from snellen.web.limits import VisitorLimits
 from snellen.web.plan import Stop
 from snellen.web.server import MAX_CONNECTIONS, MAX_HEAD_BYTES, open_service, serve
-from snellen.web.simulation import simulate
 from snellen.web.site import StudySite
 from snellen.web.store import (
     TABLES,
-    Refusal,
     Slot,
     Store,
     addresses,
-    connect,
     delete_participant,
     keep_row,
     progress_of,
@@ -53,14 +50,6 @@ def test_limits_are_those_that_the_page_states() -> None:
         f"| open connections of the server | {MAX_CONNECTIONS} |",
     ):
         assert words in page, words
-
-
-def test_so_many_bytes_are_stored_and_no_more() -> None:
-    brakes = Brakes(VisitorLimits(stored_bytes=10, requests=2, requests_per_second=0.001, begins=1))
-    brakes.check_size(10)
-    with pytest.raises(Refusal) as refusal:
-        brakes.check_size(11)
-    assert refusal.value.status == 413
 
 
 def test_progress_is_read_from_the_database_as_it_was_counted() -> None:
@@ -131,16 +120,6 @@ def test_a_database_is_damaged_or_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "results.sqlite").write_bytes(b"no database" * 100)
     with pytest.raises(SnellenError, match=r"results\.sqlite: cannot be read"):
         list(read_stored(tmp_path))
-
-
-def test_a_study_with_answers_is_not_simulated_on(tmp_path: Path) -> None:
-    plan = write_study(tmp_path)
-    open_service(tmp_path).database.close()
-    with closing(connect(tmp_path / "results.sqlite")) as connection:
-        connection.execute("INSERT INTO participants VALUES (0, 'p01', 's', 0, '', '{}')")
-        keep_row(connection, Slot(0, "p01", "s", 0, ""), rows_of_form(plan, "p01", 0)[0])
-    with pytest.raises(SnellenError, match="has results already"):
-        simulate(tmp_path, "fake:oracle", 1, tmp_path / "out")
 
 
 def test_a_plan_of_another_study_and_an_unreadable_list_of_removals_are_refused(tmp_path: Path) -> None:
