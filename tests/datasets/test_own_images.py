@@ -47,15 +47,21 @@ def test_rows_of_a_table_of_classes_are_read_in_order_and_noted_by_their_number(
 
 
 def test_the_class_of_an_image_is_its_nearest_folder_that_is_no_split(tmp_path: Path) -> None:
-    for name in ("cat/train/0.png", "Train/dog/1.png", "val/2.png", ".hidden/cat/3.png", "cat/__MACOSX/4.png"):
+    for name in (
+        "animal/cat/train/0.png",
+        "Train/dog/1.png",
+        "val/2.png",
+        ".hidden/cat/3.png",
+        "animal/__MACOSX/4.png",
+    ):
         draw_image(tmp_path / name, name)
-    (tmp_path / "again").symlink_to(tmp_path / "cat", target_is_directory=True)
-    (tmp_path / "cat" / "notes.txt").write_text("x")
+    (tmp_path / "again").symlink_to(tmp_path / "animal", target_is_directory=True)
+    (tmp_path / "animal" / "notes.txt").write_text("x")
     labels, notes = read(tmp_path)
-    assert labels == {"cat/train/0.png": "cat", "Train/dog/1.png": "dog"}
+    assert labels == {"animal/cat/train/0.png": "cat", "Train/dog/1.png": "dog"}
     assert notes == [
         "odd: link to a folder is not followed (again)",
-        "odd: not an image by its suffix (cat/notes.txt)",
+        "odd: not an image by its suffix (animal/notes.txt)",
         "odd: image outside a class folder (val/2.png)",
     ]
 
