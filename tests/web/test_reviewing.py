@@ -7,6 +7,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
@@ -14,6 +15,7 @@ from snellen.core.item import Item, Option
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import read_panel, read_step_result
 from snellen.curation.review import DecisionCard, card_path, read_review
+from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import read_design
 from snellen.web.plan import PageAnswers, RecordRow
@@ -136,9 +138,12 @@ def test_answers_are_counted_by_task_and_each_disagreement_is_named(items: ItemS
     checks = [KeyCheck(item, "human:p", "top", True, 1.0, False) for item in asked]
     checks[2] = replace(checks[2], answer="left", agrees=False)
     lines = list(agreement_lines(checks, items))
-    counts = ["acuity: 1 of 2", "crowding: 2 of 2", "all: 3 of 4"]
-    shares = [" (50 % [", " (100 % [", " (75 % ["]
-    words = (f"{count} answers agree with the key{share}" for count, share in zip(counts, shares, strict=True))
-    assert all(line.startswith(start) for line, start in zip(lines, words, strict=False))
+    hits_by_task = {"acuity": [1, 0], "crowding": [1, 1], "all": [1, 1, 0, 1]}
+    for line, (task, hits) in zip(lines, hits_by_task.items(), strict=False):
+        low, high = (
+            round(100 * end) for end in cluster_wilson(np.array(hits, float), list(map(str, range(len(hits)))))
+        )
+        share = f"{100 * sum(hits) // len(hits)} % [{low}, {high}]"
+        assert line == f"{task}: {sum(hits)} of {len(hits)} answers agree with the key ({share})"
     assert lines[3:] == ["i2: human:p answered 'left side', the key is 'upper side'; no image"]
     assert list(agreement_lines(checks[:1], items)) == ["acuity: 1 of 1 answers agree with the key"]
