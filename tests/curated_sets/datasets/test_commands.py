@@ -13,7 +13,7 @@ from snellen.cli import main
 from snellen.curated_sets.commands import _print_inventory
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-from snellen.datasets.inventory import Inventory, Note, NoteCount, NoteCounter
+from snellen.datasets.inventory import Inventory, Kind, Note, NoteCount, NoteCounter
 from tests.curated_sets.datasets import annotated_layouts, layouts
 from tests.curated_sets.datasets.layouts import write
 
@@ -112,9 +112,10 @@ def test_notes_are_counted_by_kind_and_wording_with_ten_places() -> None:
         ("odd", "twice", 12, 10), ("missing", "twice", 12, 10), ("missing", "no image of this class", 1, 1),
     ]  # fmt: skip
     assert counter.counts()[0].locations == tuple(map(str, range(10)))
-    states = [Inventory("s", "r", n, notes=counter.counts()[:k], exists=e).state for n, k, e in
-              ((1, 1, True), (0, 0, True), (1, 2, True), (1, 0, False))]  # fmt: skip
-    assert states == ["whole", "broken", "broken", "absent"]
+    kinds: tuple[Kind, ...] = ("odd", "left out", "missing", "unreadable")
+    states = [Inventory("s", "r", 1, notes=(NoteCount(kind, "", 1, ("x",)),)).state for kind in kinds]
+    assert states == ["whole", "whole", "broken", "broken"]
+    assert [Inventory("s", "r").state, Inventory("s", "r", 1, exists=False).state] == ["broken", "absent"]
 
 
 def test_sources_yaml_names_another_folder_of_a_dataset(sources: Command, tmp_path: Path) -> None:
