@@ -42,8 +42,8 @@ def person(
     rows[0] |= start
     card = Calibration(type="calibration", card_px=428, pixel_ratio=1, distance_cm=60, time=NOON)
     rows.insert(2, card.model_dump(mode="json"))
-    for place, record in enumerate(rows[3:-1]):
-        record |= {"seconds": 1.0 + place, "time": (NOON + timedelta(seconds=place)).isoformat()}
+    for number, record in enumerate(rows[3:-1]):
+        record |= {"seconds": 1.0 + number, "time": (NOON + timedelta(seconds=number)).isoformat()}
         record |= answers.get(record["page_id"].removeprefix("q-"), {})
     if stop is not None:
         rows = [*rows[: 3 + stop], {"type": "stop", "time": TIME}]
@@ -100,10 +100,10 @@ def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
 def test_a_trial_of_practice_and_of_a_check_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
     """An example asks for nothing; practice is right if its first attempt was."""
     card, plan = study
-    shown = ("q-choice", "q-integer", "q-box")
+    page_ids = ("q-choice", "q-integer", "q-box")
     forms = tuple(
         tuple(block.model_copy(update={"page_ids": ids}) for block in form)
-        for form, ids in zip(plan.forms, (shown, shown[::-1]), strict=True)
+        for form, ids in zip(plan.forms, (page_ids, page_ids[::-1]), strict=True)
     )
     plan = plan.model_copy(update={"forms": forms})
     odd = {"hidden": 0.5, "loading": 0.25, "attempts": 2}
@@ -116,8 +116,8 @@ def test_a_trial_of_practice_and_of_a_check_by_hand(study: tuple[StudyCard, Stud
              "hidden": 0.0, "loading": 0.1, "attempts": 1}  # fmt: skip
     practice = {**check, "item": "item-integer", "practice": 1, "attention": 0, "truth": "4", "answer": "3"}
     places = [
-        {"position": place + 1, "seconds": 1.0 + place, "time": (NOON + timedelta(seconds=place)).isoformat()}
-        for place in range(3)
+        {"position": number + 1, "seconds": 1.0 + number, "time": (NOON + timedelta(seconds=number)).isoformat()}
+        for number in range(3)
     ]
     of_first, of_second, of_third = ({"participant": f"p0{n + 1}", "form": n % 2} for n in range(3))
     assert [{name: cell for name, cell in row.items() if name not in ("score", "error")} for row in table] == [

@@ -134,8 +134,8 @@ def test_answers_are_counted_by_task_and_each_disagreement_is_named(items: ItemS
         options=(Option("top", "upper side"), Option("left", "left side")),
     )  # fmt: skip
     tasks = ("acuity", "crowding", "acuity", "crowding")
-    asked = [replace(ring, item_id=f"i{n}", task=task, cluster_id=f"c{n}") for n, task in enumerate(tasks)]
-    checks = [KeyCheck(item, "human:p", "top", True, 1.0, False) for item in asked]
+    ring_items = [replace(ring, item_id=f"i{n}", task=task, cluster_id=f"c{n}") for n, task in enumerate(tasks)]
+    checks = [KeyCheck(item, "human:p", "top", True, 1.0, False) for item in ring_items]
     checks[2] = replace(checks[2], answer="left", agrees=False)
     lines = list(agreement_lines(checks, items))
     hits_by_task = {"acuity": [1, 0], "crowding": [1, 1], "all": [1, 1, 0, 1]}
