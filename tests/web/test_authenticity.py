@@ -78,3 +78,23 @@ def test_without_thresholds_everyone_passes_and_all_items_count(run: Run) -> Non
     assert {row["authentic"] for row in rows} == {"passed"}
     assert [row["items"] for row in rows] == [24, 24, 24, 24, 1]
     assert all(math.isnan(row["fast_share"]) for row in rows)
+
+
+RULE = AuthenticityRule(0.75, min_median_seconds=2, max_median_seconds=8, possible_seconds=0.5, max_fast_share=0.25)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "median", "fast", "reasons"),
+    [
+        (0.75, 2.0, 0.25, []),
+        (0.75, 8.0, 0.25, []),
+        (0.74, 2.0, 0.25, ["accuracy 0.74 under 0.75"]),
+        (0.75, 1.99, 0.25, ["median of 1.99 s under 2 s"]),
+        (0.75, 8.01, 0.25, ["median of 8.01 s over 8 s"]),
+        (0.0, 9.0, 0.26, ["accuracy 0.00 under 0.75", "median of 9.00 s over 8 s", "26 % of pages in less than 0.5 s"]),
+    ],
+)
+def test_thresholds_are_kept_at_their_value_and_named_beyond(
+    accuracy: float, median: float, fast: float, reasons: list[str]
+) -> None:
+    assert list(_reasons(accuracy, median, fast, RULE)) == reasons

@@ -9,6 +9,7 @@ import gc
 import json
 import logging
 import os
+import re
 import time
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -109,12 +110,31 @@ def test_a_study_archive_has_the_documented_layout(tmp_path: Path) -> None:
     assert '<script src="jatos.js"></script>' in page
     assert list(jas) == ["version", "data"]  # JATOS takes the first `version` that it meets
     assert jas["version"] == "3"
-    assert {"uuid", "title", "dirName", "componentList"} <= set(jas["data"])
-    (component,) = jas["data"]["componentList"]
-    assert (component["htmlFilePath"], component["reloadable"], component["active"]) == ("index.html", True, True)
-    (batch,) = jas["data"]["batchList"]
-    assert {"uuid", "title", "allowedWorkerTypes"} <= set(batch)
-    assert len({jas["data"]["uuid"], component["uuid"], batch["uuid"]}) == 3
+    study = jas["data"]
+    (component,), (batch,) = study.pop("componentList"), study.pop("batchList")
+    assert len({part.pop("uuid") for part in (study, component, batch)}) == 3
+    assert study == {
+        "title": "Small", "description": f"A Snellen study, plan {plan.plan_hash}.", "groupStudy": False,
+        "linearStudy": False, "allowPreview": False, "dirName": folder, "comments": "", "jsonData": None,
+        "endRedirectUrl": "", "studyEntryMsg": None,
+    }  # fmt: skip
+    assert component == {
+        "title": "Small", "htmlFilePath": "index.html", "reloadable": True, "active": True, "comments": "",
+        "jsonData": None,
+    }  # fmt: skip
+    workers = ["GeneralMultiple", "GeneralSingle", "Jatos", "PersonalMultiple", "PersonalSingle"]
+    limits = dict.fromkeys(("maxActiveMembers", "maxTotalMembers", "maxTotalWorkers", "comments", "jsonData"))
+    assert batch == {"title": "Default", "active": True, "allowedWorkerTypes": workers, **limits}
+
+
+def test_another_plan_has_other_ids_and_the_address_of_the_panel_is_kept() -> None:
+    first, again, other = (
+        jatos.study_properties(make_plan().model_copy(update={"plan_hash": text}), "small", "https://p.example")["data"]
+        for text in ("a", "a", "b")
+    )
+    assert (first, isinstance(first, dict) and first["endRedirectUrl"]) == (again, "https://p.example")
+    ids = [re.findall(r"'uuid': '(.+?)'", str(study)) for study in (first, other)]
+    assert len({*ids[0], *ids[1]}) == 6
 
 
 def test_titles_are_accepted_by_jatos() -> None:
@@ -457,9 +477,10 @@ def test_an_empty_file_in_a_folder_stops_nobody(
     tmp_path: Path, plan: StudyPlan, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "p.jsonl").write_text(as_text(rows_of_form(plan, "p", 0)))
-    (tmp_path / "q.jsonl").write_text("\n")
+    for name in ("o", "q"):
+        (tmp_path / f"{name}.jsonl").write_text("\n")
     assert [name for name, _ in pairs(read_folder([tmp_path]))] == ["p"]
-    assert "q.jsonl: empty" in caplog.text
+    assert ["o.jsonl: empty" in caplog.text, "q.jsonl: empty" in caplog.text] == [True, True]
 
 
 def test_answers_may_contain_any_line_separator(tmp_path: Path, plan: StudyPlan) -> None:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
+from snellen.core.item import Item, Option
 from snellen.core.storage.itemset import ItemSet
 from snellen.curation.results import read_panel, read_step_result
 from snellen.curation.review import DecisionCard, card_path, read_review
+from snellen.scoring.uncertainty import cluster_wilson
 from snellen.web.building import build_study
 from snellen.web.design import read_design
 from snellen.web.plan import PageAnswers, RecordRow
-from snellen.web.reviewing import agreement_of, decide_review, item_subset, third_study
+from snellen.web.reviewing import agreement_lines, agreement_of, decide_review, item_subset, third_study
 from snellen.web.study import read_plan
+from snellen.web.trials import KeyCheck
 from tests.helpers.reviewers import decision_set, reviewed_by, words
 
 ANN = {"i0": ("keep", ""), "i1": ("keep", "sharp"), "i2": ("drop", "blurred"), "i3": ("drop", "")}
@@ -120,3 +125,25 @@ def test_without_disputed_items_there_is_nothing_to_do(items: ItemSet, tmp_path:
     everything = reviewed_by(items, {"a": ANN, "b": ANN}, tmp_path / "alike")
     with pytest.raises(SnellenError, match="every item has a decision"):
         third_study(read_panel([everything]), [everything], read_design("review"), tmp_path / "fourth")
+
+
+def test_answers_are_counted_by_task_and_each_disagreement_is_named(items: ItemSet) -> None:
+    """Of acuity one of two agrees, of crowding both; a single cluster has no interval."""
+    ring = Item(
+        "ring", "thresholds", "acuity", "Where is the gap?", (), "top", "choice", "ring", "ring", "ring",
+        options=(Option("top", "upper side"), Option("left", "left side")),
+    )  # fmt: skip
+    tasks = ("acuity", "crowding", "acuity", "crowding")
+    ring_items = [replace(ring, item_id=f"i{n}", task=task, cluster_id=f"c{n}") for n, task in enumerate(tasks)]
+    checks = [KeyCheck(item, "human:p", "top", True, 1.0, False) for item in ring_items]
+    checks[2] = replace(checks[2], answer="left", agrees=False)
+    lines = list(agreement_lines(checks, items))
+    hits_by_task = {"acuity": [1, 0], "crowding": [1, 1], "all": [1, 1, 0, 1]}
+    for line, (task, hits) in zip(lines, hits_by_task.items(), strict=False):
+        low, high = (
+            round(100 * end) for end in cluster_wilson(np.array(hits, float), list(map(str, range(len(hits)))))
+        )
+        share = f"{100 * sum(hits) // len(hits)} % [{low}, {high}]"
+        assert line == f"{task}: {sum(hits)} of {len(hits)} answers agree with the key ({share})"
+    assert lines[3:] == ["i2: human:p answered 'left side', the key is 'upper side'; no image"]
+    assert list(agreement_lines(checks[:1], items)) == ["acuity: 1 of 1 answers agree with the key"]

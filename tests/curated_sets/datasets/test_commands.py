@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from snellen.cli import main
+from snellen.curated_sets.commands import _print_inventory
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
+from snellen.datasets.inventory import Inventory, Kind, Note, NoteCount, NoteCounter
 from tests.curated_sets.datasets import annotated_layouts, layouts
 from tests.curated_sets.datasets.layouts import write
 
@@ -74,6 +78,44 @@ def test_check_names_broken_files(sources: Command, tmp_path: Path) -> None:
     assert code == 2
     assert "NC4K: broken; 0 records" in out
     assert "unreadable: not a readable image (1): NC4K/Imgs/10.jpg" in out
+
+
+def test_an_inventory_states_counts_the_first_classes_and_the_first_places_of_notes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    labels = {"": {f"c{n}": n for n in range(20)}, "bottle": {f"c{n}": 1 for n in range(22)}}
+    notes = (NoteCount("odd", "twice", 10, tuple("abcdefghij")), NoteCount("missing", "lost", 13, ("x", "y")))
+    scenes = Inventory("S", "/data/S", 3, 0, labels, notes[:1])
+    _print_inventory(DATASETS.get("CARPK").card, scenes)
+    _print_inventory(DATASETS.get("NC4K").card, replace(scenes, labels={}, notes=notes))
+    _print_inventory(DATASETS.get("CARPK").card, replace(scenes, labels={}, questions=7, notes=()))
+    assert capsys.readouterr().out.splitlines() == [
+        "CARPK: whole; 3 scenes",
+        f"    things: {', '.join(f'c{n} {n}' for n in range(20))}",
+        f"    bottle: {', '.join(f'c{n} 1' for n in range(20))}, and 2 more classes",
+        "    odd: twice (10): a; b; c; d; e; f; g; h; i; j",
+        f"NC4K: broken; 3 records (Table 5 has {ROW_OF_DATASET['NC4K'].images} images)",
+        "    odd: twice (10): a; b; c; d; e; f; g; h; i; j",
+        "    missing: lost (13): x; y, and 11 more",
+        f"    expected in /data/S: {DATASETS.get('NC4K').card.layout}; from {DATASETS.get('NC4K').card.origin}",
+        "CARPK: whole; 3 scenes, 7 questions about them",
+    ]
+
+
+def test_notes_are_counted_by_kind_and_wording_with_ten_places() -> None:
+    counter = NoteCounter()
+    for n in range(12):
+        counter.add(Note("odd", "twice", str(n)))
+        counter.add(Note("missing", "twice", "here"))
+    counter.expect(("a", "b"), {"b": 1}, "no image of this class")
+    assert [(note.kind, note.message, note.count, len(note.locations)) for note in counter.counts()] == [
+        ("odd", "twice", 12, 10), ("missing", "twice", 12, 10), ("missing", "no image of this class", 1, 1),
+    ]  # fmt: skip
+    assert counter.counts()[0].locations == tuple(map(str, range(10)))
+    kinds: tuple[Kind, ...] = ("odd", "left out", "missing", "unreadable")
+    states = [Inventory("s", "r", 1, notes=(NoteCount(kind, "", 1, ("x",)),)).state for kind in kinds]
+    assert states == ["whole", "whole", "broken", "broken"]
+    assert [Inventory("s", "r").state, Inventory("s", "r", 1, exists=False).state] == ["broken", "absent"]
 
 
 def test_sources_yaml_names_another_folder_of_a_dataset(sources: Command, tmp_path: Path) -> None:
