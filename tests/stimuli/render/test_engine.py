@@ -1,4 +1,5 @@
 import importlib.util
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ import pytest
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info
+from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info, size_share
 from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 
 
@@ -31,8 +32,9 @@ def test_settings_are_checked() -> None:
         RenderSettings(renderer="povray")  # type: ignore[arg-type]
     with pytest.raises(SnellenError, match="fast, good, reference"):
         RenderSettings(quality="best")  # type: ignore[arg-type]
-    with pytest.raises(SnellenError, match="at least 1"):
-        RenderSettings(samples_per_pixel=0)
+    for samples in ({"samples_per_pixel": 0}, {"glass_samples_per_pixel": 0}):
+        with pytest.raises(SnellenError, match="at least 1"):
+            RenderSettings(**samples)  # type: ignore[arg-type]
 
 
 def test_plans_take_the_seconds_of_their_quality() -> None:
@@ -41,6 +43,27 @@ def test_plans_take_the_seconds_of_their_quality() -> None:
         assert image_seconds(by_quality, BuildOptions(Path(), quality=quality)) == seconds
     with pytest.raises(SnellenError, match="fast, good, reference"):
         image_seconds(by_quality, BuildOptions(Path(), quality="best"))
+
+
+def test_plans_take_the_pixels_into_account() -> None:
+    """Of the seconds of a usual image 0.14 are fixed; the rest grows with the pixels."""
+    by_quality = {"fast": 1.0, "good": 2.0, "reference": 4.0}
+    large, small = (BuildOptions(Path(), quality="good", size=size) for size in ((1280, 960), (320, 240)))
+    assert (size_share(large), size_share(small), size_share(BuildOptions(Path()))) == (4, 0.25, 1)
+    assert image_seconds(by_quality, large) == pytest.approx(2 * (0.14 + 0.86 * 4))
+    assert image_seconds(by_quality, small, 0.5) == pytest.approx(2 * (0.14 + 0.86 * 0.125))
+
+
+def test_one_worker_uses_all_cores_and_several_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "cores", lambda: 7)
+    assert [engine.threads_per_worker(workers) for workers in (1, 2, 3)] == [7, 1, 1]
+
+
+def test_another_renderer_draws_only_inside_its_context() -> None:
+    toy = RenderSettings(renderer="toy")
+    with engine.drawn_by("blank"):
+        assert engine.find_engine(toy).renderer == "blank"
+    assert engine.find_engine(toy).renderer == "toy"
 
 
 def test_glass_has_its_own_samples() -> None:
@@ -96,6 +119,14 @@ def test_an_llvm_that_kills_the_process_is_survived_and_reported(
     assert "DRJIT_LIBLLVM_PATH" in message
     assert engine.working_llvm() is None
     assert capsys.readouterr().err == ""
+
+
+def test_the_first_llvm_that_renders_is_used(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:
+    monkeypatch.setattr(engine, "_candidates", lambda: iter(["/a/broken", "/b/works", "/c/works"]))
+    monkeypatch.setattr(engine, "_PROBE", "import os; assert os.environ['DRJIT_LIBLLVM_PATH'].endswith('works')")
+    before = dict(os.environ)
+    assert engine.working_llvm() == "/b/works"
+    assert dict(os.environ) == before
 
 
 def test_requesting_a_missing_llvm_is_an_error(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:

@@ -61,5 +61,13 @@ def test_impossible_scenes_are_refused() -> None:
         Pose(rotation=((1.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 1.0)))
     with pytest.raises(SnellenError, match="octopus"):
         dataclasses.replace(solid, shape="octopus")  # type: ignore[arg-type]
-    with pytest.raises(SnellenError, match="is impossible"):
-        Camera((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), width_px=0)
+    for limits in ({"width_px": 0}, {"height_px": 0}, {"horizontal_fov_deg": 0.0}, {"horizontal_fov_deg": 180.0}):
+        with pytest.raises(SnellenError, match="is impossible"):
+            Camera((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), **limits)
+    with pytest.raises(SnellenError, match="above 0"):
+        Pose(stretch=(1.0, 1.0, 0.0))
+
+
+def test_a_quarter_of_a_camera_has_a_quarter_of_both_sides() -> None:
+    camera = Camera((0.0, -5.0, 1.0), (0.0, 0.0, 1.0), horizontal_fov_deg=50.0, width_px=403, height_px=3)
+    assert camera.quarter() == dataclasses.replace(camera, width_px=100, height_px=1)
