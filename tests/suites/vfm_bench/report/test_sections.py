@@ -355,12 +355,12 @@ def test_confusions_are_shown_with_their_images(items: ItemSet) -> None:
 
 
 def test_confusions_are_ordered_by_their_number_then_by_their_share(items: ItemSet) -> None:
-    """Item 2 is asked twice and confused twice; item 0 is asked twice and confused once, like item 3, asked once."""
-    again = [replace(items.items[number], item_id=f"fast-mapping-{n}") for n, number in ((4, 0), (5, 2))]
-    run = _run(replace(items, items=(*items.items, *again)), {("own:m", "vanilla"): _right_on(1, 4)})
+    """Item 2 is confused in two of three questions, item 3 in its only one, item 0 in one of two."""
+    again = [replace(items.items[number], item_id=f"fast-mapping-{n}") for n, number in ((4, 0), (5, 2), (6, 2))]
+    run = _run(replace(items, items=(*items.items, *again)), {("own:m", "vanilla"): _right_on(1, 4, 6)})
     table = _report(run)["confused"].table
-    assert table[["is", "times", "chances"]].values.tolist() == [["kind 2", 2, 2], ["kind 3", 1, 1], ["kind 0", 1, 2]]
-    assert list(table["percent"]) == ["100", "100", "50"]
+    assert table[["is", "times", "chances"]].values.tolist() == [["kind 2", 2, 3], ["kind 3", 1, 1], ["kind 0", 1, 2]]
+    assert list(table["percent"]) == ["67", "100", "50"]
 
 
 def test_a_subject_that_confuses_nothing_has_no_section(items: ItemSet) -> None:

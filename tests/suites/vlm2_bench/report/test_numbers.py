@@ -37,17 +37,17 @@ def test_pairs_of_each_repeat_are_counted_by_the_positive_statement_first() -> N
     negative_first = sorted(pair, key=lambda item: wording[item.item_id])
     rows = [
         (repeat, item.group_id, item.item_id, answer)
-        for repeat, answers in enumerate((("true", "false"), ("false", "true"), ("false", "false")))
+        for repeat, answers in enumerate((("true", "false"), ("false", "true"), ("true", "false")))
         for item, answer in zip(negative_first, answers, strict=True)
     ]
-    rows += [(0, "gc-mat-1", next(item.item_id for item in items if item.group_id == "gc-mat-1"), "true")]
+    rows += [(0, "a group of four", item.item_id, "true") for item in pair * 2]
     part = pd.DataFrame(rows, columns=["repeat", "group_id", "item_id", "prediction"])
-    assert paired_answers(run, part) == {"F-T": 1, "T-F": 1, "F-F": 1}
+    assert paired_answers(run, part) == {"F-T": 2, "T-F": 1}
 
 
 def test_tasks_count_equally_whatever_their_size() -> None:
-    """The mean of 0.2 and 0.6, and its standard error, half the root of the sum of both variances of a mean."""
-    small, large = np.resize([0.0, 0.4], 40), np.resize([0.2, 1.0], 400)
+    """The mean of 0.5 and 0.3, and its standard error, half the root of the sum of both variances of a mean."""
+    small, large = np.resize([0.0, 1.0], 40), np.resize([0.2, 0.4], 400)
     parts = [
         pd.DataFrame({"value": values, "cluster": [f"{len(values)}-{n}" for n in range(len(values))]})
         for values in (small, large)
