@@ -195,6 +195,15 @@ def test_near_copies_are_dropped_or_noted_and_rotated_images_are_counted(tmp_pat
     assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in with_copies.card.notes
 
 
+def test_a_class_with_too_few_images_that_look_different_is_left_out(tmp_path: Path) -> None:
+    root = class_folders(class_folders(tmp_path / "own", 5, "a"), 6, "b", "c")
+    with Image.open(root / "a" / "3.png") as image:
+        image.resize((480, 400), Image.Resampling.NEAREST).save(root / "a" / "again.jpg", quality=90)
+    items = build(tmp_path / "set", sources={"images": root})
+    assert set(map(label_of, items.items)) == {"b", "c"}
+    assert "fewer than 6 images that look different: own/images/a" in "\n".join(items.card.notes)
+
+
 def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
     labels = [f"class {k}" for k in range(21)]
     items = build(tmp_path / "set", sources={"images": class_folders(tmp_path / "own", 6, *labels)}, n=42)

@@ -82,4 +82,5 @@ def test_a_unit_is_right_if_more_than_half_of_its_repeats_are() -> None:
     assert (change.gained, change.lost, change.p) == (2, 1, 1.0)
     assert (change.before, change.after) == pytest.approx((2.5 / 4, 19 / 24))
     assert change.gap.difference == pytest.approx(19 / 24 - 2.5 / 4)
-    assert compare("gc-mat", "cot", plain, changed, before.loc[["z"]], after).p is None
+    ps = [compare("gc-mat", "cot", plain, changed, before.loc[[unit]], after).p for unit in "zyx"]
+    assert ps == [None, 1.0, 1.0], "no change, one lost, one gained"
