@@ -1,5 +1,4 @@
 import importlib.util
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -52,11 +51,6 @@ def test_plans_take_the_pixels_into_account() -> None:
     assert (size_share(large), size_share(small), size_share(BuildOptions(Path()))) == (4, 0.25, 1)
     assert image_seconds(by_quality, large) == pytest.approx(2 * (0.14 + 0.86 * 4))
     assert image_seconds(by_quality, small, 0.5) == pytest.approx(2 * (0.14 + 0.86 * 0.125))
-
-
-def test_one_worker_uses_all_cores_and_several_one_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "cores", lambda: 7)
-    assert [engine.threads_per_worker(workers) for workers in (1, 2, 3)] == [7, 1, 1]
 
 
 def test_another_renderer_draws_only_inside_its_context() -> None:
@@ -119,14 +113,6 @@ def test_an_llvm_that_kills_the_process_is_survived_and_reported(
     assert "DRJIT_LIBLLVM_PATH" in message
     assert engine.working_llvm() is None
     assert capsys.readouterr().err == ""
-
-
-def test_the_first_llvm_that_renders_is_used(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:
-    monkeypatch.setattr(engine, "_candidates", lambda: iter(["/a/broken", "/b/works", "/c/works"]))
-    monkeypatch.setattr(engine, "_PROBE", "import os; assert os.environ['DRJIT_LIBLLVM_PATH'].endswith('works')")
-    before = dict(os.environ)
-    assert engine.working_llvm() == "/b/works"
-    assert dict(os.environ) == before
 
 
 def test_requesting_a_missing_llvm_is_an_error(monkeypatch: pytest.MonkeyPatch, fresh_probe: None) -> None:

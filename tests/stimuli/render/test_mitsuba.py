@@ -29,11 +29,9 @@ from snellen.stimuli.scenes import (
     Solid,
     composite_scene,
     random_camera,
-    studio,
     truth,
 )
 from snellen.stimuli.scenes.floor_patterns import PATTERNS
-from snellen.stimuli.scenes.model import Shape
 from snellen.stimuli.scenes.shapes import unit_mesh
 
 # Not by importing it: mitsuba selects its LLVM on import, and only the renderer knows a working one.
@@ -108,26 +106,6 @@ def test_smoke(tmp_path: Path) -> None:
     assert 60 < image.mean() < 220
     red = truth(spec.scene, spec.camera)["secondary"].mask
     assert (image[red][:, 0] - image[red][:, 2]).mean() > 40
-
-
-def test_light_floor_and_opaque_materials_have_the_levels_that_they_had(tmp_path: Path) -> None:
-    """Means of red, green and blue over a grid of 4 x 4 parts; noise and the variant change them by two levels."""
-    shapes: dict[Shape, Material] = {"sphere": Material("metal", "yellow"), "cube": Material("rubber", "blue")}
-    shapes |= {"cylinder": Material("rubber", "red"), "frustum": Material("wood")}
-    places = [(-1.8, 0.0), (0.0, 0.6), (0.6, -1.2), (1.9, 0.3)]
-    solids = tuple(
-        Solid(shape, shape, material, Pose((x, y, 0.67)))
-        for (shape, material), (x, y) in zip(shapes.items(), places, strict=True)
-    )
-    camera = Camera((0.5, -7.0, 4.5), (0.0, 0.0, 0.4), width_px=64, height_px=48)
-    (path,) = render_images([RenderSpec(studio(solids), camera)], RenderSettings(), tmp_path)
-    expected = [
-        [[177, 176, 171], [158, 164, 183], [154, 162, 183], [173, 171, 168]],
-        [[184, 161, 81], [98, 104, 142], [177, 99, 117], [168, 129, 100]],
-        [[154, 141, 107], [124, 109, 117], [182, 57, 54], [159, 121, 101]],
-        [[170, 169, 167], [164, 154, 153], [172, 94, 93], [171, 164, 164]],
-    ]
-    assert np.abs(pixels(path).reshape(4, 12, 4, 16, 3).mean(axis=(1, 3)) - expected).max() < 4
 
 
 def test_a_fast_image_resembles_the_reference(tmp_path: Path) -> None:

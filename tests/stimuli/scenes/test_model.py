@@ -66,8 +66,3 @@ def test_impossible_scenes_are_refused() -> None:
             Camera((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), **limits)
     with pytest.raises(SnellenError, match="above 0"):
         Pose(stretch=(1.0, 1.0, 0.0))
-
-
-def test_a_quarter_of_a_camera_has_a_quarter_of_both_sides() -> None:
-    camera = Camera((0.0, -5.0, 1.0), (0.0, 0.0, 1.0), horizontal_fov_deg=50.0, width_px=403, height_px=3)
-    assert camera.quarter() == dataclasses.replace(camera, width_px=100, height_px=1)

@@ -59,13 +59,8 @@ def test_a_condition_names_its_transforms(text: str, expected: tuple[Transform, 
     item = _item()
     item = replace(item, measures={**item.measures, "mean_region_width": 30.0, "mean_region_height": 12.0})
     assert _transforms(item, text) == expected
+    assert [_transforms(_item(name), "vanilla") for name in ("Generated", "Own")] == [(Fabricated(),), ()]
     assert _transforms(_item(), "query=noise") == (Patched(BOX, size_px=(40.0, 20.0)),), "the size of its own region"
-
-
-def test_only_generated_names_are_fabricated_by_default() -> None:
-    for industry in ("Generated", "Own", "Medical"):
-        assert (_transforms(_item(industry), "vanilla") == (Fabricated(),)) == (industry == "Generated")
-        assert _transforms(_item(industry), "labels=real") == ()
 
 
 def test_shots_need_demos_and_changed_queries_a_region() -> None:
@@ -107,10 +102,3 @@ def test_one_sheet_has_a_column_per_class_and_a_question_mark_at_the_query() -> 
     assert presenter(_condition("sheet=single,demos=visual-prompt"))(view)[1:] == (prompts.VISUAL_END, page)
     _, query_alone = presenter(_condition("sheet=single"))(replace(view, support=()))
     assert query_alone == Montage(item.query, 1, ("?",))
-
-
-def test_a_caption_without_the_name_is_preceded_by_it() -> None:
-    item = _item()
-    _, *parts = presenter(_condition("demos=caption"))(replace(item.view(), support=item.support))
-    words = [part for part in parts if isinstance(part, str)]
-    assert words == ["a flat", "a bent", "a torn", "flat: seen", "bent: seen", "torn: seen"]

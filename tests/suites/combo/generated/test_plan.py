@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.stimuli.scenes import composite
-from snellen.suites.combo.difficulty import packaged_features, rank_correlation, read_features
+from snellen.suites.combo.difficulty import packaged_features, read_features
 from snellen.suites.combo.generated.objects import natural_spec
-from snellen.suites.combo.generated.recipe import Generated, _about_pairs, _category_items, design
-from snellen.suites.combo.questions.alignment import NaturalCategory, names_for
+from snellen.suites.combo.generated.recipe import Generated, _about_pairs, design
+from snellen.suites.combo.questions.alignment import NaturalCategory
 from snellen.suites.combo.questions.categories import Pair, Rule
-from tests.suites.combo.fixtures import options, unseen
+from tests.suites.combo.fixtures import options
 
 NOWHERE = Path("unused")
 PER_TASK = ("img2text", "text2img", "category-building")
@@ -51,14 +50,6 @@ def test_a_quick_set_trains_on_three_other_objects_per_test_item() -> None:
     assert set(design(options(NOWHERE, n=8, test_only=True)).train) == of_rules, "no image is drawn for training alone"
 
 
-def test_of_an_odd_number_of_questions_the_last_pair_asks_one() -> None:
-    plan = design(options(NOWHERE, n=5, tasks=("category-building",)))
-    renders: Any = {key: (unseen(*key), composite(key[0]).dimensions()) for key in plan.objects()}
-    assert [item.item_id[-6:] for item in _category_items(plan, 0, renders, "e")] == [
-        *("0000-0", "0000-1", "0001-0", "0001-1", "0002-0"),
-    ]
-
-
 def test_pairs_are_counted_by_level_and_difference() -> None:
     cube, cone = (Rule((("shape/primary", shape),)) for shape in ("cube", "cone"))
     pairs = [Pair(cube, cone, 1.0, *cell) for cell in (("easy", "shape"), ("easy", "shape"), ("hard", "anchor"))]
@@ -81,10 +72,6 @@ def test_features_without_encoder_digest_or_ordered_thresholds_are_refused(about
         read_features(_features(tmp_path / "odd.npz", **about))
 
 
-def test_distances_that_are_all_equal_have_no_rank_correlation() -> None:
-    assert rank_correlation([1.0, 2.0, 3.0], [5.0, 5.0, 5.0]) is None
-
-
 def test_the_turns_of_a_natural_category_are_made_in_sequence() -> None:
     """About x, y becomes z, which a turn about z leaves; the other way round it would become -x."""
     turns = [("x", 90.0), ("z", 90.0)]
@@ -92,9 +79,3 @@ def test_the_turns_of_a_natural_category_are_made_in_sequence() -> None:
     category = NaturalCategory(name="lying drum", why="a test", turn_deg=turns, **joint)
     solid = natural_spec(category, 0, 0)[0].scene.solids[0]
     assert np.array(solid.pose.rotation) @ [0, 1, 0] == pytest.approx([0, 0, 1], abs=1e-9)
-
-
-def test_every_round_of_categories_has_its_own_order() -> None:
-    order = names_for(48, 0, "img2text")
-    assert sorted(order[:24]) == sorted(order[24:])
-    assert order[:24] != order[24:]

@@ -24,20 +24,8 @@ def _grey(path: Path, size: tuple[int, int] = (20, 10), box: tuple[int, int, int
 
 
 def _record(query: Path, **fields: Any) -> QueryRecord:
-    cells: Any = (
-        "line 2",
-        "1",
-        "Manufacture",
-        "detail",
-        "MVTec-AD",
-        "bottle",
-        "x",
-        query,
-        "crack",
-        ("crack", "good"),
-        {},
-    )
-    return QueryRecord(*cells, **fields)
+    cells = "line 2", "1", "Manufacture", "detail", "MVTec-AD", "bottle", "x"
+    return QueryRecord(*cells, query, "crack", ("crack", "good"), {}, **fields)
 
 
 @pytest.mark.parametrize(
