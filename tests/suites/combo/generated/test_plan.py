@@ -23,8 +23,8 @@ PER_TASK = ("img2text", "text2img", "category-building")
 
 def _features(path: Path, **about: Any) -> Path:
     fields = {"encoder": "mine", "features_digest": "0", "thresholds": [1.0, 2.0, 3.0], **about}
-    kept = {name: field for name, field in fields.items() if field is not None}
-    np.savez(path, features=np.ones((9504, 1)), about=np.array(json.dumps(kept)))
+    given = {name: field for name, field in fields.items() if field is not None}
+    np.savez(path, features=np.ones((9504, 1)), about=np.array(json.dumps(given)))
     return path
 
 

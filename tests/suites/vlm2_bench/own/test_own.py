@@ -45,8 +45,8 @@ def test_images_distractors_and_items_are_limited_and_the_rest_is_named(tmp_path
     folder = class_folders(class_folders(tmp_path / "own", 14, "mug"), 1, *(f"pen {n}" for n in range(10)))
     options = BuildOptions(tmp_path / "set", sources={"objects": folder}, n=2, show_progress=False)
     ledger = Ledger()
-    (thing,), _ = read_things(options, ledger, tmp_path)
-    assert (len(thing.main), len(thing.distractors)) == (12, 8)
+    (mug,), _ = read_things(options, ledger, tmp_path)
+    assert (len(mug.main), len(mug.distractors)) == (12, 8)
     notes = "\n".join(ledger.notes("images"))
     assert "2 images left out, more than 12 images of a thing; sampled by the seed: mug" in notes
     assert "10 images left out, fewer than 4 images; used only as a distractor: " in notes
