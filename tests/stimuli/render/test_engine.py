@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
-from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info
+from snellen.stimuli.render import RenderSettings, engine, image_seconds, renderer_info, size_share
 from snellen.stimuli.scenes import Appearance, Composite, composite_scene
 
 
@@ -31,8 +31,9 @@ def test_settings_are_checked() -> None:
         RenderSettings(renderer="povray")  # type: ignore[arg-type]
     with pytest.raises(SnellenError, match="fast, good, reference"):
         RenderSettings(quality="best")  # type: ignore[arg-type]
-    with pytest.raises(SnellenError, match="at least 1"):
-        RenderSettings(samples_per_pixel=0)
+    for samples in ({"samples_per_pixel": 0}, {"glass_samples_per_pixel": 0}):
+        with pytest.raises(SnellenError, match="at least 1"):
+            RenderSettings(**samples)  # type: ignore[arg-type]
 
 
 def test_plans_take_the_seconds_of_their_quality() -> None:
@@ -41,6 +42,22 @@ def test_plans_take_the_seconds_of_their_quality() -> None:
         assert image_seconds(by_quality, BuildOptions(Path(), quality=quality)) == seconds
     with pytest.raises(SnellenError, match="fast, good, reference"):
         image_seconds(by_quality, BuildOptions(Path(), quality="best"))
+
+
+def test_plans_take_the_pixels_into_account() -> None:
+    """Of the seconds of a usual image 0.14 are fixed; the rest grows with the pixels."""
+    by_quality = {"fast": 1.0, "good": 2.0, "reference": 4.0}
+    large, small = (BuildOptions(Path(), quality="good", size=size) for size in ((1280, 960), (320, 240)))
+    assert (size_share(large), size_share(small), size_share(BuildOptions(Path()))) == (4, 0.25, 1)
+    assert image_seconds(by_quality, large) == pytest.approx(2 * (0.14 + 0.86 * 4))
+    assert image_seconds(by_quality, small, 0.5) == pytest.approx(2 * (0.14 + 0.86 * 0.125))
+
+
+def test_another_renderer_draws_only_inside_its_context() -> None:
+    toy = RenderSettings(renderer="toy")
+    with engine.drawn_by("blank"):
+        assert engine.find_engine(toy).renderer == "blank"
+    assert engine.find_engine(toy).renderer == "toy"
 
 
 def test_glass_has_its_own_samples() -> None:

@@ -82,8 +82,10 @@ def test_camera_parameters_are_within_their_ranges() -> None:
         away = np.subtract(camera.position_m, camera.target_m)
         assert away == pytest.approx([0, 5 * np.cos(np.pi / 6), 2.5], abs=1e-9)
         assert (camera.width_px, camera.height_px) == (64, 360)
-    with pytest.raises(SnellenError, match="20 to 89"):
-        random_camera(scene, stream(0), elevation_deg=(10, 30))
+    for elevation_deg in ((10, 30), (30, 89.5)):
+        with pytest.raises(SnellenError, match="20 to 89"):
+            random_camera(scene, stream(0), elevation_deg=elevation_deg)
+    random_camera(scene, stream(0), elevation_deg=(20, 89))
 
 
 def test_a_clear_camera_sees_enough_of_every_solid() -> None:

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from snellen.stimuli.scenes import AreaLight, Camera, Dome, Material, Pose, Scene, Solid
+from snellen.stimuli.scenes import AreaLight, Camera, Dome, Material, Pose, Scene, Softbox, Solid
 from snellen.stimuli.scenes.highlights import SPREAD_DEG, highlight_shares
 
 
@@ -33,6 +33,15 @@ def test_a_light_behind_the_camera_makes_a_spot_of_the_computed_size() -> None:
     far, side_m = 1000.0, 2 * 1000.0 * math.tan(math.radians(30))
     share = share_on_ball(ball_under(panel(far, 0.0, 1.0, side_m)))
     assert share == pytest.approx(math.sin(math.radians((30 + SPREAD_DEG) / 2)) ** 2, rel=0.15)
+
+
+@pytest.mark.parametrize(("azimuth_deg", "elevation_deg"), [(0, 0), (360, 0), (90, 0), (0, 45)])
+def test_a_ball_mirrors_a_softbox_by_its_share_of_all_directions(azimuth_deg: float, elevation_deg: float) -> None:
+    """A mirroring ball reflects a beam evenly into all directions; the spread is added on each side of the box."""
+    low, high = (math.sin(math.radians(elevation_deg + side * (10 + SPREAD_DEG))) for side in (-1, 1))
+    expected = math.radians(2 * (20 + SPREAD_DEG)) * (high - low) / (4 * math.pi)
+    box = Softbox(azimuth_deg, elevation_deg, half_width_deg=20, half_height_deg=10, radiance=1.0)
+    assert share_on_ball(Scene(ball_under().solids, dome=Dome(softboxes=(box,)))) == pytest.approx(expected, rel=0.16)
 
 
 def test_a_light_behind_a_ball_is_not_reflected() -> None:

@@ -61,5 +61,8 @@ def test_impossible_scenes_are_refused() -> None:
         Pose(rotation=((1.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 1.0)))
     with pytest.raises(SnellenError, match="octopus"):
         dataclasses.replace(solid, shape="octopus")  # type: ignore[arg-type]
-    with pytest.raises(SnellenError, match="is impossible"):
-        Camera((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), width_px=0)
+    for limits in ({"width_px": 0}, {"height_px": 0}, {"horizontal_fov_deg": 0.0}, {"horizontal_fov_deg": 180.0}):
+        with pytest.raises(SnellenError, match="is impossible"):
+            Camera((0.0, 0.0, 0.0), (0.0, 0.0, 1.0), **limits)
+    with pytest.raises(SnellenError, match="above 0"):
+        Pose(stretch=(1.0, 1.0, 0.0))

@@ -256,6 +256,7 @@ def test_rank_correlation_by_hand() -> None:
     assert rank_correlation([1.0, 2.0, 5.0, 9.0], [10.0, 30.0, 20.0, 40.0]) == 0.8
     assert rank_correlation([1.0, 2.0], [1.0, 2.0]) is None
     assert rank_correlation([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]) is None
+    assert rank_correlation([1.0, 2.0, 3.0], [1.0, 1.0, 1.0]) is None
 
 
 # Questions

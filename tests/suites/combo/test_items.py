@@ -176,6 +176,7 @@ def test_every_category_is_used_once_before_any_is_used_twice() -> None:
     assert len(set(sequence[:24])) == len(set(sequence[24:48])) == 24
     assert Counter(sequence).most_common(1)[0][1] == 3
     assert alignment.names_for(60, 1, "test") != sequence
+    assert sequence[:24] != sequence[24:48], "each round has its own order"
 
 
 def test_the_position_of_the_right_answer_does_not_help() -> None:

@@ -18,6 +18,7 @@ from snellen.scoring.answers.plain import read_json_objects
 from snellen.stimuli.scenes import ANCHORS, DIMENSIONS, SHAPES, all_composites, text_name
 from snellen.subjects.fakes.make import make_fake
 from snellen.suites.combo import SUITE, prompts
+from snellen.suites.combo.questions.categories import perceive_question
 from snellen.suites.combo.questions.perception import QUESTIONS, option_list
 from snellen.suites.combo.report.perceived import read_description
 from tests.suites.combo.fixtures import perception_items, views_of
@@ -116,6 +117,10 @@ def test_samples_on_one_sheet_are_numbered(toy: ItemSet) -> None:
     (page,) = _images(sent[0].parts)
     assert isinstance(page, Montage)
     assert page.labels == tuple(f"Sample {n}" for n in range(1, 11))
+    assert page.columns == 5
+    assert "You will see 10 samples, one image each." in _text(sent[0].parts)
+    (alone, *_) = _sent(_some(toy, "pattern-perception"), samples=1)
+    assert "You will see one sample, one image." in _text(alone.parts)
 
 
 def test_solved_examples_show_each_answer_once_from_the_train_split(toy: ItemSet) -> None:
@@ -164,7 +169,7 @@ def test_text2img_sends_four_images_and_the_label(toy: ItemSet) -> None:
         assert item.question in _text(prompt.parts)
     (page, _) = _sent(_some(toy, "text2img"), sheet="single")[0].parts
     assert isinstance(page, Montage)
-    assert page.labels == tuple("ABCD")
+    assert (page.labels, page.columns) == (tuple("ABCD"), 2)
 
 
 # Category Building
@@ -184,7 +189,7 @@ def test_four_and_four_and_one_images_are_sent_as_three(toy: ItemSet) -> None:
 def test_single_image_subjects_get_one_sheet_with_all_nine(toy: ItemSet) -> None:
     (page,) = _images(_sent(_some(toy, "category-building"), sheet="single")[0].parts)
     assert isinstance(page, Montage)
-    assert page.labels == (*"AAAABBBB", "test")
+    assert (page.labels, page.columns) == ((*"AAAABBBB", "test"), 4)
 
 
 def test_prompts_never_state_the_rules(toy: ItemSet) -> None:
@@ -218,6 +223,12 @@ def test_perceive_then_classify_describes_nine_images_then_classifies_in_words(t
     assert _images(last.parts) == list(item.query)
     for n, demo in enumerate(item.support):
         assert f"Category {demo.answer}: image number {n}" in text
+
+
+def test_a_caption_is_asked_in_its_own_words(toy: ItemSet) -> None:
+    for method, words in {"caption": prompts.CAPTION, "perceive": perceive_question()}.items():
+        (prompt, *_) = _sent(_some(toy, "category-building")[:1], method=f"{method}-then-classify")
+        assert prompt.parts[-1] == words
 
 
 def test_a_description_is_asked_and_read_by_the_same_dimension_names(toy: ItemSet) -> None:

@@ -14,7 +14,7 @@ from PIL import Image
 from snellen.core.annotations import Annotations
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.item import Media
+from snellen.core.item import Media, Montage
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
@@ -27,7 +27,7 @@ from snellen.runs.asking.preview import Call, first_calls
 from snellen.suites import SUITES
 from snellen.suites.vlm2_bench import prompts, visual_prompts
 from snellen.suites.vlm2_bench.items import group_options
-from snellen.suites.vlm2_bench.tasks import resolve
+from snellen.suites.vlm2_bench.tasks import presenter, resolve, wording
 from snellen.suites.vlm2_bench.visual_prompts import DotGrid, best_box, whole_pixels, zoom
 
 SUITE = SUITES.get("vlm2-bench")
@@ -229,6 +229,37 @@ def test_one_image_subjects_get_one_sheet(small: ItemSet, tmp_path: Path) -> Non
     assert len(images(calls(small, tmp_path, "vanilla")["oc-vid"])) == 16
     (video,) = images(calls(small, tmp_path, "frames=native")["oc-vid"])
     assert video.kind == "video"
+
+
+@pytest.mark.parametrize(
+    ("box", "pixels"),
+    [
+        ((0.4, 1.2, 2.1, 3.0), (0, 1, 3, 3)), ((-5, -5, 99, 99), (0, 0, 10, 8)), ((4, 4, 4, 4), (4, 4, 5, 5)),
+        ((20, 20, 30, 30), (9, 7, 10, 8)),
+    ],
+)  # fmt: skip
+def test_boxes_are_rounded_outwards_and_cut_to_at_least_a_pixel(box: Any, pixels: Any) -> None:
+    assert whole_pixels(box, Media("0" * 64, "image", "png", 10, 8)) == pixels
+
+
+def test_a_sheet_has_two_images_or_four_frames_in_a_row(small: ItemSet) -> None:
+    (point,) = parse_conditions(SUITE.axes, "sheet=single")
+    for task, count, columns in (("oc-cnt", 3, 2), ("oc-vid", 16, 4)):
+        view = replace(small.task(task)[0].view(), query=(Media("0" * 64, "image", "png", 10, 8),) * count)
+        page, _ = presenter(point)(view)
+        assert page == Montage(view.query, columns, tuple(f"Image {n}" for n in range(1, count + 1)))
+        assert isinstance(presenter(point)(replace(view, query=view.query[:1]))[0], Media)
+
+
+@pytest.mark.parametrize("head", ["Choices: A)", "Options: A)", "options:\n(A)"])
+def test_choices_inside_a_question_are_neither_repeated_nor_shuffled(small: ItemSet, head: str) -> None:
+    item = small.task("oc-grp")[0]
+    inline = replace(item, question=f"Which? {head} 1 and 3, B) None")
+    vanilla, shuffled = (parse_conditions(SUITE.axes, text)[0] for text in ("vanilla", "order=shuffled"))
+    assert wording(inline.view(), vanilla) == inline.question
+    assert "Choices: " in wording(item.view(), vanilla)
+    asks: Any = SUITE.tasks["oc-grp"].asks
+    assert [asks(each, point) for each in (inline, item) for point in (vanilla, shuffled)] == [True, False, True, True]
 
 
 def test_options_of_a_group_contain_the_answer_and_none() -> None:

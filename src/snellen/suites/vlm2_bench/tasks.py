@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from snellen.core.condition import Axis, Condition, Value
@@ -56,7 +57,7 @@ def choices(view: View) -> str:
 
 def lists_choices(question: str) -> bool:
     """True if a released question contains its choices, in a form that cannot be rebuilt letter for letter."""
-    return "Choices:" in question
+    return re.search(r"\b(choices|options)\s*:\s*\(?A\)", question, re.IGNORECASE) is not None
 
 
 def wording(view: View, condition: Condition) -> str:

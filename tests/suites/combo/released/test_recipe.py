@@ -48,6 +48,10 @@ def test_every_task_is_read_asked_and_scored(tmp_path: Path) -> None:
     assert (category.factors["difficulty"], len(category.options)) == ("hard", 2)
     first, second = (item for item in items.items if item.task == "pattern-perception")
     assert (first.stimulus_id, first.cluster_id) == (second.stimulus_id, second.cluster_id)
+    assert second.question == "What is the material of the primary (larger) primitive?"
+    assert [option.text for option in second.options] == ["metal", "glass"]
+    digests = items.card.recipe["files"]
+    assert set(digests) == {"questions.jsonl", *(f"{number}.png" for number in range(9))}
     assert any("could not be obtained" in note for note in items.card.notes)
     examination = examine("fake:chance", items.root, out=tmp_path / "run")
     assert {response.task for response in examination.responses} == set(TASKS)
@@ -62,6 +66,22 @@ def test_one_task_alone(tmp_path: Path) -> None:
     (item,) = build(tmp_path, LINES, ("img2text",)).items
     assert (item.task, item.item_id) == ("img2text", "img2text-00002"), "as in the set of all tasks"
     assert item.provenance["source"] == "questions.jsonl line 3"
+
+
+def test_a_plan_counts_lines_by_task_and_refuses_unknown_tasks(tmp_path: Path) -> None:
+    folder = build(tmp_path, LINES).root.parent / "folder"
+    plan = RELEASED.plan(BuildOptions(tmp_path / "x", sources={"combo": folder}))
+    assert plan["items"] == {"pattern-perception": 2, "img2text": 1, "text2img": 1, "category-building": 1}
+    with pytest.raises(SnellenError, match="combo has no task 'reading'; tasks are: pattern-perception, img2text"):
+        RELEASED.plan(BuildOptions(tmp_path / "x", sources={"combo": folder}, tasks=("reading",)))
+
+
+def test_categories_show_as_many_examples_as_the_shorter_one_has(tmp_path: Path) -> None:
+    shorter = {**LINES[4], "examples": {"A": ["0.png", "1.png", "2.png"], "B": ["4.png", "6.png"]}}
+    none = {**LINES[1], "part": "primary-colour", "options": ["red", "none"], "answer": "none"}
+    category, colour = build(tmp_path, [shorter, none]).items
+    assert [(demo.answer, demo.shot) for demo in category.support] == [("A", 0), ("B", 0), ("A", 1), ("B", 1)]
+    assert (colour.answer, colour.options[1].text) == ("none", "no added colour (glass or wood)")
 
 
 @pytest.mark.parametrize(

@@ -82,10 +82,13 @@ def test_every_section_exists_once_and_has_a_note(report: dict[str, ReportSectio
 
 
 def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
-    loaded: Run, report: dict[str, ReportSection]
+    loaded: Run, report: dict[str, ReportSection], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert report["figure-7"].title == "Category Building by distance by efficientnet-lite2 (Figure 7, Table 4)"
     assert levels_name(loaded) == "distance by efficientnet-lite2"
+    for count, name in ((39, "distance by efficientnet-lite2"), (40, "difficulty")):
+        monkeypatch.setattr("snellen.suites.combo.report.sections.comparisons", lambda run, count=count: count)
+        assert levels_name(loaded) == name
 
 
 def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[str, ReportSection]) -> None:
@@ -144,6 +147,15 @@ def test_figure_6_pairs_arms_that_differ_only_in_the_examples(report: dict[str, 
     assert row_of(report["figure-6"], subject="fake:oracle", question="anchor")["items"] == 16 - spheres
     assert report["figure-6"].figure is not None
     assert "The paper draws the values of GPT-4V and Gemini, and prints none" in report["figure-6"].note
+
+
+def test_figure_6_has_the_share_without_examples_first(loaded: Run) -> None:
+    scores = loaded.scores["strict"]
+    changed = scores.assign(value=(scores["condition"] == "demos=in-context").astype(float))
+    by_name = {section.name: section for section in sections(replace(loaded, scores={"strict": changed}))}
+    line = row_of(by_name["figure-6"], subject="fake:oracle", question="primary material")
+    assert (line["none"], line["in context"]) == ("0", "100")
+    assert line["difference"].startswith("+100")
 
 
 def test_figure_7_goes_from_easy_to_expert(report: dict[str, ReportSection]) -> None:

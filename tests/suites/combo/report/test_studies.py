@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
 from snellen.scoring.uncertainty import wilson
-from snellen.suites.combo.report.people import Side, agreement
+from snellen.suites.combo.report import people
+from snellen.suites.combo.report.people import Side, agreement, manual_scores
 from tests.published.combo import DIFFICULTY_AGREEMENT
+
+
+def test_the_votes_of_every_person_are_checked_to_be_about_the_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    checked: list[Any] = []
+    monkeypatch.setattr(people, "read_step_results", lambda path: ("ann", "bob"))
+    monkeypatch.setattr(people, "check_about", lambda path, result, *rest: checked.append(result))
+    items: Any = SimpleNamespace(root=Path())
+    people._votes(Path(), items, "natural-votes")
+    assert checked == ["ann", "bob"]
+
+
+def test_manual_scores_are_shown_for_each_scorer() -> None:
+    """An empty reply chooses no category; other tasks and unscored replies do not count."""
+    cells = [
+        ("ann", '"none"', 1.0), ("ann", '""', 0.0), ("ann", '"rule"', float("nan")), ("a-model", '"rule"', 0.0),
+    ]  # fmt: skip
+    rows = [("category-building", "own:m", "vanilla", judge, *rest, f"c{n}") for n, (judge, *rest) in enumerate(cells)]
+    rows.append(("img2text", "own:m", "vanilla", "ann", '"none"', 1.0, "c9"))
+    columns = ["task", "subject", "condition", "judge", "prediction", "value", "cluster_id"]
+    run: Any = SimpleNamespace(scores={"manual": pd.DataFrame(rows, columns=columns)})
+    (section,) = manual_scores(run)
+    lines = {line["scored by"]: line for line in section.table.to_dict("records")}
+    assert {name: line["replies"] for name, line in lines.items()} == {"ann": 2, "a-model": 1}
+    assert [lines["ann"][name].split()[0].rstrip(",") for name in ("no mistake", "format", "rule")] == ["50", "50", "0"]
+    assert lines["a-model"]["rule"].startswith("100")
 
 
 def test_the_designs_are_those_of_the_paper() -> None:

@@ -52,6 +52,15 @@ def test_pools_stay_within_their_budget(n: int, most: int) -> None:
     assert plan["images"] == len(pool.drafts)
 
 
+def test_a_plan_states_what_is_built_and_its_time_and_space(built: ItemSet) -> None:
+    fields: dict[str, Any] = {"n": 24, "quick": True, "quality": "good", "workers": 2}
+    plan = recipe.Generated().plan(BuildOptions(NOWHERE, **fields))
+    assert (plan["items"], plan["concepts"]) == ({"fast-mapping": 24}, len({item.cluster_id for item in built.items}))
+    share = 240 * 180 / (640 * 480)
+    assert plan["seconds"] == round(plan["images"] * 1.45 * (0.14 + 0.86 * share) / 2)
+    assert plan["bytes"] == round(plan["images"] * 75_000 * share)
+
+
 def test_levels_and_numbers_of_classes_are_spread(large: Design) -> None:
     assert Counter(ask.family.level for ask in large.episodes) == dict.fromkeys(LEVELS, 30)
     class_counts = Counter(len(ask.classes) for ask in large.episodes)

@@ -195,13 +195,36 @@ def test_near_copies_are_dropped_or_noted_and_rotated_images_are_counted(tmp_pat
     assert "1 images look like another one of their class and stay: a/again.jpg like a/3.png" in with_copies.card.notes
 
 
+def test_a_class_with_too_few_images_that_look_different_is_left_out(tmp_path: Path) -> None:
+    root = class_folders(class_folders(tmp_path / "own", 5, "a"), 6, "b", "c")
+    with Image.open(root / "a" / "3.png") as image:
+        image.resize((480, 400), Image.Resampling.NEAREST).save(root / "a" / "again.jpg", quality=90)
+    items = build(tmp_path / "set", sources={"images": root})
+    assert set(map(label_of, items.items)) == {"b", "c"}
+    assert "fewer than 6 images that look different: own/images/a" in "\n".join(items.card.notes)
+
+
 def test_many_classes_compete_in_groups(tmp_path: Path) -> None:
     labels = [f"class {k}" for k in range(21)]
     items = build(tmp_path / "set", sources={"images": class_folders(tmp_path / "own", 6, *labels)}, n=42)
     # 21 classes in two groups: 11 and 10, each class asked about twice.
     assert Counter(len(item.options) for item in items.items) == {11: 22, 10: 20}
     assert len({item.factors["concept_task"] for item in items.items}) == 2
+    assert "21 classes in 2 groups; only classes of the same group compete" in items.card.notes
     assert Counter(map(label_of, items.items)) == dict.fromkeys(labels, 2)
+
+
+def test_the_card_names_images_beyond_sixty_and_unequal_classes(tmp_path: Path) -> None:
+    root = class_folders(class_folders(tmp_path / "own", 62, "a"), 6, "b")
+    items = build(tmp_path / "set", sources={"images": root})
+    assert Counter(map(label_of, items.items)) == {"a": 60, "b": 6}
+    notes = "\n".join(items.card.notes)
+    assert "2 images, classes or tasks left out, more than 60 images in a class; sampled by the seed: a" in notes
+    assert "66 images of 2 classes of your own, with unchanged bytes" in notes
+    assert "60 of 66 questions are about the most frequent class" in notes
+    level = build(tmp_path / "level", sources={"images": root}, balance="answers").card
+    assert "most frequent class" not in "\n".join(level.notes)
+    assert level.recipe["balance"] == "answers"
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ from snellen.runs.scores.score import score
 from snellen.suites.vfm_bench import SUITE
 from snellen.suites.vfm_bench.items import Episode, EpisodeClass, episode_item
 from snellen.suites.vfm_bench.published import TABLE_1
+from snellen.suites.vfm_bench.report.ablations import own_changes
 from snellen.suites.vfm_bench.report.sections import mean_gap, sections, spread
+from snellen.suites.vfm_bench.report.shot_series import write_shots
 from snellen.suites.vfm_bench.shot_curves import delta, eta
 from tests.helpers.sections import UNHASHED, by_name, row_of
 from tests.published.vfm_bench import REASONING, TRADITIONAL
@@ -208,6 +210,33 @@ def test_changes_are_computed_on_the_items_that_both_arms_have(items: ItemSet) -
     assert line["difference"].startswith("-33.3")
 
 
+def test_the_cells_of_table_4_are_in_its_order(items: ItemSet) -> None:
+    """Right of four at 0 to 5 shots: 1, 2, 1, 3, 4, 1, mean 12 / 24. Each change at 0 shots, or at all, by hand."""
+    right = [(0,), (0, 1), (2,), (0, 1, 2), (0, 1, 2, 3), (3,)]
+    arms: dict[tuple[str, str], Any] = {("own:m", f"shots={k}"): _right_on(*right[k]) for k in range(5)}
+    arms |= {("own:m", "vanilla"): _right_on(*right[5]), ("own:few", "shots=0"): _right_on(0, 1)}
+    arms |= {("own:few", "shots=2"): lambda item: None if item.item_id.endswith("3") else _right_on(0)(item)}
+    arms[("own:m", "query=enhance,shots=0")] = _right_on()
+    arms[("own:m", "instruction=detailed,shots=0")] = _right_on(1, 2)
+    uses = {"labels=fabricated": (0, 1, 2), "images=replicated": (0,), "images=negative-noise": ()}
+    for change, numbers in uses.items():
+        arms |= {("own:m", f"{change},shots={k}"): _right_on(*numbers) for k in range(5)}
+        arms[("own:m", change)] = _right_on(*numbers)
+    run = _run(items, arms)
+    # One shot doubles 1 / 4. Enhanced, none of 0 and 1 is right, of which one was. Detailed: 2 / 4. 3, 1 and 0 of 4
+    # at all six numbers of shots are 18, 6 and 0 of 24, against 12.
+    assert own_changes(run) == {
+        "own:m": ["0.25", "+100 %", "-100 %", "+100 %", "0.50", "+50 %", "-50 %", "-100 %"],
+    }
+    table = _report(run)["table-1"]
+    assert [row_of(table, subject=f"own:{name}")["items"] for name in ("m", "few")] == ["4", "3–4"]
+
+
+def test_numbers_of_shots_are_written_as_a_range_or_one_by_one() -> None:
+    cases = [(0, 1, 2), (5, 4, 3), (1, 3, 5), (0, 1), (4,), range(6)]
+    assert [write_shots(shots) for shots in cases] == ["0–2", "3–5", "1, 3, 5", "0, 1", "4", "0–5"]
+
+
 def test_a_change_is_compared_with_an_arm_shown_the_same_way(items: ItemSet) -> None:
     """On one sheet everything is right, and with exchanged names nothing; elsewhere nothing is right unchanged."""
     run = _run(
@@ -323,6 +352,15 @@ def test_confusions_are_shown_with_their_images(items: ItemSet) -> None:
     pixels = [np.asarray(items.media.open(image))[0, 0].tolist() for image in (first.query[0], demo.media[0])]
     assert colours[:2] == pixels
     assert len(colours) == 4
+
+
+def test_confusions_are_ordered_by_their_number_then_by_their_share(items: ItemSet) -> None:
+    """Item 2 is confused in two of three questions, item 3 in its only one, item 0 in one of two."""
+    again = [replace(items.items[number], item_id=f"fast-mapping-{n}") for n, number in ((4, 0), (5, 2), (6, 2))]
+    run = _run(replace(items, items=(*items.items, *again)), {("own:m", "vanilla"): _right_on(1, 4, 6)})
+    table = _report(run)["confused"].table
+    assert table[["is", "times", "chances"]].values.tolist() == [["kind 2", 2, 3], ["kind 3", 1, 1], ["kind 0", 1, 2]]
+    assert list(table["percent"]) == ["67", "100", "50"]
 
 
 def test_a_subject_that_confuses_nothing_has_no_section(items: ItemSet) -> None:

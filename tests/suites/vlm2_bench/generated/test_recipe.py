@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,6 +40,20 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> ItemSet:
     """A set of blank images, for tests that look at no pixels."""
     out = tmp_path_factory.mktemp("vlm2") / "items"
     return build(SUITE, "generated", BuildOptions(out, n=20, quick=True, renderer="blank", show_progress=False))
+
+
+def test_a_plan_states_what_is_built_and_its_time_and_space(built: ItemSet) -> None:
+    fields: dict[str, Any] = {"n": 20, "quick": True, "quality": "good", "workers": 2}
+    plan = recipe.Generated().plan(BuildOptions(Path("unused"), **fields))
+    groups = {(item.task, item.group_id) for item in built.items if item.split == "test"}
+    assert plan["items"] == Counter(task for task, _ in groups)
+    assert plan["images"] == len(
+        {image.sha256 for item in built.items for image in item.query if image.kind == "image"}
+    )
+    assert (plan["rooms"], plan["clips"]) == (40, 2), "two rooms a question, and in a small set one pair of clips"
+    share = 240 * 180 / (640 * 480)
+    seconds = (plan["images"] * 1.3 + plan["frames"] * 0.16) * (0.14 + 0.86 * share)
+    assert (plan["seconds"], plan["bytes"]) == (round(seconds / 2), round(plan["images"] * 115_000 * share))
 
 
 @settings(max_examples=60, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import read_itemset
+from snellen.curation.ledger import Ledger
 from snellen.exam.run import run
-from snellen.suites.vlm2_bench.own.recipe import Own
+from snellen.suites.vlm2_bench.own.recipe import Own, read_things
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture
 from tests.helpers.own_images import class_folders
 from tests.helpers.shards import IMAGE, cell, write_shard
@@ -37,6 +39,23 @@ def test_one_command_builds_items_that_an_oracle_solves(
     rows = run(items, ["fake:oracle", "fake:chance"], tmp_path / "run", show_progress=False).all_results()
     oracle = rows[(rows["subject"] == "fake:oracle") & (rows["factor"] == "") & rows["value"].notna()]
     assert set(oracle.loc[oracle["metric"] != "alike_pairs", "value"].round(6)) == {1.0}
+
+
+def test_images_distractors_and_items_are_limited_and_the_rest_is_named(tmp_path: Path) -> None:
+    folder = class_folders(class_folders(tmp_path / "own", 14, "mug"), 1, *(f"pen {n}" for n in range(10)))
+    options = BuildOptions(tmp_path / "set", sources={"objects": folder}, n=2, show_progress=False)
+    ledger = Ledger()
+    (mug,), _ = read_things(options, ledger, tmp_path)
+    assert (len(mug.main), len(mug.distractors)) == (12, 8)
+    notes = "\n".join(ledger.notes("images"))
+    assert "2 images left out, more than 12 images of a thing; sampled by the seed: mug" in notes
+    assert "10 images left out, fewer than 4 images; used only as a distractor: " in notes
+    plan = Own().plan(replace(options, n=None))
+    assert plan["items"] == {"oc-cpr": 18, "oc-cnt": 9, "oc-grp": 5}
+    built = Own().build(options)
+    assert [built.card.counts[task]["test"] for task in ("oc-cpr", "oc-cnt", "oc-grp")] == [4, 2, 2]
+    with pytest.raises(SnellenError, match=r"give --source objects=DIR .* nothing else"):
+        Own().build(replace(options, out=tmp_path / "x", inputs={"votes": tmp_path}))
 
 
 def test_ids_of_a_dataset_name_the_thing_that_an_image_shows(tmp_path: Path) -> None:

@@ -33,8 +33,16 @@ from snellen.presentation.controls import Lettered
 from snellen.runs.scores.score import score
 from snellen.stimuli.video import write_video
 from snellen.suites.vlm2_bench import prompts
+from snellen.suites.vlm2_bench.items import Edit
 from snellen.suites.vlm2_bench.released.recipe import RELEASED
-from snellen.suites.vlm2_bench.released.records import cue_of, option_key, parse_choices, with_choices, without_slips
+from snellen.suites.vlm2_bench.released.records import (
+    cue_of,
+    option_key,
+    parse_choices,
+    record_of,
+    with_choices,
+    without_slips,
+)
 from snellen.suites.vlm2_bench.tasks import protocols
 from tests.helpers.journey import suite_of, task
 
@@ -121,7 +129,7 @@ def write(root: Path, name: str, lines: Sequence[str]) -> None:
 
 def tsv(root: Path, path: Path, wrap: Callable[[list[str]], str] = repr) -> Path:
     """Write the same records (without videos) in the form of VLMEvalKit's TSV."""
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
         rows = csv.writer(file, delimiter="\t")
         rows.writerow(["index", "question", "answer", "category", "image"])
         for name, lines in LINES.items():
@@ -220,7 +228,7 @@ def test_the_card_notes_what_differs_from_the_paper(items: ItemSet) -> None:
     assert set(items.card.recipe["files"]) == set(TASK_OF.values())
 
 
-@pytest.mark.parametrize("wrap", [repr, json.dumps])
+@pytest.mark.parametrize("wrap", [repr, json.dumps, lambda texts: repr([f"data:image/png;base64,{t}" for t in texts])])
 def test_the_tsv_gives_the_same_items(items: ItemSet, root: Path, tmp_path: Path, wrap: Any) -> None:
     other = built(tsv(root, tmp_path / "img.tsv", wrap), tmp_path / "items")
 
@@ -246,6 +254,7 @@ def test_n_draws_whole_pairs(root: Path, tmp_path: Path) -> None:
     assert {len({item.group_id for item in sample.task(task)}) for task in counts} == {1}
     itemsets = [built(root, tmp_path / str(seed), n=1, seed=seed, tasks=("oc-cnt",)) for seed in range(9)]
     assert {itemset.items[0].answer for itemset in itemsets} == {1, 4}
+    assert [itemset.card.recipe["seed"] for itemset in itemsets] == [*range(9)]
 
 
 def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
@@ -343,6 +352,14 @@ def test_the_verb_of_the_edit_decides_the_type_of_cue(instruction: str, cue_type
     assert cue_of(instruction) == cue_type
 
 
+@pytest.mark.parametrize(("edit", "cue_type"), [("add", "add/remove"), ("remove", "add/remove"), ("swap", None)])
+def test_without_an_edit_the_question_of_mat_decides_the_type_of_cue(edit: Edit, cue_type: str | None) -> None:
+    question = f"Is the answer 'cup' correct for the given question: '{prompts.MATCH[edit]}'"
+    for name, expected in (("gc-mat", cue_type), ("gc-trk", None)):
+        fields = {**record("7", question, "T", "a.png", "b.png"), "edited_prompt": None}
+        assert record_of(name, "line 1", fields).factors.get("cue") == expected
+
+
 def test_unreadable_images_are_named_together(tmp_path: Path) -> None:
     root = release(tmp_path / "vlm2")
     for name in ("1.png", "4.png"):
@@ -385,6 +402,8 @@ def test_an_error_names_the_source_to_give(tmp_path: Path) -> None:
         built(tmp_path, tmp_path / "out")
     plan = RELEASED.plan(BuildOptions(tmp_path, n=5, tasks=("gc-mat", "oc-cnt")))
     assert plan["items"] == {"gc-mat": 10, "oc-cnt": 5}
+    plan = RELEASED.plan(BuildOptions(tmp_path, n=370, tasks=("gc-mat", "oc-cnt")))
+    assert plan["items"] == {"gc-mat": 520, "oc-cnt": 360}, "no more than there are"
 
 
 @pytest.mark.parametrize(
