@@ -1,23 +1,29 @@
-"""Parts of comparisons with two of everything: conditions, tasks, kinds of rows, targets of logs."""
+"""Parts of comparisons with two of everything: conditions, kinds of rows, groups, drops, targets of logs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.drops import drops
-from snellen.analysis.comparison.log_changes import log_changes, plain_log_changes
+from snellen.analysis.comparison.groups import counterparts, groupings
+from snellen.analysis.comparison.log_changes import log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.logs import Log, LogRow, join, targets_agree
-from snellen.analysis.comparison.unpaired import unpaired_changes
+from snellen.analysis.comparison.unpaired import _refuse_unlike, unpaired_changes
 from snellen.analysis.comparison.verdicts import COLUMNS, Comparison, Unpaired, flips, plain_comparison, unpaired
+from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.runfolder import ArmCard
 from snellen.scoring.protocols import ACCURACY
 from tests.helpers.guard import run_of
 from tests.reports.exam import write_items
@@ -122,6 +128,60 @@ def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: Ite
     assert (row.verdict, math.isnan(row.p)) == ("no interval", True)
 
 
+@pytest.mark.parametrize(
+    ("former", "current", "refusal"),
+    [
+        ({"n": 4, "per_task": {"a": 1}, "seed": 1}, {"n": 9, "per_task": {"a": 2}, "seed": 2, "sealed": "c"}, ""),
+        ({"balance": True}, {"balance": False}, "differ in balance"), ({"quality": "low"}, {}, "differ in quality"),
+        ({}, {"size": [1, 2], "quality": "low"}, "differ in size, quality"), ({"mix": {"a": 0.5}}, {}, "differ in mix"),
+    ],
+)  # fmt: skip
+def test_sets_of_one_recipe_may_differ_in_amounts_and_seeds_alone(
+    former: dict[str, Any], current: dict[str, Any], refusal: str
+) -> None:
+    def run(recipe: Any, source: str = "generated") -> Any:
+        card = SimpleNamespace(suite="s", version="1", source=source, recipe=recipe)
+        return SimpleNamespace(root=Path("run"), items=SimpleNamespace(card=card))
+
+    if refusal:
+        with pytest.raises(SnellenError, match=refusal):
+            _refuse_unlike(run(former), run(current))
+    else:
+        _refuse_unlike(run(former), run(current))
+        with pytest.raises(SnellenError, match="have different items; ask both"):
+            _refuse_unlike(run(former, "own"), run(current, "own"))
+
+
+# Groups of subjects
+
+
+def _arm(subject: str, **cells: Any) -> ArmCard:
+    usual: dict[str, Any] = {"fingerprint": subject, "settings": {}, "attributes": {}, "condition": "vanilla",
+                             "columns": {}, "repeat": 0, "role": "model"}  # fmt: skip
+    return ArmCard(subject=subject, **usual | cells)
+
+
+def test_a_counterpart_is_named_or_has_the_same_settings_without_reasoning() -> None:
+    def thinks(subject: str, effort: str, seed: int = 0) -> ArmCard:
+        return _arm(subject, settings={"reasoning_effort": effort, "seed": seed})
+
+    named = _arm("r1", attributes={"reasoning": "yes", "counterpart": "v3"})
+    arms = [named, _arm("v3", attributes={"reasoning": "No", "counterpart": "r1"}), thinks("high", "high"),
+            thinks("low", "low"), thinks("plain", "none"), thinks("seeded", "high", 1),
+            _arm("lost", attributes={"reasoning": "yes", "counterpart": "gone"})]  # fmt: skip
+    assert counterparts(arms) == [("r1", "v3"), ("high", "plain"), ("low", "plain")]
+    assert counterparts([*arms, *arms]) == counterparts(arms)
+
+
+def test_every_two_levels_of_an_attribute_are_compared_in_the_order_of_the_run() -> None:
+    levels = ("open", "closed", "open", "partly", "")
+    arms = [_arm(f"m{n}", attributes={"weights": level} if level else {}) for n, level in enumerate(levels)]
+    assert [(g.family, g.first, g.second, g.first_subjects, g.second_subjects) for g in groupings(arms)] == [
+        ("weights", "open", "closed", ("m0", "m2"), ("m1",)), ("weights", "open", "partly", ("m0", "m2"), ("m3",)),
+        ("weights", "closed", "partly", ("m1",), ("m3",)),
+    ]  # fmt: skip
+
+
 # Logs of other tools
 
 
@@ -143,6 +203,15 @@ def _log(name: str, *rows: Mapping[str, Any], **usual: Any) -> Log:
     return Log(name, [LogRow(**{"item": f"q{n}", "number": n, **usual, **row}) for n, row in enumerate(rows)])
 
 
+def test_clusters_of_logs_are_groups_or_else_images_or_else_items() -> None:
+    grouped = [{"score": 1.0, "group": group} for group in ("g", "g", "", "h")]
+    pictured = [{"score": 0.0, "images": images} for images in (("x",), ("y",), ("z",), ("z",))]
+    bare = [{"score": 0.0}] * 4
+    cases = ((grouped, pictured, 3), (pictured, grouped, 3), (pictured, bare, 3), (bare, bare, 4), (bare, pictured, 3))
+    counts = [log_changes(_log("a", *first), _log("b", *second)).table["clusters"][0] for first, second, _ in cases]
+    assert counts == [expected for *_, expected in cases]
+
+
 def test_tasks_of_logs_are_rows_with_one_of_all_items_and_what_failed_is_told() -> None:
     scores = [("t", 1.0, 0.0), ("t", 1.0, 1.0), ("u", 0.0, 1.0), ("u", NAN, 1.0), ("v", NAN, 1.0)]
     first = _log("a", *({"task": task, "score": before} for task, before, _ in scores))
@@ -159,3 +228,18 @@ def test_tasks_of_logs_are_rows_with_one_of_all_items_and_what_failed_is_told() 
     assert plain["causes"] == {"not known: a log has no replies": 2}
     lacking = join(_log("a", {}, {}, {}), _log("b", {}, {}, {}, {}, {}))
     assert (len(lacking.pairs), lacking.only_before, lacking.only_after) == (3, 0, 2)
+
+
+def test_ranks_of_logs_have_their_own_scores_and_numbers_by_task() -> None:
+    tasks = ["t"] * 8 + ["u"] * 8
+    values = {"a": [0.0] * 16, "b": [1.0] * 8 + [0.0] * 8, "c": [1.0] * 15 + [NAN]}
+    logs = [_log(name, *({"task": task, "score": score} for task, score in zip(tasks, scores, strict=True)))
+            for name, scores in values.items()]  # fmt: skip
+    compared = log_ranks(logs)
+    ranks = {(row["task"], row["log"]): (row["score"], row["n"], row["rank"]) for row in compared.plain()["ranks"]}
+    assert ranks["t", "a"] == (0, 8, 3)
+    assert ranks["t", "b"] == ranks["t", "c"] == (1, 8, 1.5)
+    assert (ranks["u", "b"], ranks["u", "c"]) == ((0, 8, 2.5), (1, 7, 1))
+    assert (ranks["all items", "b"], ranks["all items", "c"]) == ((0.5, 16, 2), (1, 15, 1))
+    assert [note.partition(":")[0] for note in compared.notes] == ["b", "c"]
+    assert np.isclose(compared.table.set_index(["task", "first", "second"])["difference"]["u", "a", "c"], -1)

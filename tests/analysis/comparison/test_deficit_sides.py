@@ -92,6 +92,13 @@ def test_no_deficit_is_told_of_a_subject_that_is_below_the_floor_elsewhere_too()
     assert not find_deficits([replace(each, floor=0.6) for each in answers]).deficits
 
 
+def test_dimensions_that_the_same_items_need_are_named_together_and_others_apart() -> None:
+    findings = find_deficits([answer(n, n % 2 == 1, "colour shape" if n % 2 == 0 else "size") for n in range(80)])
+    assert findings.deficits[0].properties == (COLOUR, SHAPE)
+    assert findings.dimensions == ("size",)
+    assert not find_deficits([answer(n, True, "size") for n in range(80)]).dimensions
+
+
 # Places of options
 
 
