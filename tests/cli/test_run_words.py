@@ -119,6 +119,8 @@ def test_what_follows_a_run_depends_on_what_was_answered(capsys: Captured, monke
         "runs/c: finished earlier, so nothing was asked; another --out asks again",
     ]
     assert sights == [Path("runs/failed"), Path("runs/a b"), Path("runs/c")]
+    _print_results([summaries[0]], is_partial=True)
+    assert capsys.readouterr().out == ""
     _print_results([summaries[-1]], is_partial=False)
     assert "Another" not in capsys.readouterr().out
 
