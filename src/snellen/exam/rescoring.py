@@ -43,7 +43,7 @@ def score_boxes_in(root: Path, unit: str, subject: str | None = None) -> None:
     if unit == FRACTIONS:
         subjects = list(read_box_units(root))
     if not subjects and unit in BOX_UNITS:
-        units = ", ".join(f"{row.subject} in {row.boxes_in}" for row in rows[rows["boxes_in"] != ""].itertuples())
+        units = ", ".join((rows["subject"] + " in " + rows["boxes_in"])[rows["boxes_in"] != ""].unique())
         known = f"boxes are given by {units}" if units else "all boxes are in fractions, or there are none"
         raise SnellenError(f"{root}: no subject's boxes are recognised as {unit} ({known}); name one with --subject")
     set_box_unit(root, unit, subjects)

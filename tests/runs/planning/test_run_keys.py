@@ -12,7 +12,7 @@ import pytest
 from snellen.core.subject import Base, SubjectCard
 from snellen.runs.planning import stamp
 from snellen.runs.planning.options import RunOptions
-from snellen.runs.planning.stamp import RECORD, is_stamped, run_key, write_stamp
+from snellen.runs.planning.stamp import is_stamped, run_key, write_stamp
 
 DECIDING: dict[str, Any] = {
     "conditions": ("images=none",), "limit": 3, "repeats": 2, "until_decided": True, "max_items": 7, "seed": 1,
@@ -79,6 +79,9 @@ def test_each_input_of_a_run_changes_its_key(tmp_path: Path, monkeypatch: pytest
     assert "" not in keys
     mixed: Any = [Own(card), Foreign(card)]
     assert run_key(items, mixed, {}) == "", "the second of two has code that is not ours"
+
+
+RECORD = ("run.json", "exchanges.parquet", "responses.parquet", "sent.parquet", "scores.strict.parquet", "judgements")
 
 
 @pytest.mark.parametrize("name", [*RECORD, "parts/0001.jsonl"])

@@ -130,7 +130,7 @@ def test_a_condition_asks_in_the_subject_s_own_unit(tmp_path: Path, items: ItemS
 def test_a_unit_must_be_recognised_or_the_subject_named(tmp_path: Path, items: ItemSet) -> None:
     examined(tmp_path, items, [locator(items, "thousandths")])
     for unit, words in (
-        ("pixels", "no subject's boxes are recognised as pixels .*chat:thousandths- in thousandths.*name one"),
+        ("pixels", r"recognised as pixels \(boxes are given by chat:thousandths- in thousandths\); name one"),
         ("pixel", "did you mean 'pixels'"),
     ):
         with pytest.raises(SnellenError, match=words):
