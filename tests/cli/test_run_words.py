@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import typer
 
-from snellen.cli.asking import _as_json, _print_results, announce, explain, finish
+from snellen.cli.asking import _as_json, _print_results, _roots, announce, explain, finish
 from snellen.cli.finished import RunSummary
+from snellen.core.errors import SnellenError
 from snellen.runs.asking.preview import Estimate
 
 Captured = pytest.CaptureFixture[str]
@@ -122,3 +123,12 @@ def test_what_follows_a_run_depends_on_what_was_answered(capsys: Captured, monke
     assert capsys.readouterr().out == ""
     _print_results([summaries[-1]], is_partial=False)
     assert "Another" not in capsys.readouterr().out
+
+
+def test_each_of_several_sets_has_a_folder_of_its_suite(tmp_path: Path) -> None:
+    assert _roots(["combo", "ava-bench"], None) == {}
+    assert _roots(["combo"], tmp_path) == {"combo": tmp_path}
+    both = {"combo": tmp_path / "combo", "ava-bench/localization": tmp_path / "ava-bench"}
+    assert _roots([*both], tmp_path) == both
+    with pytest.raises(SnellenError, match=f"--out {tmp_path}: two of the sets are of the same suite"):
+        _roots(["combo", "combo/img2text"], tmp_path)

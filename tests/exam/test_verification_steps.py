@@ -17,12 +17,12 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.exam import verification
 from snellen.exam.rescoring import rescore
-from snellen.exam.verification import check_rows, check_scores, count_items
+from snellen.exam.verification import check_card, check_rows, check_scores, count_items
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Plan
 from snellen.stimuli.render import rebuild
 from snellen.suites import SUITES
-from tests.helpers.journey import arm, colour_set, says, suite_of
+from tests.helpers.journey import arm, colour_set, looker, says, suite_of
 
 
 @pytest.fixture
@@ -47,6 +47,23 @@ def test_items_are_counted_for_each_arm_by_what_became_of_them() -> None:
         "x under vanilla: 5 test items, 2 not asked, 2 failed, 0 declined",
         "x under images=none: 5 test items, 0 not asked, 1 failed, 1 declined",
     ]
+
+
+def test_columns_may_follow_from_the_number_of_images_that_a_subject_takes(tmp_path: Path, built: ItemSet) -> None:
+    """The card of a run does not record that number: one image, two, or any number are tried."""
+    axis = Axis("sheet", ("auto", "single", "pair", "separate", "other"))
+    suite = suite_of(
+        axis, resolve=lambda c, card: {"sheet": {None: "separate", 1: "single", 2: "pair"}[card.max_images]}
+    )
+    for most, sheet in ((None, "separate"), (1, "single"), (2, "pair")):
+        root = tmp_path / sheet
+        ask(root, Plan(built, suite, [arm(looker(built, max_images=most), suite)]))
+        card = read_run_card(root)
+        assert card.arms[0].columns == {"sheet": sheet}
+        check_card(root, card, built, suite)
+    forged = card.arms[0].model_copy(update={"columns": {"sheet": "other"}})
+    with pytest.raises(SnellenError, match="columns of own:looker under vanilla are not those of the condition"):
+        check_card(root, card.model_copy(update={"arms": [card.arms[0], forged]}), built, suite)
 
 
 def test_small_tasks_are_measured_again_first_and_those_beyond_a_minute_are_left_out(
