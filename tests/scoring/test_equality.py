@@ -53,6 +53,26 @@ def test_intervals_hold_planted_values() -> None:
     assert np.mean([fit.spread_low <= 0.06 <= fit.spread_high for fit in every]) >= 0.88
 
 
+def test_points_of_equality_beyond_the_levels_are_found_up_to_half_the_range() -> None:
+    """Levels from -.2 to .3: an observer with its point at .45 says yes to all, one at -.35 to none."""
+    grid = equality_grid(LEVELS)
+    assert (grid.thresholds.min(), grid.thresholds.max()) == pytest.approx((-0.45, 0.55))
+    assert (grid.slopes.min(), grid.slopes.max()) == pytest.approx((0.5 / 60, 0.5))
+    counts = np.full(len(LEVELS), 20)
+    always, never = (equality(grid, Answers(counts, counts * share)) for share in (1, 0))
+    assert always.point > 0.3
+    assert always.point - 0.05 == pytest.approx(0.05 - never.point, abs=1e-6), "yes and no are mirror images"
+
+
+def test_lapses_are_as_often_yes_as_no() -> None:
+    """One answer in ten is given without looking: half of these are yes, at levels where all others are no."""
+    counts = np.full(len(LEVELS), 400)
+    yes = np.round(counts * (0.05 + 0.9 * norm.cdf((0.05 - np.array(LEVELS)) / 0.04))).astype(np.int64)
+    fit = equality(equality_grid(LEVELS), Answers(counts, yes))
+    assert fit.point == pytest.approx(0.05, abs=0.005)
+    assert fit.spread == pytest.approx(0.04, rel=0.15)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL_REPLIES, reason="needs answers about two circles: make slow REAL_REPLIES=FOLDER")
 def test_four_models_judge_two_circles_as_was_computed_before() -> None:
