@@ -64,15 +64,6 @@ def test_points_of_equality_beyond_the_levels_are_found_up_to_half_the_range() -
     assert always.point - 0.05 == pytest.approx(0.05 - never.point, abs=1e-6), "yes and no are mirror images"
 
 
-def test_lapses_are_as_often_yes_as_no() -> None:
-    """One answer in ten is given without looking: half of these are yes, at levels where all others are no."""
-    counts = np.full(len(LEVELS), 400)
-    yes = np.round(counts * (0.05 + 0.9 * norm.cdf((0.05 - np.array(LEVELS)) / 0.04))).astype(np.int64)
-    fit = equality(equality_grid(LEVELS), Answers(counts, yes))
-    assert fit.point == pytest.approx(0.05, abs=0.005)
-    assert fit.spread == pytest.approx(0.04, rel=0.15)
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL_REPLIES, reason="needs answers about two circles: make slow REAL_REPLIES=FOLDER")
 def test_four_models_judge_two_circles_as_was_computed_before() -> None:
