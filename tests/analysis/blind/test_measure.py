@@ -85,7 +85,8 @@ def test_opposite_answers_replace_a_lower_blind_score_alone() -> None:
     for groups, value, attack in ((["TF"] * 4, 0.5, OPPOSITE), (["TT"] * 4, 1.0, "best answer")):
         (row,) = measure_blind(statements(*groups, split="train"), statements(*groups), suite, CONSTANTS[:1])
         assert (row.value, row.attack, row.chance, row.n) == (value, attack, 0.25, 4)
-    error = replace(PAIRED, metrics=(Metric("error", lambda one, answer: 0.0, higher_is_better=False),))
+    measured = Metric("threshold", lambda one, answer: 0.0, estimate=lambda *_: pytest.fail("it has no blind score"))
+    error = replace(PAIRED, metrics=(Metric("error", lambda one, answer: 0.0, higher_is_better=False), measured))
     of_errors = suite_of(protocols={"strict": error})
     (row,) = measure_blind(statements(*["TF"] * 4, split="train"), statements(*["TF"] * 4), of_errors, CONSTANTS[:1])
     assert (row.value, row.attack) == (0.0, "best answer"), "an error of 0 is better"

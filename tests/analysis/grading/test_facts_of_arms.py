@@ -258,7 +258,8 @@ def test_option_texts_of_another_case_are_one_answer(tmp_path: Path) -> None:
         for k, order in enumerate(orders)
     ]
     built = write_itemset(tmp_path, items, source="generated", recipe={})
-    assert row(tabulated(built, suite_of(AXIS), replied(built, ["a", "b"] * 6)))["degenerate"]
+    done = row(tabulated(built, suite_of(AXIS), replied(built, ["Red"] * 12)))
+    assert (done["no_answer_rate"], done["degenerate"]) == (0, True), "the key alternates"
 
 
 def test_replies_that_were_cut_off_alone_are_left_out_of_the_score_of_read_ones(tmp_path: Path) -> None:
