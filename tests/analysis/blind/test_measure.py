@@ -69,14 +69,14 @@ def choice(n: int, answer: int, split: Split = "test", count: int = 3, **fields:
 )
 def test_a_rule_that_answers_the_statements_of_a_pair_oppositely(groups: tuple[str, ...], share: float) -> None:
     items = statements(*groups)
-    frame = score_frame(items, {one.item_id: "true" for one in items}, PAIRED)
+    frame = score_frame(items, {of_one.item_id: "true" for of_one in items}, PAIRED)
     assert opposite_answers(frame, PAIRED) == pytest.approx(share, nan_ok=True)
     assert math.isnan(opposite_answers(frame, STRICT)), "items are scored one by one"
 
 
 def test_pairs_of_options_are_no_pairs_of_statements() -> None:
     items = [replace(choice(n, 0), group_id=str(n // 2)) for n in range(4)]
-    assert math.isnan(opposite_answers(score_frame(items, {one.item_id: "o0" for one in items}, PAIRED), PAIRED))
+    assert math.isnan(opposite_answers(score_frame(items, {of_one.item_id: "o0" for of_one in items}, PAIRED), PAIRED))
 
 
 def test_opposite_answers_replace_a_lower_blind_score_alone() -> None:
@@ -85,8 +85,8 @@ def test_opposite_answers_replace_a_lower_blind_score_alone() -> None:
     for groups, value, attack in ((["TF"] * 4, 0.5, OPPOSITE), (["TT"] * 4, 1.0, "best answer")):
         (row,) = measure_blind(statements(*groups, split="train"), statements(*groups), suite, CONSTANTS[:1])
         assert (row.value, row.attack, row.chance, row.n) == (value, attack, 0.25, 4)
-    measured = Metric("threshold", lambda one, answer: 0.0, estimate=lambda *_: pytest.fail("it has no blind score"))
-    error = replace(PAIRED, metrics=(Metric("error", lambda one, answer: 0.0, higher_is_better=False), measured))
+    measured = Metric("threshold", lambda of_one, answer: 0.0, estimate=lambda *_: pytest.fail("it has no blind score"))
+    error = replace(PAIRED, metrics=(Metric("error", lambda of_one, answer: 0.0, higher_is_better=False), measured))
     of_errors = suite_of(protocols={"strict": error})
     (row,) = measure_blind(statements(*["TF"] * 4, split="train"), statements(*["TF"] * 4), of_errors, CONSTANTS[:1])
     assert (row.value, row.attack) == (0.0, "best answer"), "an error of 0 is better"
@@ -130,10 +130,10 @@ def test_a_level_with_enough_items_has_an_answer_of_its_own(count: int, value: f
 
 def test_tasks_that_a_judge_scores_or_vanilla_does_not_ask_have_no_blind_score() -> None:
     items = [choice(n, 0) for n in range(12)]
-    judged = {"strict": replace(STRICT, judge=lambda one, response: one)}
-    for suite in (suite_of(protocols=judged), suite_of(asks=lambda one, condition: False)):
+    judged = {"strict": replace(STRICT, judge=lambda of_one, response: of_one)}
+    for suite in (suite_of(protocols=judged), suite_of(asks=lambda of_one, condition: False)):
         assert measure_by_folds(items, suite, CONSTANTS) == []
-    some = suite_of(asks=lambda one, condition: one.item_id != "test-0")
+    some = suite_of(asks=lambda of_one, condition: of_one.item_id != "test-0")
     assert {row.n for row in measure_by_folds(items, some, CONSTANTS)} == {11}
 
 
@@ -179,4 +179,4 @@ def test_the_option_most_like_the_others_is_found_too() -> None:
     options = tuple(Option(*pair) for pair in texts.items())
     items = [item(f"{n}", [IMAGE], "a", "choice", options=options) for n in range(4)]
     assert odd_one(items, ACCURACY)(items) == ["a"] * 4
-    assert odd_one([replace(one, answer="b") for one in items], ACCURACY)(items) != ["a"] * 4
+    assert odd_one([replace(of_one, answer="b") for of_one in items], ACCURACY)(items) != ["a"] * 4

@@ -44,8 +44,8 @@ def test_the_stopping_note_counts_decided_tasks_and_the_states_of_others() -> No
     )
     assert "0 of 1 are decided; undecided: 1 open" in stopping_note(rows[:1], arms)
     assert stopping_note(rows, arms[2:]) == stopping_note(rows[5:], arms) == ""
-    looks = [row(1, some, f"95 % Wilson; look {n} of 2") for n in (2, 1, 2)]
-    note = stopping_note([*looks, rows[1]], arms)
+    look_rows = [row(1, some, f"95 % Wilson; look {n} of 2") for n in (2, 1, 2)]
+    note = stopping_note([*look_rows, rows[1]], arms)
     assert note.startswith("Scores of encoders and simulated subjects at planned looks: 1 at look 1 of 2, 2 at look 2 ")
     assert "1 of 1 is decided, after 20 items on average." in note
 

@@ -46,10 +46,10 @@ def replied(built: ItemSet, texts: Sequence[str], repeat: int = 0, fingerprint: 
     responses = []
     for of_one, text in zip(built.items, texts, strict=True):
         status: Any = {FAIL: "failed", DECLINE: "declined"}.get(text, "ok")
-        name, shown = f"{repeat}/{of_one.item_id}", text if status == "ok" else None
+        name, reply = f"{repeat}/{of_one.item_id}", text if status == "ok" else None
         responses.append(
             Response(
-                name, "own:x", fingerprint, of_one.item_id, of_one.task, "vanilla", repeat, status, shown, "",
+                name, "own:x", fingerprint, of_one.item_id, of_one.task, "vanilla", repeat, status, reply, "",
                 of_one.view().reply, (name,), text.endswith("…"),
             )
         )  # fmt: skip
@@ -143,11 +143,11 @@ def test_floors_are_those_of_the_scored_units(
 ) -> None:
     built, suite, floors, used = colours(tmp_path, 4), suite_of(AXIS), KnownFloors(), list[UnitFloor]()
 
-    def kept(*given: Any) -> Grade:
+    def grade_given(*given: Any) -> Grade:
         used.extend(given[3])
         return grade_of(*given)
 
-    monkeypatch.setattr("snellen.analysis.grading.results.grade_of", kept)
+    monkeypatch.setattr("snellen.analysis.grading.results.grade_of", grade_given)
     responses = replied(built, ["red", FAIL, "red", "red"], fingerprint=fingerprint)
     done = row(tabulated(built, suite, responses, arm(**fields), floors))
     assert floors.calls == [(is_fitted, ["00", "02", "03"])], "one item has no score"
@@ -316,5 +316,5 @@ def test_groups_of_a_cluster_keep_their_items_in_order() -> None:
     places = {"1": ("g", "c"), "2": ("h", "d"), "3": ("k", "c"), "4": ("g", "c")}
     items = [item(name, [], "red", "choice", group_id=g, cluster_id=c) for name, (g, c) in places.items()]
     groups = groups_by_cluster(items)
-    names = {cluster: [[one.item_id for one in group] for group in each] for cluster, each in groups.items()}
+    names = {cluster: [[of_one.item_id for of_one in group] for group in each] for cluster, each in groups.items()}
     assert names == {"c": [["1", "4"], ["3"]], "d": [["2"]]}
