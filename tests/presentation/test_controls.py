@@ -13,7 +13,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.suite import ViewContext
 from snellen.presentation.controls import IMAGES, Lettered, control, order_transforms
-from snellen.presentation.presenters import plain
+from snellen.presentation.presenters import apply_layout, plain
 from snellen.runs.asking.views import transform_stream
 from snellen.scoring.answers import read_answer
 from tests.helpers.journey import item, patch
@@ -184,6 +184,7 @@ def test_letters_and_texts_are_both_answers() -> None:
 def test_a_letter_takes_precedence_over_an_equal_text() -> None:
     view = lettered("B", "a", "Z")
     assert [read_answer(text, view.reply) for text in ("A", "B", "C", "Z")] == ["key0", "key1", "key2", "key2"]
+    assert view.reply.keys == (("A", "key0"), ("B", "key1"), ("C", "key2"), ("Z", "key2")), "a small letter is one too"
 
 
 def test_more_options_than_letters_are_refused() -> None:
@@ -199,3 +200,11 @@ def test_plain_shows_images_of_options_by_name(media: MediaFolder) -> None:
     view = item("1", [query], "r", "choice", options=options, support=support, question="Which?").view()
     expected: tuple[str | Media, ...] = (red, "first", "a caption", query, "Which?", "first:", red, "second:", blue)
     assert plain(view) == expected
+
+
+def test_images_first_leave_their_numbers_behind() -> None:
+    first, second = (Media(name * 64, "image", "png", 8, 6) for name in "12")
+    parts = ("Compare", first, "with", second)
+    assert apply_layout(parts, "interleaved") == parts
+    assert apply_layout(parts, "images-first") == (first, second, "Compare\n[image 1]\nwith\n[image 2]")
+    assert apply_layout(("Look at", first, "now"), "images-first") == (first, "Look at", "now"), "one needs no number"

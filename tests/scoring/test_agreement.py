@@ -39,6 +39,8 @@ def test_fleiss_kappa_by_hand() -> None:
     assert fleiss_kappa([[2, 1], [1, 2]]) == pytest.approx(-1 / 3)
     with pytest.raises(ValueError, match="same number"):
         fleiss_kappa([[2, 1], [1, 1]])
+    with pytest.raises(ValueError, match="two or more"):
+        fleiss_kappa([[1, 0], [0, 1]])
     with pytest.raises(ValueError, match="units x categories"):
         fleiss_kappa([3, 3])
 
@@ -47,6 +49,8 @@ def test_percent_agreement_counts_pairs_of_raters_and_leaves_out_units_of_one() 
     # Three agree: 3 of 3 pairs; two against one: 1 of 3; a unit of one rater has no pair. (1 + 1/3) / 2
     assert percent_agreement([[3, 0], [2, 1], [1, 0]]) == pytest.approx(2 / 3)
     assert math.isnan(percent_agreement([[1, 0], [0, 1]]))
+    # A unit of two raters has one pair, as much as one of three pairs: (0 + 1) / 2
+    assert percent_agreement([[1, 1], [3, 0]]) == pytest.approx(1 / 2)
 
 
 def test_ratings_are_counted_by_category_without_missing_ones() -> None:

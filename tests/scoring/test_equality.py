@@ -53,6 +53,17 @@ def test_intervals_hold_planted_values() -> None:
     assert np.mean([fit.spread_low <= 0.06 <= fit.spread_high for fit in every]) >= 0.88
 
 
+def test_points_of_equality_beyond_the_levels_are_found_up_to_half_the_range() -> None:
+    """Levels from -.2 to .3: an observer with its point at .45 says yes to all, one at -.35 to none."""
+    grid = equality_grid(LEVELS)
+    assert (grid.thresholds.min(), grid.thresholds.max()) == pytest.approx((-0.45, 0.55))
+    assert (grid.slopes.min(), grid.slopes.max()) == pytest.approx((0.5 / 60, 0.5))
+    counts = np.full(len(LEVELS), 20)
+    always, never = (equality(grid, Answers(counts, counts * share)) for share in (1, 0))
+    assert always.point > 0.3
+    assert always.point - 0.05 == pytest.approx(0.05 - never.point, abs=1e-6), "yes and no are mirror images"
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not REAL_REPLIES, reason="needs answers about two circles: make slow REAL_REPLIES=FOLDER")
 def test_four_models_judge_two_circles_as_was_computed_before() -> None:

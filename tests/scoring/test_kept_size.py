@@ -174,6 +174,9 @@ def test_paired_loss_is_not_certain_without_differences() -> None:
     # By hand: cells of 1.5 and 0.5 of 6, so 1 / 6 -+ 1.96 sqrt((2 / 6 - 1 / 36) / 6) = 0.1667 -+ 0.4423.
     by_hand = paired_loss([True, True, True, False], [True, True, False, False])
     assert by_hand == pytest.approx((0.25, -0.2756, 0.6090), abs=1e-4)
+    # One question of three cells of .5: 1.5 - .5 of 3, 1 / 3 -+ 1.96 sqrt((2 / 3 - 1 / 9) / 3) = .333 -+ .844.
+    assert paired_loss([True], [False]) == pytest.approx((1.0, -0.5101, 1.0), abs=1e-4)
+    assert paired_loss([False], [True]) == pytest.approx((-1.0, -1.0, 0.5101), abs=1e-4)
     with pytest.raises(ValueError, match="no paired question"):
         paired_loss([], [])
 
@@ -186,3 +189,9 @@ def test_blind_items_are_struck_and_honest_ones_kept(guess: float, orders: int) 
         assert np.mean([is_blind((rng.random(orders) < 0.98).tolist(), guess) for _ in range(4000)]) >= 0.9
         assert np.mean([is_blind((rng.random(orders) < guess).tolist(), guess) for _ in range(4000)]) <= 0.06
     assert not is_blind([False] * 4, guess)
+
+
+def test_an_item_may_be_blind_although_one_answer_was_wrong() -> None:
+    """Three of four right by guessing among five: 4 x .2^3 x .8 + .2^4 = .0272. Two of four: .1808."""
+    assert is_blind([True, True, True, False], 0.2)
+    assert not is_blind([True, True, False, False], 0.2)

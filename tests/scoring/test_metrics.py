@@ -269,6 +269,11 @@ def test_blocks_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert anls("abcdef", "abc") == pytest.approx(1 - 3 / 6), "18 pairs of characters"
 
 
+def test_texts_of_some_pages_are_compared_as_a_whole() -> None:
+    """By blocks of 10,000 characters, both blocks would be 2 apart."""
+    assert anls("ab" * 6000, "ba" * 6000) == pytest.approx(1 - 2 / 12_000)
+
+
 def test_a_key_of_a_megabyte_is_scored_in_bounded_time() -> None:
     """Without blocks it takes a minute (four times what a table of a quarter of the size took: 17 s)."""
     begin = time.thread_time()

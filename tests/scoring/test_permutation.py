@@ -113,12 +113,15 @@ def test_many_continuous_clusters_have_the_p_of_a_normal_approximation(shift: fl
     heavy, whole = np.append(gaps, 30.0), np.sign(gaps)
     for others in (gaps[:-1], heavy, whole):  # few clusters, one that outweighs the others, right or wrong
         assert not has_normal_p(others, np.arange(len(others)))
+    least = 0.05 * math.sqrt((gaps**2).sum() / (1 - 0.05**2))  # five hundredths of the standard deviation with itself
+    weights = [has_normal_p(np.append(gaps, share * least), np.arange(len(gaps) + 1)) for share in (0.99, 1.01)]
+    assert weights == [True, False]
 
 
 def test_the_observed_flip_is_among_the_drawn_ones() -> None:
     # 60 clusters agree: 2 of 2^60 flips, which no draw finds.
     for gaps in (np.ones(60), np.linspace(1, 2, 60)):
-        assert sign_flip(gaps, np.arange(60), rng()) == 1 / (DRAWS + 1)
+        assert sign_flip(gaps, np.arange(60), rng()) == 1 / (DRAWS + 1) == 1e-5
         assert sign_flip(gaps, np.arange(60), rng(), draws=999) == 1 / 1000
 
 
@@ -164,6 +167,9 @@ def test_clusters_needed() -> None:
     # One test: 2 / 2^6 = 0.031 is the first below 0.05. Twenty: 20 x 2 / 2^10 = 0.039, while 2^9 gives 0.078.
     assert [clusters_needed(n) for n in (0, 1, 20)] == [6, 6, 10]
     assert least_p(0) == least_p(1) == 1
+    # In one direction alone half as much: 1 / 2^5 = 0.031, and 20 / 2^9 = 0.039.
+    assert [clusters_needed(n, sides=1) for n in (0, 1, 20)] == [5, 5, 9]
+    assert (least_p(5, sides=1), least_p(5)) == (1 / 32, 2 / 32)
 
 
 def test_lists_must_fit() -> None:

@@ -105,6 +105,8 @@ def test_a_point_within_the_radius_is_a_hit() -> None:
     item = target()
     assert [HIT.score(item, point) for point in ((40, 20), (43, 24), (43, 24.1), (45, 20))] == [1, 1, 0, 1]
     assert HIT.chance(item) == pytest.approx(math.pi * 25 / 5000)
+    assert HIT.chance(target(measures={"radius_px": 50.0})) == 1, "a circle larger than the image is hit everywhere"
+    assert HIT.binary, "its intervals are Wilson's"
 
 
 def test_an_item_with_a_point_needs_a_radius() -> None:

@@ -77,3 +77,24 @@ def test_a_negative_correlation_is_reported_unchanged() -> None:
     strong, weak = [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]
     reliability = split_half([strong, weak, strong, weak], rng())
     assert -1 <= reliability < 0
+
+
+def test_a_correlation_just_above_minus_1_is_reported_unchanged_too() -> None:
+    """Items 0 1 2, 2 1 0, 0 2 1 and 1 0 1. The first two together do not tell people apart, so that way has no r.
+
+    First and third, second and fourth: 0 3 3 and 3 1 1, r = -1. First and fourth, others: 1 1 3 and 2 3 1, whose
+    distances from their means are (-2, -2, 4) / 3 and 0 1 -1: r = -2 / sqrt(16 / 3). Their mean is -.933.
+    """
+    table = np.array([[0.0, 1, 2], [2, 1, 0], [0, 2, 1], [1, 0, 1]]).T
+    assert split_half(table, rng(), 4000) == pytest.approx(-(1 + math.sqrt(3) / 2) / 2, abs=0.01)
+
+
+def test_three_people_must_have_answered_in_both_halves() -> None:
+    """The third person answered one item: in every split one half lacks it, and two people always correlate by 1."""
+    table = np.array([[0.0, 0, 1, 0], [1, 1, 1, 0], [1, math.nan, math.nan, math.nan]])
+    assert math.isnan(split_half(table, rng()))
+
+
+def test_a_thousand_splits_are_averaged() -> None:
+    table = rng(5).normal(0, 1, (6, 9))
+    assert split_half(table, rng()) == split_half(table, rng(), 1000) != split_half(table, rng(), 999)
