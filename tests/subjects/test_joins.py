@@ -10,7 +10,9 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.core.item import Option
 from snellen.core.prompt import Reply
+from snellen.core.subject import SubjectCard
 from snellen.subjects.joins import (
+    CONTRADICTION,
     NUMBER,
     POSITION,
     AnswerRow,
@@ -22,7 +24,8 @@ from snellen.subjects.joins import (
     question_agrees,
     refuse_other_items,
 )
-from tests.helpers.journey import item
+from snellen.subjects.recorded import Recording
+from tests.helpers.journey import item, suite_of
 
 COLOURS = tuple(Option(key, text) for key, text in (("A", "red"), ("B", "green"), ("C", "blue")))
 ROW = AnswerRow("a", "Which?", ("x.png",), "vanilla", 0, RecordedAnswer(Reply("red")), "f.csv", 1, ("red",), NUMBER)
@@ -105,3 +108,18 @@ def test_a_contradiction_is_described_by_its_first_fault_from_where_the_texts_di
     with pytest.raises(SnellenError, match=r"^f\.csv: 2 of 2 rows contradict their item \(row 3: .*; row 7: "):
         refuse_other_items(joined, index)
     assert refuse_other_items(joined[:1], index) == 1
+
+
+def test_contradictions_are_counted_over_all_files_and_repeats_are_in_order() -> None:
+    """One in each of two files, too few to refuse either; the rows of the later repeat come first."""
+    options = {"options": COLOURS, "question": "Which?"}
+    index = ItemIndex([item(name, (), "A", "choice", **options) for name in "ab"])
+    rows = [replace(ROW, item=name, repeat=2 - n, path=f"{name}.csv", images=(), target=("blue",), numbering="")
+            for n, name in enumerate("ab")]  # fmt: skip
+    recording = Recording(SubjectCard("recorded:m"), rows=rows)
+    items: Any = None  # which only a check would read
+    arms, faults, example = recording.join(items, suite_of(), index)
+    assert (faults, example) == ({CONTRADICTION: 2}, "")
+    assert [(repeat, list(subject.answers), subject.tasks) for _, repeat, subject in arms] == [
+        (1, ["b"], frozenset({"task"})), (2, ["a"], frozenset({"task"})),
+    ]  # fmt: skip
