@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.core.errors import SnellenError
+from snellen.interop import hub_questions
 from snellen.interop.evalscope import too_many_images
 from snellen.interop.formats import export_name, not_a_choice, task_names
 from snellen.interop.scoring_fields import NO_POINTS, not_scored_alone
@@ -65,3 +68,13 @@ def test_logs_of_one_subject_have_the_same_settings_and_solvers() -> None:
             _settings([usual, alike, other], "m")
     with pytest.raises(SnellenError, match=f"have more than {MAX_SETTINGS} characters"):
         _settings([usual, header(config(temperature=0.5), config(top_p=0.9), task_id="t" * MAX_SETTINGS)], "m")
+
+
+def test_a_table_of_several_row_groups_has_every_row_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hub_questions, "_GROUP_ROWS", 2)
+    numbers: Any = range(5)
+    empty: dict[str, Any] = {"option_names": [], "options": [], "images": []}
+    path = tmp_path / "t.parquet"
+    hub_questions.write_rows(numbers, lambda number: {"item_id": str(number), **empty}, ("item_id",), path)
+    assert pq.read_table(path)["item_id"].to_pylist() == ["0", "1", "2", "3", "4"]
+    assert pq.read_metadata(path).num_row_groups == 3
