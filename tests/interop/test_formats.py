@@ -12,7 +12,8 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.interop import hub_questions
 from snellen.interop.evalscope import too_many_images
-from snellen.interop.formats import export_name, not_a_choice, task_names
+from snellen.interop.formats import export_name, fields, not_a_choice, task_names
+from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.scoring_fields import NO_POINTS, not_scored_alone
 
 
@@ -78,3 +79,20 @@ def test_a_table_of_several_row_groups_has_every_row_in_order(tmp_path: Path, mo
     hub_questions.write_rows(numbers, lambda number: {"item_id": str(number), **empty}, ("item_id",), path)
     assert pq.read_table(path)["item_id"].to_pylist() == ["0", "1", "2", "3", "4"]
     assert pq.read_metadata(path).num_row_groups == 3
+
+
+def test_a_question_has_every_field_of_its_item_in_each_format() -> None:
+    own: Any = SimpleNamespace(item_id="i", suite="s", task="t", group_id="g", cluster_id="c", answer_kind="choice",
+                               factors={"f": "x"})  # fmt: skip
+    question: Any = SimpleNamespace(
+        item=own, option_names=("A",), option_texts=("red",), key="A", metric="accuracy", images=()
+    )
+    assert fields(question) == {
+        "item_id": "i", "suite": "s", "task": "t", "group_id": "g", "cluster_id": "c", "answer_kind": "choice",
+        "option_names": ["A"], "options": ["red"], "key": "A", "metric": "accuracy", "factors": {"f": "x"},
+    }  # fmt: skip
+    selection: Any = SimpleNamespace(condition="c=1", items=SimpleNamespace(card=SimpleNamespace(content_hash="h")))
+    question.images = (SimpleNamespace(sha256="a"), SimpleNamespace(sha256="b"))
+    identity = {"content_hash": "h", "condition": "c=1", "task": "t", "media": ["a", "b"], "unit": "g", "unit_size": 2}
+    metadata = sample_metadata(question, selection, {"i": ("g", 2)})
+    assert metadata == {"f": "x", "metric": "accuracy", "group_id": "g", "snellen": identity}
