@@ -17,19 +17,19 @@ from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.scoring_fields import NO_POINTS, not_scored_alone
 
 
-def asked(kind: str = "choice", options: int = 4, images: int = 1) -> Any:
+def question_of(kind: str = "choice", options: int = 4, images: int = 1) -> Any:
     names = tuple(f"o{n}" for n in range(options))
     return SimpleNamespace(item=SimpleNamespace(answer_kind=kind), option_names=names, images=(None,) * images)
 
 
 def test_questions_that_do_not_fit_a_format_are_left_out_with_the_reason() -> None:
-    assert [not_a_choice(asked(options=count)) for count in (1, 2, 26, 27)] == [
+    assert [not_a_choice(question_of(options=count)) for count in (1, 2, 26, 27)] == [
         "not from 2 to 26 options", None, None, "not from 2 to 26 options",
     ]  # fmt: skip
-    assert not_a_choice(asked("true_false", 2)) is None
-    assert not_a_choice(asked("choices")) == "answered by a choices, not by one of several options"
-    assert [too_many_images(asked(images=count)) for count in (100, 101)] == [None, "shows more than 100 images"]
-    assert too_many_images(asked("point")) == not_scored_alone(asked("point")) == NO_POINTS
+    assert not_a_choice(question_of("true_false", 2)) is None
+    assert not_a_choice(question_of("choices")) == "answered by a choices, not by one of several options"
+    assert [too_many_images(question_of(images=count)) for count in (100, 101)] == [None, "shows more than 100 images"]
+    assert too_many_images(question_of("point")) == not_scored_alone(question_of("point")) == NO_POINTS
 
 
 def test_names_of_exports_are_plain_and_two_tasks_of_one_name_are_refused() -> None:

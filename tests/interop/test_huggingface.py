@@ -135,7 +135,8 @@ def test_row_groups_are_limited_by_rows_and_bytes(
 ) -> None:
     items = [replace(item_set.by_id["a"], item_id=str(n)) for n in range(7)]
     whole = write_itemset(tmp_path / "set", items, source="generated", recipe={})
-    for name, limit, sizes in (("_GROUP_ROWS", 3, [3, 3, 1]), ("_GROUP_BYTES", 1, [1] * 7)):
+    item_bytes = sum(whole.media.find(media).stat().st_size for media in set(items[0].media()))
+    for name, limit, sizes in (("_GROUP_ROWS", 3, [3, 3, 1]), ("_GROUP_BYTES", 2 * item_bytes, [2, 2, 2, 1])):
         monkeypatch.setattr(huggingface, name, limit)
         (path,) = to_datasets(whole.root, tmp_path / name)
         metadata = pq.read_metadata(path)

@@ -67,9 +67,9 @@ def test_the_line_of_a_check_names_the_fault_of_the_server(name: str, fault: str
     replies: list[tuple[SightQuestion, str]] = []
     while len(replies) < check.base or not (check.is_decided(replies) or len(replies) == check.most):
         number = len(replies)
-        asked = check.draw(stream("test", name, number), number)
-        images = [server.change(server.open(Image.open(io.BytesIO(file.raw)))) for file in asked.images]
-        replies.append((asked, ", ".join(planted._answers(asked.text, images, stream("observer", number))[0])))
+        question = check.draw(stream("test", name, number), number)
+        images = [server.change(server.open(Image.open(io.BytesIO(file.raw)))) for file in question.images]
+        replies.append((question, ", ".join(planted._answers(question.text, images, stream("observer", number))[0])))
     verdict = "fine" if not fault else "cannot tell" if TEXTS[name][fault].startswith(f"{name}: ") else "not so"
     line = check.line(replies)
     assert (line.check, line.text, line.verdict) == (name, TEXTS[name][fault], verdict)
@@ -92,11 +92,11 @@ def test_calls_that_get_images_of_other_calls_are_told_apart(
     served: Callable[[Sequence[str], int], str], text: str
 ) -> None:
     """Calls 0 to 3 are made one after another, 4 to 9 at once, 10 and 11 after a turn with that of 5 or 6."""
-    asked = [CHECKS["sequence"].draw(stream("test", number), number) for number in range(12)]
-    letters = [question.right[0] for question in asked]
+    questions = [CHECKS["sequence"].draw(stream("test", number), number) for number in range(12)]
+    letters = [question.right[0] for question in questions]
     assert len(set(letters)) == 12
-    assert [question.earlier[0][2] if question.earlier else "" for question in asked] == [""] * 10 + letters[5:7]
-    replies = [(question, served(letters, number)) for number, question in enumerate(asked)]
+    assert [question.earlier[0][2] if question.earlier else "" for question in questions] == [""] * 10 + letters[5:7]
+    replies = [(question, served(letters, number)) for number, question in enumerate(questions)]
     assert CHECKS["sequence"].line(replies).text == text
 
 

@@ -159,7 +159,7 @@ def test_the_contrast_sensitivity_function_is_a_parabola_of_octaves() -> None:
     assert (0.0, 0.0) in rises
     assert len(rises) == 9
     assert grid.thresholds == pytest.approx(grid.by_frequency.min(0))
-    place = int(np.flatnonzero((grid.by_frequency == steep[:, None]).all(0))[0])
-    last = steep[2], grid.slopes[place], grid.lapses[place], 0.5
-    assert grid.right[4:6, place] == pytest.approx(weibull([0.0, 1.0], *last))
+    column = int(np.flatnonzero((grid.by_frequency == steep[:, None]).all(0))[0])
+    last = steep[2], grid.slopes[column], grid.lapses[column], 0.5
+    assert grid.right[4:6, column] == pytest.approx(weibull([0.0, 1.0], *last))
     assert grid.right[-1] == pytest.approx(1 - grid.lapses)

@@ -40,9 +40,9 @@ def question(answers: Sequence[str], *right: str, images: int = 1) -> SightQuest
 )
 def test_the_line_of_images(logs: Mapping[str, float], replies: list[str], verdict: str, words: str) -> None:
     """Any explanation but a mix-up and none counts as an image that arrives."""
-    asked = question(("red", "blue"), "red")
+    colours = question(("red", "blue"), "red")
     all_logs = {FINE: 0, "grey": -9, UNABLE: -9, "previous": -9, **logs}
-    line = image_line(all_logs, [(asked, reply) for reply in replies])
+    line = image_line(all_logs, [(colours, reply) for reply in replies])
     assert (line.check, line.verdict, line.text[: len(words)]) == ("image", verdict, words)
 
 
@@ -137,10 +137,10 @@ def test_a_documented_size_is_named_if_it_is_at_most_twenty_times_less_likely() 
 
 
 def test_checks_of_colours_say_why_they_cannot_tell() -> None:
-    examination = Sighting(lambda asked, number: pytest.fail("asked"), sides=(448,))
+    examination = Sighting(lambda question, number: pytest.fail("asked"), sides=(448,))
     colours = [CHECKS["colours"].draw(stream("test"), number) for number in range(6)]
-    for asked, name in zip(colours, ("cyan", "blue", "magenta", "yellow", "red", "green"), strict=True):
-        examination.calls.append((asked, SightCall(asked.group, "", (), "", name)))
+    for colour_question, name in zip(colours, ("cyan", "blue", "magenta", "yellow", "red", "green"), strict=True):
+        examination.calls.append((colour_question, SightCall(colour_question.group, "", (), "", name)))
     examination.declined["aspect"] = "the subject takes no such image"
     lines = {line.check: line for line in examination.lines()}
     assert list(lines) == ["image", *(check.check for check in CHECKS.values()), "pointing", "resolution", "tokens"]
@@ -185,17 +185,17 @@ def test_checks_that_cannot_tell_for_one_reason_share_a_line(capsys: pytest.Capt
 @pytest.fixture
 def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     """What the command asks for. `good`, `blind` and `cut` are examined, all other models are refused."""
-    asked: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def serve(*arguments: Any, **settings: Any) -> SightResult:
-        asked.append((arguments, settings))
+        calls.append((arguments, settings))
         lines = {"good": RESULT.lines[:1], "blind": RESULT.lines[2:], "cut": RESULT.lines}
         if (name := arguments[1]) not in lines:
             raise NothingAsked(f"no model {name}")
         return SightResult(name, "2026-11-28", lines[name])
 
     monkeypatch.setattr(command, "sight_of_server", serve)
-    return asked
+    return calls
 
 
 @pytest.mark.parametrize(

@@ -41,8 +41,8 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_setting_is_read_within_its_limits_alone(case: str) -> None:
-    place, _, texts = case.strip().partition(": ")
-    kind, name = place.split()
+    subject, _, texts = case.strip().partition(": ")
+    kind, name = subject.split()
     read: Any = read_settings if kind == "chat" else read_local_settings
     good, bad = (part.split() for part in texts.split("|"))
     for text in good:
