@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from snellen.core.errors import SnellenError
 from snellen.interop.recorded_answers import AnswerReader
+from snellen.interop.recorded_files import _xml_cell, telling_column
 from snellen.subjects.joins import AnswerRow
 
 
@@ -56,3 +58,24 @@ def test_a_score_is_of_one_reply_and_an_image_has_more_than_64_letters(tmp_path:
     assert [row.answer.score for row in rows[:1]] == [0.5]
     assert all(math.isnan(row.answer.score) for row in rows[1:])
     assert [row.images for row in rows] == [(hashlib.sha256(raw).hexdigest(),), (), ()]
+
+
+def test_a_row_without_a_model_is_of_the_only_one_of_its_file(tmp_path: Path) -> None:
+    assert len(read(tmp_path, {"model": "m"}, {"model": None}, {"model": "m"})) == 3
+    with pytest.raises(SnellenError, match="row 3: '' is no name of a model"):
+        read(tmp_path, {"model": "m"}, {"model": "n"}, {"model": None})
+
+
+def test_a_column_of_few_words_tells_rows_of_one_item_apart(tmp_path: Path) -> None:
+    """Words before numbers, and at most 20 values."""
+    path = tmp_path / "a.jsonl"
+    for count, column in ((3, "filter"), (20, "filter"), (21, "")):
+        rows = [{"id": "q", "seed": n, "filter": f"f{n}", "same": "x"} for n in range(count)]
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        name, values = telling_column(path, dict.fromkeys(range(1, count + 1), "q"), {"id"})
+        assert (name, len(values)) == (column, count if column else 0)
+
+
+def test_cells_of_xlsx_lie_in_the_columns_of_their_letters() -> None:
+    columns = [_xml_cell(0, {"r": f"{letters}7"}, "x", [])[0] for letters in ("A", "Z", "AA", "AB", "BA", "ZZ", "AAA")]
+    assert columns == [0, 25, 26, 27, 52, 701, 702]
