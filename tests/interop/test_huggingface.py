@@ -15,6 +15,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Demo, Item, Option
 from snellen.core.storage.itemset import SCHEMA, ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.interop import huggingface
 from snellen.interop.huggingface import from_datasets, to_datasets
 
 
@@ -127,3 +128,30 @@ def test_damage_is_refused_in_one_line(item_set: ItemSet, tmp_path: Path) -> Non
     (hub / "test.parquet").unlink()
     with pytest.raises(SnellenError, match="split missing"):
         from_datasets(hub, tmp_path / "split")
+
+
+def test_row_groups_are_limited_by_rows_and_bytes(
+    item_set: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = [replace(item_set.by_id["a"], item_id=str(n)) for n in range(7)]
+    whole = write_itemset(tmp_path / "set", items, source="generated", recipe={})
+    item_bytes = sum(whole.media.find(media).stat().st_size for media in set(items[0].media()))
+    for name, limit, sizes in (("_GROUP_ROWS", 3, [3, 3, 1]), ("_GROUP_BYTES", 2 * item_bytes, [2, 2, 2, 1])):
+        monkeypatch.setattr(huggingface, name, limit)
+        (path,) = to_datasets(whole.root, tmp_path / name)
+        metadata = pq.read_metadata(path)
+        assert [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)] == sizes
+        assert from_datasets(tmp_path / name, tmp_path / f"back{name}").items == whole.items
+    readme = (tmp_path / "_GROUP_ROWS" / "README.md").read_text("utf-8")
+    assert "  - split: test\n    path: test.parquet\n" in readme
+    assert f"An item set of Snellen, 7 items:\n\n- look: 7 test\n\nRecipe hash `{whole.card.recipe_hash}`" in readme
+
+
+def test_files_of_two_sets_are_refused(item_set: ItemSet, tmp_path: Path) -> None:
+    to_datasets(item_set.root, tmp_path / "hub")
+    (tmp_path / "hub" / "calibration.parquet").rename(tmp_path / "calibration.parquet")
+    other = write_itemset(tmp_path / "set", item_set.items, source="generated", recipe={"seed": 1})
+    to_datasets(other.root, tmp_path / "hub")
+    (tmp_path / "calibration.parquet").rename(tmp_path / "hub" / "calibration.parquet")
+    with pytest.raises(SnellenError, match=r"calibration\.parquet and test\.parquet are from different item sets"):
+        from_datasets(tmp_path / "hub", tmp_path / "back")

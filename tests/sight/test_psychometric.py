@@ -17,6 +17,7 @@ from snellen_sight.psychometric import (
     fit,
     next_conditions,
     posterior,
+    sensitivity_grid,
     weibull,
     weibull_grid,
 )
@@ -129,3 +130,36 @@ def test_planted_observers_are_measured_as_stated() -> None:
     lapsing = rates(Design(8, 40, 8), count=200, lapses=(0.1,))
     assert lapsing["median error"] <= 1.20
     assert lapsing["coverage"] >= 0.93
+
+
+def test_the_grid_has_each_combination_with_its_prior() -> None:
+    """Levels 0 to 1, so thresholds from -.8 to 1.8 in steps of .04; lapse rates beyond .2 are as likely as that one."""
+    grid = weibull_grid([0.0, 1.0], 4, further_lapses=(0.35,))
+    assert np.unique(grid.thresholds) == pytest.approx(np.linspace(-0.8, 1.8, 66))
+    assert grid.right.shape == (3, 66 * 6 * 6)
+    assert grid.right[-1] == pytest.approx(1 - grid.lapses), "the control, which only a lapse fails"
+    shares = {lapse: grid.prior[grid.lapses == lapse].sum() for lapse in (0, 0.02, 0.05, 0.1, 0.2, 0.35)}
+    assert list(shares.values()) == pytest.approx([4 / 15, 4 / 15, 3 / 15, 2 / 15, 1 / 15, 1 / 15])
+    assert grid.prior.sum() == pytest.approx(1)
+    last = grid.thresholds[-1], grid.slopes[-1], grid.lapses[-1]
+    assert grid.right[0, -1] == weibull(0.0, *last, 0.25)
+    assert grid.right[1, -1] == weibull(1.0, *last, 0.25)
+    assert weibull_grid([0.0, 1.0], 4, has_control=False).right.shape == (2, 66 * 6 * 5)
+
+
+def test_the_contrast_sensitivity_function_is_a_parabola_of_octaves() -> None:
+    """Four peaks and three curvatures: those of 0 are alike, so nine shapes over three frequencies."""
+    grid = sensitivity_grid([0.0, 1.0], [1 / 16, 1 / 8, 1 / 4], 2)
+    assert grid.by_frequency is not None
+    assert grid.right.shape == (3 * 2 + 1, len(grid.thresholds))
+    steep = grid.by_frequency[:, np.ptp(grid.by_frequency, axis=0).argmax()]
+    rises = {tuple(np.diff(row).round(4)) for row in grid.by_frequency.T}
+    octaves = {peak: [0.24 * (log - peak) ** 2 for log in (-4, -3, -2)] for peak in (-5.5, -4.0, -2.5, -1.0)}
+    assert {tuple(np.diff(values).round(4)) for values in octaves.values()} <= rises
+    assert (0.0, 0.0) in rises
+    assert len(rises) == 9
+    assert grid.thresholds == pytest.approx(grid.by_frequency.min(0))
+    column = int(np.flatnonzero((grid.by_frequency == steep[:, None]).all(0))[0])
+    last = steep[2], grid.slopes[column], grid.lapses[column], 0.5
+    assert grid.right[4:6, column] == pytest.approx(weibull([0.0, 1.0], *last))
+    assert grid.right[-1] == pytest.approx(1 - grid.lapses)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from snellen.core.errors import CallFailed, SnellenError
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.from_callable import wrap
+from snellen.subjects.from_callable import code_digest, wrap
 from snellen.subjects.registry import make_subject
 from tests.helpers.journey import patch
 
@@ -124,3 +125,24 @@ def test_a_module_in_the_working_folder_is_found(tmp_path: Path, monkeypatch: py
         with pytest.raises(SnellenError, match=message) as caught:
             make_subject(spec)
         assert str(caught.value).startswith("py:")
+
+
+def test_a_failure_names_the_last_line_of_the_user_s_own_file(tmp_path: Path) -> None:
+    """Of two lines of this file, before one of a library."""
+
+    def inner(parts: list[Any]) -> str:
+        return str(json.loads("{"))
+
+    with pytest.raises(CallFailed) as caught:
+        reply_text(lambda parts: inner(parts), Prompt(("a",), ()), MediaFolder(tmp_path))
+    number = inner.__code__.co_firstlineno + 1
+    assert str(caught.value).endswith(f' (test_from_callable.py, line {number}: return str(json.loads("{{")))')
+
+
+def test_an_edited_function_is_another_subject() -> None:
+    """By its bytecode, names and constants, those of inner functions too."""
+    texts = ("p", "len(p)", "max(p)", "1", "2", "lambda: 1", "lambda: 2", "p in {'a', 'b'}", "(p, 1)", "(1, p)")
+    functions = [eval(f"lambda p: {text}") for text in texts]
+    assert len({wrap(function, "same").card.fingerprint() for function in (*functions, len)}) == len(texts) + 1
+    assert code_digest(len) == ""
+    assert (wrap(len).card.name, wrap(len).card.max_concurrency) == ("py:builtins:len", 4)

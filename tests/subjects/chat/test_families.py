@@ -27,6 +27,10 @@ from snellen.subjects.chat.families import FAMILIES, THINKING_TOKENS, USUAL_TOKE
         ("vllm/zai-org/GLM-4.5V", "thousandths"),
         ("allenai/Molmo-7B-D-0924", "percent"),
         ("vllm/openbmb/MiniCPM-V-2_6", "thousandths"),
+        ("openbmb/MiniCPM-o-2_6", "thousandths"),
+        ("THUDM/cogvlm-chat-hf", "thousandths"),
+        ("THUDM/cogagent-chat-hf", "thousandths"),
+        ("zai-org/GLM-4.6V", "thousandths"),
         ("openai/gpt-4o", "fractions"),
         ("anthropic/claude-opus-4-1", "fractions"),
         ("vllm/llava-hf/llava-1.5-7b-hf", "fractions"),
@@ -46,7 +50,9 @@ def test_every_family_has_a_known_unit_and_a_source() -> None:
     "model",
     ["openai/o3", "openai/o4-mini", "openai/gpt-5", "openai/gpt-5-mini", "google/gemini-2.5-flash", "grok/grok-4",
      "google/gemini-3-pro", "vllm/Qwen/Qwen3-VL-8B-Thinking", "vllm/Qwen/QVQ-72B-Preview", "vllm/zai-org/GLM-4.1V-9B",
-     "openai-api/box/kimi-vl-a3b-thinking-2506", "mistral/magistral-medium-latest", "openai/o1"],
+     "openai-api/box/kimi-vl-a3b-thinking-2506", "mistral/magistral-medium-latest", "openai/o1",
+     "openai/gpt-oss-20b", "together/deepseek-ai/deepseek-r1", "a/skywork-r1v3-r1", "qwen/qwq-32b", "grok/grok-3-mini",
+     "minimax/minimax-m1", "moonshotai/kimi-k2", "a/phi-4-reasoning"],
 )  # fmt: skip
 def test_models_that_think_have_room_for_it(model: str) -> None:
     assert usual_tokens(model, None) == THINKING_TOKENS

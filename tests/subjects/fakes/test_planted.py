@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -70,3 +71,14 @@ def test_what_has_no_level_is_declined_and_no_number_refused(items: list[Item]) 
     assert subject.declines(Prompt((), (plain.view(),))) == "these items have no levels"
     with pytest.raises(SnellenError, match=r"write fake:threshold=8\.5"):
         make_fake("threshold=low", {}, items)
+
+
+def test_what_is_judged_is_equally_often_on_both_sides_at_the_threshold(items: list[Item], tmp_path: Path) -> None:
+    """The middle of three levels; the spread is 1.5 of their mean distance, .5, and 4 % are guesses among four."""
+    judged = [replace(item, latent={**item.latent, "sides": ("b", "c")}, factors={}) for item in items[:3]]
+    train = replace(judged[0], item_id="train", split="train", latent={"level": 9.0})
+    subject, media = make_fake("threshold=2", {}, [*judged, train]), MediaFolder(tmp_path)
+    for item in judged:
+        below = NormalDist(item.latent["level"], 0.75).cdf(0.4)
+        share = share_right(subject, item.view(), media)
+        assert share == pytest.approx(0.96 * below + 0.01, abs=0.035)

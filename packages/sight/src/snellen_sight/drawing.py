@@ -58,7 +58,7 @@ def filled(colour: str) -> Image.Image:
 
 
 def letter(text: str, side: int = SIDE) -> Image.Image:
-    """A black capital letter, 60 % as high as the white image."""
+    """A black capital letter, 55 % as high as the white image."""
     image = Image.new("RGB", (side, side), RGB["white"])
     font = ImageFont.load_default(side * 0.8)
     ImageDraw.Draw(image).text((side / 2, side / 2), text, RGB["black"], font, anchor="mm")
