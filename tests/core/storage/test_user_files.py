@@ -131,18 +131,17 @@ def test_the_separator_of_a_table_is_the_most_frequent_or_stated(
 def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user_files, "MAX_LINES", 2)
 
-    def read(text: str, rows: bool = True) -> list[str]:
-        lines, whole = TableLines[str](io.StringIO(text), 5, 10), list[str]()
+    def read(text: str, left: int = 10, rows: bool = True) -> list[str]:
+        lines, whole = TableLines[str](io.StringIO(text), 5, left), list[str]()
         for line in lines:
             whole.append(line)
             lines.row_size = 0 if rows else lines.row_size
         return whole
 
     assert read("1234\n12345") == ["1234\n", "12345"]
-    faults = {"12345\n": "a line of more than 5", "1\n2\n3": "more than 2 lines", "1234\n1234\n1": "or more bytes"}
-    for text, message in faults.items():
+    for text, left, message in [("12345\n", 10, "a line of more"), ("1\n2\n3", 10, "2 lines"), ("1234\n1", 5, "bytes")]:
         with pytest.raises(ValueError, match=message):
-            read(text)
+            read(text, left)
     with pytest.raises(ValueError, match="quotation mark that is not closed"):
         read("123\n45\n", rows=False)
     assert bounded_json("[1,2,3]", 3) == "[1,2,3]"
