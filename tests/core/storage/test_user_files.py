@@ -104,6 +104,18 @@ def test_yaml_is_plain_data(tmp_path: Path) -> None:
         parse_yaml("!!python/object/apply:os.system [ls]")
     with pytest.raises(yaml.YAMLError, match="nested too deep"):
         parse_yaml("[" * 5000)
+    faults = {
+        "[" * 101 + "]" * 101: "nested too deep",
+        "12:30": "base 60",
+        "1" * 101: "too long",
+        "a: 1\na: 2": "key twice",
+    }
+    for text, message in faults.items():
+        with pytest.raises(yaml.YAMLError, match=message):
+            parse_yaml(text)
+    for text in ("[" * 100 + "]" * 100, "1" * 100, "'12:30'"):
+        parse_yaml(text)
+    assert len(parse_yaml("\n".join(f"k{n}: [1]" for n in range(200)))) == 200, "side by side is not deep"
 
 
 def test_what_is_no_text_is_no_json() -> None:
