@@ -64,8 +64,8 @@ def test_verdicts_leave_out_what_was_dropped_or_never_decided(tmp_path: Path, bu
     reasons = {"000": "", "001": "by the review (blurred)", "002": "by the review (no reason)"}
     assert verdicts == Verdicts("Ann, Bob, Cem", reasons)
     ledger, first = Ledger(), replace(built.items[0], provenance={"construction_subjects": ["chat:x"], "seed": 0})
-    (kept,) = verdicts.apply([first, *built.items[1:]], ledger, "items")
-    assert kept == replace(first, provenance={"construction_subjects": ["Ann", "Bob", "Cem", "chat:x"], "seed": 0})
+    (remaining,) = verdicts.apply([first, *built.items[1:]], ledger, "items")
+    assert remaining == replace(first, provenance={"construction_subjects": ["Ann", "Bob", "Cem", "chat:x"], "seed": 0})
     left_out = {"items": {"": {"kept": 0, "dropped": {
         rule: {"count": 1, "examples": [item_id]}
         for item_id, rule in (("001", reasons["001"]), ("002", reasons["002"]), ("003", "no decision"))

@@ -104,17 +104,17 @@ def test_a_result_must_be_about_the_same_items(tmp_path: Path) -> None:
 def test_a_step_about_a_set_copies_what_its_items_show(tmp_path: Path) -> None:
     about = colour_set(tmp_path / "set")
     (image,), clip = about.items[0].query, about.media.add(b"no frames", "video", "mp4", (640, 480), 2.5)
-    made = [
+    captions = [
         step_item("caption", "c0", "?", (clip, image), "text", "scene"),
         step_item("caption", "c1", "!", (), "text"),
     ]
-    assert [(item.stimulus_id, item.cluster_id, item.group_id) for item in made] == [
+    assert [(item.stimulus_id, item.cluster_id, item.group_id) for item in captions] == [
         ("scene", "scene", "c0"), ("c1", "c1", "c1")
     ]  # fmt: skip
-    step = ItemStep[ItemSet](suite="hard", name="captions", make_items=lambda items: made)
+    step = ItemStep[ItemSet](suite="hard", name="captions", make_items=lambda items: captions)
     options = BuildOptions(tmp_path, sources={"items": about.root})
     written = write_step(step, read_about(step, options), tmp_path / "out", ["a note"])
-    assert (written.items, written.card.source, written.card.notes) == (tuple(made), "captions", ["a note"])
+    assert (written.items, written.card.source, written.card.notes) == (tuple(captions), "captions", ["a note"])
     assert written.card.recipe == {"about": about.card.content_hash, "step": "captions"}
     assert [written.media.read(media) for media in (clip, image)] == [b"no frames", about.media.read(image)]
     other = replace(step, suite="soft")

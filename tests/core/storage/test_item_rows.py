@@ -114,11 +114,11 @@ def test_a_recipe_of_an_image_that_only_a_latent_names_is_stored(tmp_path: Path)
 
 def test_all_names_of_the_images_that_are_shown_are_stored(tmp_path: Path) -> None:
     item = write(tmp_path / "1", b"pixels", RECIPE).items[0]
-    (shown,) = (image.sha256 for image in item.query)
+    (image_hash,) = (image.sha256 for image in item.query)
     item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}})
     assert not list(tmp_path.glob("*.parquet"))
-    item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}, shown: {"c.png", "a.png", "b.png"}})
-    assert item_rows.read_image_names(tmp_path) == {shown: ["a.png", "b.png", "c.png"]}
+    item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}, image_hash: {"c.png", "a.png", "b.png"}})
+    assert item_rows.read_image_names(tmp_path) == {image_hash: ["a.png", "b.png", "c.png"]}
     assert item_rows.read_image_names(tmp_path / "1") == {}
 
 

@@ -55,12 +55,12 @@ def test_costs_are_per_million_tokens_by_subject_and_price(record: RunFolder) ->
         arm_card("own:f", fingerprint="f", attributes=cheap),
     ]  # fmt: skip
     (record.root / "run.json").write_text(card_of(arms).model_dump_json())
-    for key, kept in {
+    for key, answer in {
         "a/first": reply(5, 1), "a/vanilla/0/t/0": reply(300, 20), "a/vanilla/1/t/0": reply(700, 40),
         "a/vanilla/1/u/0": None, "b/vanilla/0/t/0": reply(10**6, 500_000), "c/vanilla/0/t/0": reply(9, 9),
         "d/vanilla/0/t/0": reply(9, 9), "e/vanilla/0/t/0": reply(9, 9),
     }.items():  # fmt: skip
-        record.record(Exchange(key, "digest", kept, "" if kept else "503"))
+        record.record(Exchange(key, "digest", answer, "" if answer else "503"))
     assert cost_by_subject(record.root) == {"own:a": pytest.approx(0.00262), "own:b": 0.5, "own:f": 0.0}
     prices = {"a": (2.0, 10.0), "b": (0.0, 1.0), "f": (0.0, 1.0)}
     for run in (record, RunFolder(record.root, record.media)):  # as counted, and as read again
@@ -78,9 +78,9 @@ def test_a_reply_is_recalled_for_its_own_prompt_and_under_a_limit_that_changes_n
     assert record.is_empty
     record.record(Exchange("key", "digest", reply(1, 1, stop="length", token_limit=50)))
     assert not record.is_empty
-    kept = record.recall("key", "digest")
-    assert kept is not None
-    limits = {None: kept, 50: kept, 51: None, 0: None}
+    answer = record.recall("key", "digest")
+    assert answer is not None
+    limits = {None: answer, 50: answer, 51: None, 0: None}
     assert {limit: record.recall("key", "digest", limit) for limit in limits} == limits
     assert (record.recall("key", "other"), record.recall("none", "digest")) == (None, None)
     record.record(Exchange("key", "digest", None, "503"))
