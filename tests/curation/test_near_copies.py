@@ -116,6 +116,8 @@ def test_groups_distinguish_copies_from_similar_images() -> None:
     fixed = find_near_copies([images[0], images[0], images[0]], ["x"] * 3)
     assert fixed.copies == {}
     assert fixed.alike == {"x": 2}
+    pair = find_near_copies(images[:1] * 2, ["x"] * 2)
+    assert (pair.copies, pair.alike) == ({1: 0}, {}), "one copy of two images is no camera"
 
 
 def test_of_many_copies_all_but_the_first_are_copies() -> None:
