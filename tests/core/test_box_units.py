@@ -50,6 +50,10 @@ def test_pixels_are_those_of_the_image_as_sent() -> None:
 def test_only_boxes_asked_for_in_fractions_change() -> None:
     others = ReplySpec("colour"), ReplySpec("box"), spec_in("pixels"), ReplySpec("choice", (("A", "a"),))
     assert [in_unit(spec, "thousandths") for spec in others] == list(others)
+    sides = {
+        side: asks_for_fractions(ReplySpec("box", frame=Affine(1 / side, 0, 0, 0, 1 / 640, 0))) for side in (32, 31)
+    }
+    assert sides == {32: True, 31: False}
     assert [asks_for_fractions(spec) for spec in (FRACTION, *others)] == [True, False, False, False, False]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from skimage.color import rgb2lab
 
-from snellen.core.colour import srgb_to_lab
+from snellen.core.colour import lab_to_linear, srgb_to_lab, srgb_to_linear
 from snellen.core.seeds import stream
 
 
@@ -31,3 +31,4 @@ def test_lab_equals_that_of_scikit_image() -> None:
     pixels = stream("test.colour").integers(0, 256, (40, 50, 3), np.uint8)
     pixels[:10] //= 24  # dark ones, on the straight parts
     assert np.allclose(srgb_to_lab(pixels), rgb2lab(pixels), rtol=0, atol=1e-9)
+    assert np.allclose(lab_to_linear(srgb_to_lab(pixels)), srgb_to_linear(pixels / 255), rtol=0, atol=1e-6)

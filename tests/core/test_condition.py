@@ -16,6 +16,7 @@ def test_names_come_in_the_order_of_the_axes_and_ranges_expand() -> None:
     assert written("labels=fabricated,shots=0..2") == [f"shots={n},labels=fabricated" for n in range(3)]
     assert written(" labels = exchanged ") == ["labels=exchanged"]
     assert written("shots=4..5") == ["shots=4", "vanilla"], "a default is not written"
+    assert written("shots=2..2") == ["shots=2"]
 
 
 @pytest.mark.parametrize("text", ["", "vanilla", "shots=5", "labels=true,shots=5"])

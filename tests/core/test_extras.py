@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from snellen.core import extras
-from snellen.core.extras import install_command
+from snellen.core.extras import install_command, missing_packages
 
 ROOT = Path(__file__).parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -42,6 +42,10 @@ def test_a_checkout_that_was_never_installed_is_named(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(extras, "distribution", missing)
     assert install_command("web") == f"pip install '{ROOT}[web]'"
+
+
+def test_packages_that_are_not_installed_are_missing() -> None:
+    assert missing_packages(["numpy", "no-such-package", "Pillow", "nor-this"]) == ["no-such-package", "nor-this"]
 
 
 def test_every_extra_that_is_named_exists() -> None:

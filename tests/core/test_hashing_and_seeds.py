@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from snellen.core.hashing import ListDigest, canonical, digest
+from snellen.core.hashing import ListDigest, canonical, digest, has_checksum, with_checksum
 from snellen.core.item import Affine, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt, Turn
 from snellen.core.seeds import seed_of, stream
@@ -33,6 +33,14 @@ def test_a_list_may_be_digested_element_by_element(elements: list[object]) -> No
         assert by_element.digest() == digest(elements[:n])
         by_element.add(element)
     assert by_element.digest() == digest(elements)
+
+
+def test_a_checksum_covers_names_and_values() -> None:
+    facts = with_checksum({"a": 1, "b": "x"})
+    assert has_checksum(facts)
+    others: list[dict[str, object]] = [{"a": 2}, {"b": "y"}, {"c": 1}, {"checksum": "0" * 16}]
+    assert not any(has_checksum({**facts, **other}) for other in others)
+    assert not has_checksum({"a": 1, "b": "x"})
 
 
 def test_a_prompt_digest_covers_everything_sent() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from snellen.core.item import Affine, Item, Mark, Media, Option, ReplySpec, View
+from snellen.core.item import Affine, Demo, Item, Mark, Media, Option, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.subject import SubjectCard, TrainingExample, with_examples
 
@@ -48,6 +48,10 @@ def test_replies_are_written_in_the_requested_terms() -> None:
     assert ReplySpec("box", frame=Affine(a=0.01, f=0.5, e=0.01)).write((20, 10, 60, 50)) == "[0.2, 0.6, 0.6, 1.0]"
     assert ReplySpec("colour").write((254.6, 0, 12)) == "[255, 0, 12]"
     assert [ReplySpec("integer").write(7), ReplySpec("text").write("a\nb")] == ["7", "a\nb"]
+    assert ReplySpec("text").write(("first", "second")) == "first", "of several texts that are accepted"
+    assert ReplySpec("choices", BOTH).write(("blue", "red")) == "B, A"
+    fractions = ReplySpec("point", frame=Affine(a=1 / 80, e=1 / 60))
+    assert [ReplySpec("point").write((2, 0.5)), fractions.write((20, 20))] == ["[2, 0.5]", "[0.25, 0.333333]"]
     with pytest.raises(KeyError):
         ReplySpec("choice", BOTH).write("green")
     assert ReplySpec("choice", BOTH).offered == ("red", "blue")
@@ -67,6 +71,18 @@ def test_a_view_does_not_reveal_the_answer() -> None:
     assert "sesame" not in repr(item.view())
     assert item.view().reply.keys == (("red", "x"), ("y", "y")), "an option without text is named by its key"
     assert [media.path for media in item.media()] == [f"ab/{'ab' * 32}.png"]
+
+
+def test_an_item_shows_its_support_its_query_and_its_options_in_this_order() -> None:
+    images = [Media(letter * 64, "image", "png", 4, 4) for letter in "abcdef"]
+    options = tuple(Option(media.sha256[0], media=(media,)) for media in images[4:])
+    support = Demo((images[0], images[1]), "e", 0), Demo((), "f", 1)
+    item = Item("i", "s", "t", "?", tuple(images[2:4]), "e", "choice", "i", "i", "i", options=options, support=support)
+    assert list(item.media()) == list(item.view().media()) == images
+    view = item.view()
+    assert (view.options, view.support, view.question, view.stimulus_id) == (options, support, "?", "i")
+    assert replace(item, answer_kind="true_false").view().reply.keys == (("T", "true"), ("F", "false"))
+    assert replace(images[0], origin="z" * 64).stored_sha256 == "z" * 64
 
 
 def test_marks_change_digests_only_if_a_view_has_some() -> None:

@@ -25,20 +25,21 @@ def test_a_plain_item_is_valid() -> None:
     [
         ("true_false", ["true", "false"], ["yes", True, 1]),
         ("integer", [0, -3, 10**14], [1.0, "1", True, 10**15]),
-        ("number", [0, 0.5, -1e9], ["1", True, float("nan"), float("inf"), 10**400]),
+        ("number", [0, 0.5, -9e17], ["1", True, float("nan"), float("inf"), 10**400, 1e18]),
         (
             "box",
             [(0.0, 0.0, 1.0, 1.0), (-3, 0, 1, 9)],
             [(0, 0, 1), (1, 0, 1, 1), (0, 2, 1, 1), (0, 0, 1, float("nan"))],
         ),
         ("colour", [(0, 255, 7)], [(0, 256, 7), (0, -1, 7), (0, 1), "red"]),
+        ("point", [(3, -4.5)], [(3,), (3, 4, 5), (3, float("nan"))]),
         ("text", ["a", ("a", "b")], ["", " ", 7, ("a", "")]),
         ("description", ["words", None], [7, ("a",)]),
         ("choice", [], ["r", 1]),
     ],
 )
 def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -> None:
-    item = replace(PLAIN, options=(), answer_kind=kind)
+    item = replace(PLAIN, options=(), answer_kind=kind, measures={"radius_px": 9.0})
     assert [answer for answer in right if item_fault(replace(item, answer=answer))] == []
     assert [answer for answer in wrong if not item_fault(replace(item, answer=answer))] == []
 
@@ -60,12 +61,57 @@ def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -
         ({"question": "\ud800"}, "a text is not valid Unicode (surrogates not allowed)"),
         ({"measures": {"a": float("inf")}}, "measure 'a' is inf"),
         ({"measures": {"a": True}}, "measure 'a' is True"),
-        ({"cluster_id": ""}, "cluster_id is empty"),
+        ({"factors": {"level": 1}}, "factor 'level' is 1, not a text"),
+        ({"options": (RED, Option("b", "x" * 1_000_001))}, "more than 1000000 characters"),
+        ({"options": (), "answer": None}, "a choice has no options"),
+        ({"options": (), "answer": None, "answer_kind": "choices"}, "a choice has no options"),
         ({"question": "x" * 1_000_001}, "more than 1000000 characters"),
     ],
 )
 def test_invalid_items_are_refused_with_the_reason(fields: dict[str, Any], message: str) -> None:
     assert message in str(item_fault(replace(PLAIN, **fields)))
+
+
+@pytest.mark.parametrize("name", ["item_id", "suite", "task", "stimulus_id", "group_id", "cluster_id", "version"])
+def test_every_name_has_one_to_a_thousand_plain_characters(name: str) -> None:
+    for text, fault in [
+        ("", f"{name} is empty"), ("x" * 1_001, "longer than 1000 characters"), ("a\x1b", r"control character \x1b")
+    ]:  # fmt: skip
+        fields: dict[str, Any] = {name: text}
+        assert fault in str(item_fault(replace(PLAIN, **fields)))
+    fields = {name: "x" * 1_000}
+    assert item_fault(replace(PLAIN, **fields)) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"options": (RED, Option("r\x1b", "blue"))}, {"options": (RED, Option("b", "\x1b"))},
+        {"support": (Demo((), "r", 0, "\x1b"),)}, {"suite": STEP_SUITE, "support": (Demo((), "\x1b", 0),)},
+        {"factors": {"\x1b": "hard"}}, {"factors": {"level": "\x1b"}}, {"measures": {"\x1b": 1.0}},
+        {"options": (), "answer_kind": "text", "answer": ("red", "\x1b")},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_no_text_of_an_item_has_control_characters(fields: dict[str, Any]) -> None:
+    assert r"control character \x1b" in str(item_fault(replace(PLAIN, **fields)))
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_valid"), [(("b", "r"), True), (("r",), True), (("r", "b"), False), (("b", "b"), False), ((), False),
+                             (("b", "g"), False), (["b", "r"], False), ("r", False)],
+)  # fmt: skip
+def test_several_right_options_are_a_sorted_tuple_of_keys(answer: Any, is_valid: bool) -> None:
+    fault = item_fault(replace(PLAIN, answer_kind="choices", answer=answer))
+    assert (fault is None) == is_valid
+    assert is_valid or "is no sorted set of keys" in str(fault)
+
+
+@pytest.mark.parametrize(("radius", "is_valid"), [(0.5, True), (0.0, False), (-1.0, False), (None, False)])
+def test_a_point_has_the_radius_of_its_target(radius: float | None, is_valid: bool) -> None:
+    measures = {} if radius is None else {"radius_px": radius}
+    point = replace(PLAIN, options=(), answer_kind="point", answer=(1.0, 2.0), measures=measures)
+    assert (item_fault(point) is None) == is_valid
 
 
 def test_unusual_items_are_valid() -> None:
@@ -94,7 +140,7 @@ def test_pixels_have_a_limit(size: tuple[int, int], sound: bool) -> None:
 @pytest.mark.parametrize(
     "fields",
     [{"sha256": "A" * 64}, {"sha256": "a" * 63}, {"format": "p/g"}, {"format": ""}, {"kind": "sound"}, {"width": 0},
-     {"seconds": -1.0}, {"seconds": float("nan")}],
+     {"seconds": -1.0}, {"seconds": float("nan")}, {"seconds": 1e6}, {"format": "a" * 9}, {"height": 0}],
 )  # fmt: skip
 def test_media_need_a_name_and_a_size(fields: dict[str, Any]) -> None:
     assert media_fault(replace(IMAGE, **fields))

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from snellen.core.plain_text import control_character, no_formula, printable, redacted, short_line, short_reason
+from snellen.core.plain_text import (
+    MIN_KEY,
+    PlainStream,
+    control_character,
+    no_formula,
+    printable,
+    redacted,
+    secret_texts,
+    short_line,
+    short_reason,
+    unfiltered,
+    without_secrets,
+)
 
 
 def test_only_control_characters_are_escaped() -> None:
@@ -16,7 +29,8 @@ def test_only_control_characters_are_escaped() -> None:
     text = printable(characters)
     assert not [c for c in text if (ord(c) < 32 and c not in "\n\t") or 127 <= ord(c) < 160]
     assert printable("\x1b[2J\x9b\x7f\r") == r"\x1b[2J\x9b\x7f\x0d"
-    assert printable("a\u202eb \u2066c") == r"a\u202eb \u2066c", "they reorder what is read"
+    marks = [chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+    assert printable("".join(marks)) == "".join(rf"\u{ord(mark):04x}" for mark in marks), "they reorder what is read"
     assert printable("\ud800 é") == r"\ud800 é", "half a character cannot be written"
     assert printable("ünï \U0001f441\n\tשלום") == "ünï \U0001f441\n\tשלום"
     assert (control_character("a\x1bb"), control_character("a\n\tb")) == (r"\x1b", None)
@@ -122,3 +136,30 @@ def test_cells_of_borders_alone_take_no_time() -> None:
     begin = time.process_time()
     no_formula("a" + "\t" * 1_000_000)
     assert time.process_time() - begin < 5
+
+
+def test_short_values_are_no_secrets_and_longer_secrets_are_taken_out_first() -> None:
+    """Of an error text from 8 characters, of a reply from 20: a shorter value may be an ordinary word."""
+    variables = {"A_KEY": "1234567", "B_KEY": "12345678", "C_KEY": "x" * 19, "D_KEY": "x" * 20, "HOME": "y" * 20}
+    assert set(secret_texts(variables)) == {"12345678", "x" * 19, "x" * 20}
+    assert secret_texts(variables, MIN_KEY) == ["x" * 20]
+    longer = secret_texts({"A_KEY": "12345678", "B_KEY": "123456789"})
+    assert without_secrets("123456789", longer) == "[redacted]", "not the shorter one with a digit left"
+
+
+class Terminal(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_stream_escapes_controls_and_breaks_long_lines_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "12")
+    text = "red green blue\n\x1b[2J\nNext: snellen run items\n{'a': 'red green'}\nred greens 2\n"
+    plain, terminal = io.StringIO(), Terminal()
+    assert PlainStream(plain).write(text) == len(text)
+    PlainStream(terminal).writelines([text])
+    assert plain.getvalue() == text.replace("\x1b", r"\x1b")
+    assert terminal.getvalue() == plain.getvalue().replace("red green blue", "red green\nblue")
+    assert unfiltered(PlainStream(plain)) is unfiltered(plain) is plain

@@ -33,6 +33,7 @@ def test_a_written_sheet_is_read_back(texts: list[str]) -> None:
         ([FULL[0], {**FULL[1], "sample": 3}], {"bcolour?", "bshape?"}),
         ([FULL[0], {"q1": "blue", "q2": "cone"}], {"bcolour?", "bshape?"}),
         ([{**FULL[0], "sample": True}, FULL[1]], {"acolour?", "ashape?"}),
+        ([{**FULL[0], "sample": "\u00b9"}, FULL[1]], {"acolour?", "ashape?"}),  # a digit that is no number
         ([FULL[0], "blue", None], {"bcolour?", "bshape?"}),
         ({"q1": "red", "q2": "cube"}, set(ANSWERS)),  # one object for several samples, without a sample number
         ({"sample": 2, "q1": "blue", "q2": "cone"}, {"acolour?", "ashape?"}),

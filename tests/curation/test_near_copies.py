@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageOps
 from scipy.ndimage import gaussian_filter
 
 from snellen.core.seeds import stream
-from snellen.curation.near_copies import find_near_copies, near_copy_notes, near_pairs, thumbnail
+from snellen.curation.near_copies import NearCopies, find_near_copies, near_copy_notes, near_pairs, thumbnail
 from snellen.datasets.image_files import image_oddity
 
 SIDE = 200
@@ -116,6 +116,8 @@ def test_groups_distinguish_copies_from_similar_images() -> None:
     fixed = find_near_copies([images[0], images[0], images[0]], ["x"] * 3)
     assert fixed.copies == {}
     assert fixed.alike == {"x": 2}
+    pair = find_near_copies(images[:1] * 2, ["x"] * 2)
+    assert (pair.copies, pair.alike) == ({1: 0}, {}), "one copy of two images is no camera"
 
 
 def test_of_many_copies_all_but_the_first_are_copies() -> None:
@@ -142,3 +144,12 @@ def test_a_copy_of_a_copy_that_is_unlike_the_first_image_stays() -> None:
 @pytest.mark.parametrize("count", [0, 1])
 def test_too_few_images_have_no_pairs(count: int) -> None:
     assert near_pairs([thumbnail(photograph("a"))] * count) == []
+
+
+def test_near_copies_that_stay_are_counted_and_named() -> None:
+    near = NearCopies({3: 1, 4: 1, 5: 0, 6: 2}, (), {"cups": 2})
+    alike = "2 images of the thing 'cups' look like others of it, as from one fixed camera, and stay"
+    assert near_copy_notes(near, "abcdefg", "thing", keep=False) == [alike]
+    copies = "4 images look like another one of their thing and stay: d like b, e like b, f like a, …"
+    assert near_copy_notes(near, "abcdefg", "thing", keep=True) == [copies, alike]
+    assert near_copy_notes(NearCopies({}, (), {}), "abc", "thing", keep=True) == []

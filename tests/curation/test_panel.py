@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import write_itemset
-from snellen.curation.panel import Vote, decision_of
+from snellen.curation.panel import Panel, Vote, decision_of
 from snellen.curation.results import WITH_REASON, read_panel, read_step_result
 from tests.helpers.reviewers import decision_set, reviewed_by, words
 
@@ -27,6 +27,7 @@ def votes(*decisions: str) -> list[Vote]:
         (("keep", "drop", "drop"), ("human:r/c",), "drop"),
         (("keep", "drop", "mend"), ("human:r/c",), "mend"),  # all differ: the third reviewer decides
         (("keep", "drop", "mend"), (), None),
+        (("keep", "drop", "mend", "drop"), ("human:r/c", "human:r/d"), "drop"),  # the last of two
         (("keep", "drop", "keep"), (), "keep"),
         (("keep", "keep", "drop", "drop"), (), None),
         (("keep",), ("human:r/a",), "keep"),  # no one else voted
@@ -40,6 +41,13 @@ def test_a_majority_decides_otherwise_the_third_reviewer(
 
 def test_a_single_reviewer_decides() -> None:
     assert decision_of(votes("keep"), 1) == "keep"
+
+
+def test_two_of_three_reviewers_decide_where_the_third_did_not_vote(tmp_path: Path) -> None:
+    cast = {"i0": tuple(votes("keep", "keep")), "i1": tuple(votes("keep")), "i2": tuple(votes("keep", "drop", "drop"))}
+    panel = Panel(decision_set(tmp_path / "items"), ("human:r/a", "human:r/b", "human:r/c"), cast)
+    assert [panel.decision(f"i{n}") for n in range(3)] == ["keep", None, "drop"]
+    assert [vote.author for vote in panel.supporters("i2")] == ["human:r/b", "human:r/c"]
 
 
 def test_agreeing_reviewers_give_one_result(tmp_path: Path) -> None:

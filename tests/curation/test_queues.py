@@ -58,6 +58,17 @@ def test_a_queue_keeps_ids_and_provenance(step: ItemSet, tmp_path: Path) -> None
     assert run.is_dir()
 
 
+def test_a_queue_asks_with_the_item_s_own_words_and_names_decisions_with_a_reason(tmp_path: Path) -> None:
+    item = step_item("screening", "t0", "Reply in JSON.", (), "text", provenance={"instruction": "Add a cup"})
+    written = write_itemset(tmp_path / "step", [item], source="screening", recipe={})
+    queue = write_queue("gc-screening", written, tmp_path / "queue")
+    (decision,) = queue.items
+    assert "\nAdd a cup\n" in decision.question
+    assert decision.provenance == {"instruction": "Add a cup", "with_reason": ["mend"]}
+    assert [(option.key, option.text) for option in decision.options] == [*find_queue("gc-screening").words.items()]
+    assert queue.card.recipe == {"about": written.card.content_hash, "queue": "gc-screening"}
+
+
 def test_sets_of_other_steps_are_refused(step: ItemSet, tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="have no instruction; make them with snellen build vlm2-bench"):
         write_queue("gc-screening", step, tmp_path / "a")

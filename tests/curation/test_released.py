@@ -7,11 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
-from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names, read_json_lines
+from snellen.curation.released import ReleasedItems, ReleasedRecipe, draw_names, read_json_lines, validate_line
+from tests.helpers.journey import item
+
+
+class Line(BaseModel):
+    """A line with three fields."""
+
+    item_id: str
+    task: str
+    value: float
 
 
 def choose_tasks(options: BuildOptions, root: Path | None) -> Sequence[str]:
@@ -51,7 +61,9 @@ def test_the_card_keeps_n_only_where_it_is_given(root: Path) -> None:
 def test_a_plan_needs_no_files_and_measures_them_if_present(root: Path) -> None:
     options = BuildOptions(root / "out", n=2)
     assert RECIPE.plan(options) == {"suite": "toy", "needs": RECIPE.instructions, "items": {"naming": 2}, "bytes": 0}
-    size = (root / "questions.jsonl").stat().st_size
+    (root / "deep").mkdir()
+    (root / "deep" / "image.png").write_bytes(b"12345")
+    size = (root / "questions.jsonl").stat().st_size + 5
     assert RECIPE.plan(replace(options, sources={"toy": root}))["bytes"] == size
 
 
@@ -80,6 +92,26 @@ def test_lines_are_read_with_their_numbers_and_faults_are_collected(root: Path) 
     assert problems[1] == "answers.jsonl: missing"
     with pytest.raises(SnellenError, match="2 of the lines are wrong; get them again"):
         RECIPE.refuse(root, problems)
+
+
+def test_a_build_warns_of_differences_and_keeps_notes_and_provenance(root: Path) -> None:
+    released = ReleasedItems([item("1", [], "red", "text")], ["a note"], ["one", "two"], {"images": 3})
+    recipe = replace(RECIPE, read=lambda options, root: released)
+    options = BuildOptions(root / "out", sources={"toy": root}, n=1)
+    with pytest.warns(UserWarning, match="one|two") as caught:
+        built = recipe.build(options)
+    assert [str(warning.message) for warning in caught] == ["one", "two"]
+    assert (built.card.source, built.card.notes, built.card.provenance) == ("released", ["a note"], {"images": 3})
+    assert built.card.recipe == recipe.parameters(options)
+
+
+def test_all_faults_of_a_line_are_named() -> None:
+    with pytest.raises(
+        ValueError, match=r"^item_id: Field required; task: Field required; value: Input should be a val"
+    ):
+        validate_line(Line, {"value": "x"})
+    with pytest.raises(ValueError, match=r"^line: Input should be"):
+        validate_line(Line, [1])
 
 
 def test_each_name_is_drawn_once() -> None:

@@ -51,6 +51,8 @@ def test_a_file_states_only_the_differences(tmp_path: Path) -> None:
         ("least: true", "least: Input should be a valid integer"),
         ("area: [0.1]", "area"),
         ("counts: {minimum: 31}", "1 <= minimum <= maximum"),
+        ("counts: {minimum: 0}", "1 <= minimum <= maximum"),
+        ("counts: {min_bins: 0}", "1 <= min_bins"),
         ("least: 2021-01-01", "not JSON serializable"),
         ("least: [", "cannot be read as YAML"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -69,6 +70,11 @@ def test_the_split_depends_on_the_seed_only() -> None:
 def test_balance_states_the_shares_of_the_worst_classes() -> None:
     card = balance(["a"] * 5 + ["b"] * 4, [*["train"] * 4, "test", *["train"] * 2, *["test"] * 2])  # type: ignore[list-item]
     assert (card.strata, card.train, card.test, card.lowest, card.highest) == (2, 6, 3, 0.2, 0.5)
+    assert card.as_card() == {
+        "classes_and_bins": 2, "train": 6, "test": 3, "test_share": 0.3333, "least_test_share": 0.2,
+        "greatest_test_share": 0.5,
+    }  # fmt: skip
+    assert not any(balance([], []).as_card().values())
 
 
 def test_groups_that_share_an_image_are_one_unit() -> None:
@@ -87,3 +93,12 @@ def test_an_image_on_both_sides_is_refused() -> None:
     check_splits(items[:1] * 2)
     with pytest.raises(SnellenError, match="both training and testing"):
         check_splits(items)
+    first = replace(image, sha256="b" * 64)
+    with pytest.raises(
+        SnellenError, match=r"image aaaaaaaaaaaa is used for both training and testing \(counting-h, counting-i\)"
+    ):
+        check_splits([items[0], replace(items[1], query=(first, image))])
+
+
+def test_of_equal_sides_an_image_goes_to_training() -> None:
+    assert assign_sides({"x": ["a"]}, 0.5, stream("t")) == {"x": "train"}

@@ -13,8 +13,20 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.curation.results import StepResult
-from snellen.curation.steps import Argument, Stage, Step, chain_lines, plan_chain, step_item
+from snellen.curation.steps import (
+    Argument,
+    ItemStep,
+    Stage,
+    Step,
+    chain_lines,
+    plan_chain,
+    read_about,
+    step_item,
+    write_step,
+)
 from snellen.suites import SUITES
+from tests.helpers.journey import colour_set
+from tests.helpers.refusals import assert_refused
 from tests.helpers.sets import small_set
 
 SOURCE = Argument("source", "data", "ROOT")
@@ -87,6 +99,27 @@ def test_a_result_must_be_about_the_same_items(tmp_path: Path) -> None:
             SnellenError, match=f"item '{odd}' differs from the one that the given sources and inputs lead to"
         ):
             STEP.check(others, result)
+
+
+def test_a_step_about_a_set_copies_what_its_items_show(tmp_path: Path) -> None:
+    about = colour_set(tmp_path / "set")
+    (image,), clip = about.items[0].query, about.media.add(b"no frames", "video", "mp4", (640, 480), 2.5)
+    captions = [
+        step_item("caption", "c0", "?", (clip, image), "text", "scene"),
+        step_item("caption", "c1", "!", (), "text"),
+    ]
+    assert [(item.stimulus_id, item.cluster_id, item.group_id) for item in captions] == [
+        ("scene", "scene", "c0"), ("c1", "c1", "c1")
+    ]  # fmt: skip
+    step = ItemStep[ItemSet](suite="hard", name="captions", make_items=lambda items: captions)
+    options = BuildOptions(tmp_path, sources={"items": about.root})
+    written = write_step(step, read_about(step, options), tmp_path / "out", ["a note"])
+    assert (written.items, written.card.source, written.card.notes) == (tuple(captions), "captions", ["a note"])
+    assert written.card.recipe == {"about": about.card.content_hash, "step": "captions"}
+    assert [written.media.read(media) for media in (clip, image)] == [b"no frames", about.media.read(image)]
+    other = replace(step, suite="soft")
+    assert_refused(lambda: read_about(other, options), f"{about.root}: an item set of hard, not of soft")
+    assert_refused(lambda: read_about(step, BuildOptions(tmp_path)), "hard/captions: --source items=ITEMSET is missing")
 
 
 @pytest.mark.parametrize("name", ["vlm2-bench", "vfm-bench", "ava-bench"])

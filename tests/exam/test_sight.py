@@ -276,6 +276,8 @@ def test_runs_get_the_latest_result(tmp_path: Path) -> None:
     call = SightCall(group="colours", question="Which colour fills the image?", images=(), right="red", reply="2")
     one_reply = nothing.model_copy(update={"calls": (call, replace(call, reply=None))})
     assert "no explanation fits the replies (1); asked “Which colour fills the image?”, it" in one_reply.words()
+    both = nothing.model_copy(update={"calls": (replace(call, question="Easy?", reply="red"), call)})
+    assert "(2); asked “Which colour fills the image?”, it replied “2”" in both.words(), "a wrong one is shown"
     assert "all calls failed (1)" in nothing.model_copy(update={"calls": one_reply.calls[1:]}).words()
 
 

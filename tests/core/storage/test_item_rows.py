@@ -110,3 +110,21 @@ def test_a_recipe_of_an_image_that_only_a_latent_names_is_stored(tmp_path: Path)
     item = replace(write(tmp_path / "1", b"pixels", RECIPE).items[0], latent={"shows": {"a" * 64: ["b" * 64]}})
     item_rows.write_image_recipes(tmp_path, [item], recipes)
     assert read_image_recipes(tmp_path) == {name: recipes[name] for name in ("a" * 64, "b" * 64)}
+
+
+def test_all_names_of_the_images_that_are_shown_are_stored(tmp_path: Path) -> None:
+    item = write(tmp_path / "1", b"pixels", RECIPE).items[0]
+    (image_hash,) = (image.sha256 for image in item.query)
+    item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}})
+    assert not list(tmp_path.glob("*.parquet"))
+    item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}, image_hash: {"c.png", "a.png", "b.png"}})
+    assert item_rows.read_image_names(tmp_path) == {image_hash: ["a.png", "b.png", "c.png"]}
+    assert item_rows.read_image_names(tmp_path / "1") == {}
+
+
+def test_the_hash_of_test_items_is_that_of_a_set_of_them_alone() -> None:
+    plain = dict.fromkeys(JSON_FIELDS, "{}")
+    rows = [{**plain, "item_id": split, "split": split} for split in ("train", "test", "calibration")]
+    whole, of_test = decided_hashes(rows, {})
+    assert decided_hashes(rows[1:2], {}) == (of_test, of_test)
+    assert len({whole, of_test, decided_hashes(rows[:2], {})[0], decided_hashes(rows[1:], {})[0]}) == 4

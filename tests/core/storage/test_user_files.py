@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
@@ -13,8 +14,19 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import user_files
+from snellen.core.storage.home import home
 from snellen.core.storage.trees import tree_digest
-from snellen.core.storage.user_files import bounded_json, file_fault, read_bytes, read_file, read_text
+from snellen.core.storage.user_files import (
+    TableLines,
+    bounded_json,
+    distinct,
+    file_fault,
+    read_bytes,
+    read_file,
+    read_text,
+    table_encoding,
+    table_header,
+)
 from snellen.core.storage.user_yaml import parse_yaml, read_yaml
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.interop.inspect_logs import read_log
@@ -92,9 +104,84 @@ def test_yaml_is_plain_data(tmp_path: Path) -> None:
         parse_yaml("!!python/object/apply:os.system [ls]")
     with pytest.raises(yaml.YAMLError, match="nested too deep"):
         parse_yaml("[" * 5000)
+    faults = {
+        "[" * 101 + "]" * 101: "nested too deep",
+        "12:30": "base 60",
+        "1" * 101: "too long",
+        "a: 1\na: 2": "key twice",
+    }
+    for text, message in faults.items():
+        with pytest.raises(yaml.YAMLError, match=message):
+            parse_yaml(text)
+    for text in ("[" * 100 + "]" * 100, "1" * 100, "'12:30'"):
+        parse_yaml(text)
+    assert len(parse_yaml("\n".join(f"k{n}: [1]" for n in range(200)))) == 200, "side by side is not deep"
 
 
 def test_what_is_no_text_is_no_json() -> None:
     """An empty cell of a table: a TypeError, as json.loads has it, which readers expect."""
     with pytest.raises(TypeError):
         bounded_json(None)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize(
+    ("lines", "header", "separator", "rest"),
+    [
+        (["a,b;c,d", "1"], "a,b;c,d", ",", ["1"]), (["a;b;c,d"], "a;b;c,d", ";", []), (["a\tb"], "a\tb", "\t", []),
+        (["a"], "a", ",", []), ([], "", ",", []), (["SEP=|", "a|b", "1"], "a|b", "|", ["1"]), (["sep=;"], "", ";", []),
+        (["sep=long,b"], "sep=long,b", ",", []), (["asep=;"], "asep=;", ";", []),
+    ],
+)  # fmt: skip
+def test_the_separator_of_a_table_is_the_most_frequent_or_stated(
+    lines: list[str], header: str, separator: str, rest: list[str]
+) -> None:
+    remaining = iter(lines)
+    assert table_header(remaining) == (header, separator)
+    assert list(remaining) == rest
+
+
+def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(user_files, "MAX_LINES", 2)
+
+    def read(text: str, left: int = 10, rows: bool = True) -> list[str]:
+        lines, whole = TableLines[str](io.StringIO(text), 5, left), list[str]()
+        for line in lines:
+            whole.append(line)
+            lines.row_size = 0 if rows else lines.row_size
+        return whole
+
+    assert read("1234\n12345") == ["1234\n", "12345"]
+    for text, left, message in [("12345\n", 10, "a line of more"), ("1\n2\n3", 10, "2 lines"), ("1234\n1", 5, "bytes")]:
+        with pytest.raises(ValueError, match=message):
+            read(text, left)
+    with pytest.raises(ValueError, match="quotation mark that is not closed"):
+        read("123\n45\n", rows=False)
+    assert bounded_json("[1,2,3]", 3) == "[1,2,3]"
+    for call in (lambda: bounded_json("[1,2,3,4]", 3), lambda: bounded_json(b'{"a":[{}],"b":1}', 3)):
+        with pytest.raises(ValueError, match="more than 3 values in one text"):
+            call()
+    assert bounded_json("[,,,[1]", 3, 4) == "[,,,[1]", "counted from the fifth character"
+    assert distinct([("a", 1), ("b", 1)]) == {"a": 1, "b": 1}
+    with pytest.raises(ValueError, match="the key 'b' twice"):
+        distinct([("a", 1), ("b", 1), ("b", 1)])
+    encodings = {b"\xff\xfea\0": "utf-16", b"\xfe\xff\0a": "utf-16", b"\xef\xbb\xbfa": "utf-8-sig", b"": "utf-8-sig"}
+    assert {start: table_encoding(start) for start in encodings} == encodings
+
+
+def test_a_missing_file_is_distinguished_from_one_that_is_not_read(tmp_path: Path) -> None:
+    for path, error in ((tmp_path / "none", FileNotFoundError), (tmp_path, OSError)):
+        with pytest.raises(error) as caught:
+            read_file(path)
+        assert isinstance(caught.value, FileNotFoundError) == (error is FileNotFoundError)
+
+
+def test_the_home_folder_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name, value, folder in [
+        ("HOME", tmp_path, tmp_path / ".cache" / "snellen"), ("XDG_CACHE_HOME", tmp_path, tmp_path / "snellen"),
+        ("SNELLEN_HOME", "~/own", tmp_path / "own"),
+    ]:  # fmt: skip
+        if name == "HOME":
+            monkeypatch.delenv("SNELLEN_HOME", raising=False)
+            monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+        monkeypatch.setenv(name, str(value))
+        assert home() == folder

@@ -98,13 +98,13 @@ class TableLines(Iterator[AnyStr]):
 
     def __next__(self) -> AnyStr:
         line: AnyStr = self.file.readline(self.longest + 1)
+        if not line:
+            raise StopIteration
         self.count, self.row_size, self.left = self.count + 1, self.row_size + len(line), self.left - len(line)
         if self.row_size > self.longest:
             raise ValueError(f"a line of more than {self.longest} characters, or a quotation mark that is not closed")
         if self.count > MAX_LINES or self.left < 0:
             raise ValueError(f"more than {MAX_LINES} lines, or more bytes than are read; split the file")
-        if not line:
-            raise StopIteration
         return line
 
 
