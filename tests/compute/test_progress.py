@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import threading
 
 import pytest
 
 from snellen.compute import Progress, progress
+from snellen.compute.event_loop import run_to_end
 from snellen.compute.progress import duration
 
 
@@ -97,3 +99,28 @@ def test_a_terminal_gets_a_bar_with_the_pace(monkeypatch: pytest.MonkeyPatch) ->
     assert "4/4" in terminal.getvalue()
     assert "asking (items)" in terminal.getvalue()
     assert "/min" in terminal.getvalue() or "/s" in terminal.getvalue()
+
+
+def test_a_counter_that_restarts_measures_its_pace_anew() -> None:
+    now = [0.0]
+    counter = Progress("asking", clock=lambda: now[0])
+    counter.expect(10)
+    counter.advance(10)
+    now[0] = 100.0
+    counter.restart()
+    counter.expect(6)
+    now[0] = 101.0
+    counter.advance(2)
+    assert counter.line() == "asking: 2 of 6, 2.0 per second, 2 s left"
+
+
+def test_a_coroutine_ends_with_and_without_a_loop() -> None:
+    """In a notebook a loop is running in this thread: then another thread has its own."""
+
+    async def thread() -> int:
+        return threading.get_ident()
+
+    async def notebook() -> int:
+        return run_to_end(thread())
+
+    assert run_to_end(thread()) == threading.get_ident() != asyncio.run(notebook())

@@ -11,7 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.seeds import stream
-from snellen.curation.draws import draw_options, equal_shares, least_used, level_shares, proportional_shares
+from snellen.curation.draws import (
+    Reservoir,
+    draw_options,
+    equal_shares,
+    grouped,
+    least_used,
+    level_shares,
+    proportional_shares,
+)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +74,27 @@ def test_the_true_option_may_be_drawn_at_any_position() -> None:
     positions = Counter(options.index("n7") for options in draws)
     assert set(positions) == set(range(10))
     assert set(draw_options("n7", names, 100, np.random.default_rng(0))) == set(names)
+    assert draw_options("n7", names, 0, np.random.default_rng(0)) == ("n7",)
+
+
+def test_remainders_go_to_the_largest_and_then_to_the_earlier() -> None:
+    """Of 4 in proportion to 1, 5, 4: 0.4, 2 and 1.6; of 2 to 3 equal ones: 0.67 each."""
+    assert proportional_shares({"a": 1, "b": 5, "c": 4}, 4) == {"a": 0, "b": 2, "c": 2}
+    assert proportional_shares({"a": 1, "b": 1, "c": 1}, 2) == {"a": 1, "b": 1, "c": 0}
+
+
+def test_groups_are_sorted_and_keep_the_order_of_their_samples() -> None:
+    groups = grouped(["bb", "a", "cc", "dddd", "aa"], len)
+    assert list(groups.items()) == [(1, ["a"]), (2, ["bb", "cc", "aa"]), (4, ["dddd"])]
+
+
+def test_a_reservoir_draws_every_sample_equally_often() -> None:
+    """2 of 5, 4000 times: each 1600 times, with a standard deviation of 31."""
+    counts, rng = Counter[int](), stream("reservoir")
+    for _ in range(4000):
+        reservoir = Reservoir[int](2, rng)
+        for sample in range(5):
+            reservoir.offer(sample)
+        assert (reservoir.offered, len(set(reservoir.samples))) == (5, 2)
+        counts.update(reservoir.samples)
+    assert all(abs(counts[sample] - 1600) < 160 for sample in range(5)), counts

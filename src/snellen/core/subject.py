@@ -114,7 +114,7 @@ class Base:
         """Decline kinds of media the card does not accept, and more images than it takes."""
         kinds = {part.kind for part in prompt.parts if isinstance(part, Media)}
         if refused := kinds - self.card.accepts:
-            return f"cannot be shown a {min(refused)}"
+            return f"cannot be shown {'an image' if 'image' in refused else 'a video'}"
         count = sum(not isinstance(part, str) for part in prompt.parts)
         if self.card.max_images is not None and count > self.card.max_images:
             return f"takes {self.card.max_images} images at once, not {count}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -129,3 +130,36 @@ def test_partial_files_of_ended_processes_are_removed(tmp_path: Path) -> None:
         remove_halves(tmp_path, "*/*")
         assert set(folder.iterdir()) == {half, elsewhere, other}
     assert not left.exists()
+
+
+def test_tables_of_several_row_groups_and_batches_keep_their_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "BATCH", 2)
+    rows = [{"n": n, "text": f"t{n}", "list": [n] * n} for n in range(7)]
+    schema = pa.schema({"n": pa.int64(), "text": pa.string(), "list": pa.list_(pa.int64())})
+    table = files.table_of(iter(rows), schema)
+    assert list(files.rows_of(table)) == rows
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=3)
+    assert list(files.rows_of(read_table(tmp_path / "a.parquet", schema=schema))) == rows
+    assert read_table(tmp_path / "a.parquet", schema=pa.schema([schema.field("text")])).column_names == ["text"]
+    with pq.ParquetFile(tmp_path / "a.parquet") as file:
+        for group, numbers in ((None, range(7)), (0, range(3)), (1, range(3, 6)), (2, [6])):
+            batches = list(bounded_batches(file, ["n"], group=group))
+            assert [n for batch in batches for n in batch.column("n").to_pylist()] == list(numbers)
+            assert max(map(len, batches)) <= 2
+        assert [files._extent(file, 2, names)[1] for names in (None, ["list"], ["n"])] == [6, 6, 0]
+    for odd, name in (({"n": pa.string()}, "n"), ({"x": pa.int64(), "n": pa.int64()}, "x")):
+        message = f"a.parquet: missing or retyped columns ({name}); fetch it"
+        assert_refused(partial(read_table, tmp_path / "a.parquet", schema=pa.schema(odd), remedy="fetch it"), message)
+    assert_refused(lambda: read_table(tmp_path / "none.parquet"), "none.parquet: missing; build or copy it again")
+    assert [files.rows_at_once(size) for size in (0, 50_000_000, 10**9, 10**12)] == [2, 2, 1, 1]
+
+
+def test_values_of_all_json_columns_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Brackets and commas: of these 3, 2 and 1."""
+    columns = [pa.array(["[1,2]", '{"a":1}']), pa.chunked_array([["{}"], [None, "1,2"]]), pa.array(["["])]
+    monkeypatch.setattr(files, "MAX_VALUES", 6)
+    files.refuse_vast_json(tmp_path, columns)
+    monkeypatch.setattr(files, "MAX_VALUES", 5)
+    assert_refused(lambda: files.refuse_vast_json(tmp_path, columns), "its texts of JSON have more than 5 values")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +14,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Option
-from snellen.core.storage import files, schemas
+from snellen.core.storage import files, itemset, schemas
 from snellen.core.storage.itemset import prune_media, read_itemset, write_itemset
+from snellen.core.storage.itemset_cards import SetDeclaration
+from snellen.core.storage.itemset_html import items_html
 from snellen.core.storage.media import MediaFolder
 from tests.helpers.journey import NAMED, RGB, colour_set, item, patch
 from tests.helpers.refusals import assert_refused
@@ -44,7 +50,9 @@ def test_an_item_set_is_read_back_as_written(tmp_path: Path) -> None:
     media = MediaFolder(tmp_path / "media")
     answers: list[tuple[Any, Any]] = [("true", "true_false"), (7, "integer"), (0.1, "number"), (None, "description")]
     items = [everything_an_item_holds(media), *(item(str(n), [], a, k) for n, (a, k) in enumerate(answers))]
-    written = write_itemset(tmp_path, items, source="curated", recipe={"seed": 0, "n": 5}, notes=["a remark"])
+    facts = {"notes": ["a remark"], "provenance": {"files": "abc"}}
+    written = write_itemset(tmp_path, items, source="curated", recipe={"seed": 0, "n": 5}, **facts)  # type: ignore[arg-type]
+    assert {"notes": written.card.notes, "provenance": written.card.provenance} == facts
     read = read_itemset(tmp_path)
     assert read.items == written.items == tuple(items)
     assert read.card == written.card
@@ -263,3 +271,45 @@ def test_an_image_altered_after_the_check_is_still_refused(root: Path) -> None:
     (root / "media" / image.path).write_bytes(b"?")
     with pytest.raises(SnellenError, match="altered"):
         built.media.open(image)
+
+
+def test_a_declaration_is_of_one_suite_version_source_recipe_and_plan(root: Path) -> None:
+    items = read_itemset(root)
+    plans = [SetDeclaration(instalments=3, options={"n": 2}), SetDeclaration(instalments=4, options={"n": 2}),
+             SetDeclaration(instalments=3, options={"n": 3}),
+             SetDeclaration(instalments=3, options={"n": 2}, planned_looks=(1, 3))]  # fmt: skip
+    cards = [items.card.model_copy(update={"declaration": plan}) for plan in plans]
+    others = {"suite": "x", "version": "2", "source": "curated", "recipe": {"seed": 1}, "declaration": None}
+    cards += [cards[0].model_copy(update={name: other}) for name, other in others.items()]
+    assert len({card.declared_hash for card in cards}) == len(cards)
+    first_instalment = itemset.declared(items, plans[0])
+    assert (first_instalment.card.instalments_left, items.card.instalments_left) == (2, 0)
+    assert {first_instalment.card.content_hash, first_instalment.card.rows_hash, first_instalment.card.test_hash} == {
+        first_instalment.card.declared_hash
+    }
+    assert first_instalment.card.recipe == {**items.card.recipe, "parts": 3}
+    assert read_itemset(root).instalments == (items.items,)
+    assert [item.item_id for item in items.task("task")] == [item.item_id for item in items.items]
+    assert items.task("other") == []
+    assert itemset.media_digest(items.items) != itemset.media_digest(items.items[1:])
+
+
+def test_a_notebook_shows_the_first_test_items_of_every_task_in_turn(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path / "media")
+    images = [patch(media, (n, 0, 0), (300, 200)) for n in range(5)]
+    clip = media.add(b"no frames", "video", "mp4", (640, 480), 2.5)
+    tasks = {"a0": "a", "a1": "a", "a2": "a", "b0": "b", "b1": "b", "b2": "b"}
+    items = [
+        item(name, [clip, *images], "<red>", "text", task=task, question=f"{name}?") for name, task in tasks.items()
+    ]
+    items.insert(0, item("train", images, "red", "text", task="a", question="no", split="train"))
+    page = write_itemset(tmp_path, items, source="generated", recipe={})._repr_html_()
+    assert re.findall(r"<td>(\w+\?)</td><td>(.*?)</td>", page) == [
+        (f"{n}?", "&lt;red&gt;") for n in ("a0", "b0", "a1", "b1")
+    ]
+    assert f"<p>&lt;ItemSet hard version 1: 7 items; {tmp_path}&gt;; the first 4 test items</p>" in page
+    assert page.count("data:image/png;base64,") == 4 * 4
+    small = Image.open(io.BytesIO(base64.b64decode(page.split("base64,")[1].split('"')[0])))
+    assert small.size == (120, 80)
+    media.find(images[1]).unlink()
+    assert items_html(items, media, "").count("(missing image) ") == 4

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from snellen.core.item import Affine, Media, Montage
 from snellen.core.storage.media import MediaFolder, image_fault, open_image
 from snellen.stimuli.transforms.montage import lay_out
 from tests.helpers.journey import patch
+from tests.helpers.refusals import assert_refused
 
 
 def test_files_are_kept_byte_for_byte(tmp_path: Path) -> None:
@@ -164,3 +166,37 @@ def test_a_montage_has_a_limit_of_pixels(tmp_path: Path, sizes: list[tuple[int, 
     else:
         with pytest.raises(SnellenError, match=r"on one sheet: an image of .* pixels is larger than"):
             lay_out(Montage(images, 1), media)
+
+
+SAVED = {
+    "PNG": "png", "JPEG": "jpg jpeg", "MPO": "mpo jpg jpeg", "WEBP": "webp", "GIF": "gif", "BMP": "bmp",
+    "TIFF": "tif tiff", "PPM": "ppm pgm pbm pnm", "JPEG2000": "jpeg2000 jp2", "AVIF": "avif",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", SAVED)
+def test_images_of_every_format_are_kept_under_each_of_its_names(format: str, tmp_path: Path) -> None:
+    Image.init()
+    if format not in Image.SAVE:
+        pytest.skip("not in this build of Pillow")
+    more = {"save_all": True, "append_images": [Image.new("RGB", (16, 12))]} if format == "MPO" else {}
+    Image.new("RGB", (16, 12), (9, 8, 7)).save(tmp_path / "a", format, **more)
+    raw, media = (tmp_path / "a").read_bytes(), MediaFolder(tmp_path / "media")
+    image = media.add_file(tmp_path / "a", recipe='{"a": 1}')
+    assert (image.width, image.height, image_fault(raw, image)) == (16, 12, None)
+    assert media.recipes == {image.sha256: '{"a": 1}'}
+    names = {name: image_fault(raw, replace(image, format=name)) for name in {*" ".join(SAVED.values()).split(), "eps"}}
+    assert {name for name, fault in names.items() if fault is None} == set(SAVED[format].split())
+
+
+def test_what_verification_finds_is_named_with_its_place(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    first, second, cut = patch(media, (1, 2, 3)), patch(media, (4, 5, 6)), patch(media, (7, 8, 9))
+    raw = media.find(cut).read_bytes()[:-30]
+    cut = media.add(raw, "image", "png", (8, 6))
+    for location, damaged, message in [
+        ("b", replace(second, width=9), "of 8 x 6 pixels, not 9 x 6 (used by b)"),
+        ("c", replace(first, sha256="0" * 64), "missing (used by c)"), ("d", cut, "not an image that can be decoded ("),
+    ]:  # fmt: skip
+        uses = [("a", first), (location, damaged), ("e", second)]
+        assert_refused(partial(MediaFolder(tmp_path).verify, uses, remember=False), message)

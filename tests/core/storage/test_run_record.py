@@ -10,6 +10,7 @@ import pytest
 
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange
+from snellen.core.storage import runfolder
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import part_sizes
 from snellen.core.storage.runfolder import (
@@ -17,10 +18,16 @@ from snellen.core.storage.runfolder import (
     RunCard,
     RunFolder,
     cost_by_subject,
+    default_folder,
+    kind_by_name,
     open_run,
     price_of,
     read_run_card,
+    recorded_subjects,
+    refuse_other_run,
+    same_items,
 )
+from tests.helpers.journey import colour_set
 from tests.helpers.refusals import assert_refused
 
 
@@ -91,6 +98,49 @@ def test_a_reply_is_recalled_for_its_own_prompt_and_under_a_limit_that_changes_n
     assert not record.failed("none", "digest")
 
 
+def test_keys_below_twenty_characters_stay_in_replies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shorter one may be an answer."""
+    monkeypatch.setenv("MY_STUB_API_KEY", "x" * 19)
+    (tmp_path / "parts").mkdir()
+    answer = RunFolder(tmp_path, MediaFolder(tmp_path)).record(Exchange("key", "digest", Reply("x" * 19)))
+    assert answer == Reply("x" * 19)
+
+
+CARD = card_of([arm_card("own:a")], rows_hash="w", test_hash="t")
+OTHERS = {"recipe_hash": "R", "content_hash": "C", "rows_hash": "W", "test_hash": "T"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "emptied", "is_same"),
+    [
+        ("", "", True), ("content_hash", "", True), ("rows_hash content_hash", "", True), ("test_hash", "", True),
+        ("recipe_hash", "", True), ("recipe_hash rows_hash", "", False), ("test_hash rows_hash", "", False),
+        ("rows_hash content_hash", "test_hash", False), ("content_hash", "test_hash", True),
+        ("content_hash", "test_hash rows_hash", False), ("recipe_hash", "test_hash rows_hash", True),
+    ],
+)  # fmt: skip
+def test_two_runs_asked_the_same_items(changed: str, emptied: str, is_same: bool) -> None:
+    """By the hash of test items of one recipe, else by that of rows, else by that of bytes."""
+    other = CARD.model_copy(update={name: OTHERS[name] for name in changed.split()})
+    empty = dict.fromkeys(emptied.split(), "")
+    for left, right in ((CARD, other), (other, CARD)):
+        assert same_items(left.model_copy(update=empty), right) == is_same
+        assert same_items(left, right.model_copy(update=empty)) == is_same
+
+
+def test_kinds_follow_from_names_and_recorded_subjects_are_named_once() -> None:
+    kinds = {
+        "fake:oracle": {"role": "simulated"}, "human:a/b": {"role": "person"}, "encoder:hog": {"role": "encoder"},
+        "recorded:x": {"source": "recorded"}, "inspect:x": {"source": "recorded"}, "head:x": {"fitted": True},
+        "chat:human": {}, "humans": {},
+    }  # fmt: skip
+    assert {name: kind_by_name(name) for name in kinds} == kinds
+    earlier = {"subject": "encoder:hog", "fingerprint": "f", "settings": {}, "attributes": {}, "condition": "vanilla"}
+    assert ArmCard.model_validate({**earlier, "columns": {}, "repeat": 0}).role == "encoder", "a card without a role"
+    arms = [arm_card("own:b", source="recorded"), arm_card("own:a"), arm_card("own:c", source="recorded")]
+    assert recorded_subjects(card_of([*arms, arm_card("own:b", source="recorded", repeat=1)])) == ["own:b", "own:c"]
+
+
 def test_a_run_is_continued_with_the_arms_tables_and_transforms_of_all_its_commands(tmp_path: Path) -> None:
     first = card_of(
         [arm_card("own:a"), arm_card("own:a", repeat=1), arm_card("own:b")], transforms=["t2", "t1"],
@@ -131,3 +181,39 @@ def test_a_run_of_other_items_is_not_continued(tmp_path: Path, cells: dict[str, 
     before = (tmp_path / "run" / "run.json").read_bytes()
     assert_refused(lambda: begin(other), message)
     assert (tmp_path / "run" / "run.json").read_bytes() == before
+
+
+def test_a_run_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    items = colour_set(tmp_path / "items")
+    assert_refused(lambda: refuse_other_run(items.root, limit=None), "holds an item set, and a run has a folder of its")
+    refuse_other_run(tmp_path / "none", limit=1, seed=3)
+    with open_run(tmp_path / "runs" / "a", card_of([arm_card("own:a")]), items.media):
+        pass
+    refuse_other_run(tmp_path / "runs" / "a", limit=None, seed=0)
+    assert_refused(lambda: refuse_other_run(tmp_path / "runs" / "a", limit=None, seed=3), "seed 0, not 3")
+
+
+def test_a_default_folder_is_named_by_items_subjects_and_conditions(tmp_path: Path) -> None:
+    card = colour_set(tmp_path / "items").card
+    other = card.model_copy(update={"content_hash": "x"})
+    names = [
+        default_folder(items, subjects.split(), conditions.split())
+        for items, subjects, conditions in [
+            (card, "a b", "v"),
+            (card, "a", "b v"),
+            (card, "b a", "v"),
+            (other, "a b", "v"),
+        ]
+    ]
+    assert len(set(names)) == 4
+    assert all(len(name.name) == len("hard-") + 8 and name.parent == Path("runs") for name in names)
+
+
+def test_a_part_is_closed_when_it_reaches_its_limit(record: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two lines fit exactly; the third begins another part."""
+    record.record(Exchange("k0", "d", Reply("red")))
+    size = part_sizes(record.root)["0000.jsonl"]
+    monkeypatch.setattr(runfolder, "MAX_PART_BYTES", 2 * size)
+    for n in (1, 2):
+        record.record(Exchange(f"k{n}", "d", Reply("red")))
+    assert part_sizes(record.root) == {"0000.jsonl": 2 * size, "0001.jsonl": size}

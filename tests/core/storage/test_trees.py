@@ -1,0 +1,124 @@
+"""What digests of folders and of finished runs cover: every file that decides, and none that is made again."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from snellen.core.storage import files, trees
+from snellen.core.storage.run_digest import RunDigest, check_digest, write_digest
+from snellen.core.storage.trees import UNREAD, code_digest, marks_digest, odd_file, tree_digest, tree_files
+from tests.helpers.refusals import assert_refused
+
+
+def written(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(name)
+
+
+def test_a_digest_of_a_folder_covers_names_and_bytes_of_all_files_that_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path / "a", "b", "c/d")
+    written(tmp_path / "b", "c/d", "b", *UNREAD, *(f"c/{name}" for name in UNREAD))
+    assert tree_digest(tmp_path / "a") == tree_digest(tmp_path / "b"), "in any order, without what is not read"
+    assert list(tree_files(tmp_path / "b")) == [tmp_path / "b" / "b", tmp_path / "b" / "c" / "d"]
+    assert {"media", "parts", "stamp.json", "revealed.json"} <= set(UNREAD)
+    digests, listing = {tree_digest(tmp_path / "a")}, Path.iterdir
+    for is_reversed in (False, True):
+        monkeypatch.setattr(Path, "iterdir", lambda path, r=is_reversed: iter(sorted(listing(path), reverse=r)))
+        assert {tree_digest(tmp_path / "a")} == digests, "the order of a disk does not matter"
+    for change in ("c/e", "c/d"):
+        (tmp_path / "a" / change).write_text("new")
+        digests.add(tree_digest(tmp_path / "a"))
+    (tmp_path / "a" / "b").rename(tmp_path / "a" / "B")
+    assert len(digests | {tree_digest(tmp_path / "a"), tree_digest(tmp_path / "none")}) == 5
+
+
+def test_marks_are_names_sizes_and_times_of_files_two_levels_down(tmp_path: Path) -> None:
+    written(tmp_path, "ab/x", "cd/y")
+    digests, path = [marks_digest(tmp_path)], tmp_path / "cd" / "y"
+    written(tmp_path, "above", "ab/deep/below")
+    assert marks_digest(tmp_path) == digests[0]
+    for change in (
+        lambda: os.utime(path, ns=(0, 5)),
+        lambda: path.write_text("longer"),
+        lambda: path.rename(f"{path}z"),
+    ):
+        change()
+        digests.append(marks_digest(tmp_path))
+    assert len({*digests, marks_digest(tmp_path / "none")}) == 5
+
+
+def test_a_digest_of_the_code_covers_the_versions_of_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trees, "tree_digest", lambda path: path.name)
+    digests = set[str]()
+    for changed in ("", *trees.LIBRARIES):
+        monkeypatch.setattr(trees, "version", lambda name, changed=changed: "2" if name == changed else "1")
+        digests.add(code_digest.__wrapped__())
+    assert len(digests) == 1 + len(trees.LIBRARIES)
+    assert {"numpy", "pandas", "pillow", "pyarrow", "scikit-learn", "scipy"} <= set(trees.LIBRARIES)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """A run with every file that a digest covers, and its items."""
+    root = tmp_path / "run"
+    names = ["parts/0000.jsonl", "parts/0001.jsonl", "exchanges.parquet", "responses.parquet", "sent.parquet"]
+    written(root, *names, "box_units.json", "judgements/a/b.parquet", "judgements/c/d.parquet", "stamp.json")
+    rows = [{"value": 1.0}, {"value": 0.5}]
+    files.write_table(root / "scores.strict.parquet", pa.Table.from_pylist(rows))
+    cards = {"run/run.json": {"itemset": "x", "seed": 0}, "items/blind.json": {"method": "m"},
+             "items/itemset.json": {"items": 2, "counts": {}, "parts": []}}  # fmt: skip
+    for name, card in cards.items():
+        written(tmp_path, name)
+        (tmp_path / name).write_text(json.dumps(card))
+    return root
+
+
+COVERED = ["parts/0000.jsonl", "parts/0001.jsonl", "exchanges.parquet", "responses.parquet", "sent.parquet",
+           "box_units.json", "judgements"]  # fmt: skip
+
+
+def test_a_digest_of_a_run_names_each_file_that_was_changed_added_or_removed(run: Path, tmp_path: Path) -> None:
+    digest = write_digest(run, tmp_path / "items")
+    assert write_digest(run, tmp_path / "items") == digest, "it still holds"
+    cards = ["run.json", "items/itemset.json", "items/blind.json", "scores.strict.parquet"]
+    assert sorted(digest.parts) == sorted([*COVERED, *cards])
+
+    def refused(path: Path, change: Callable[[Path], object], name: Path) -> None:
+        content = path.read_bytes() if path.exists() else None
+        change(path)
+        assert_refused(
+            lambda: check_digest(run, tmp_path / "items", digest.total), f"{name}: changed, added or removed"
+        )
+        path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+
+    for name in (*COVERED[:6], "judgements/a/b.parquet", "judgements/c/d.parquet"):
+        file = run / ("judgements" if name.startswith("judgements") else name)
+        refused(run / name, lambda path: path.write_text("other"), file)
+        refused(run / name, Path.unlink, file)
+    for path in (run / "parts" / "0002.jsonl", run / "judgements" / "new"):
+        refused(path, lambda path: path.write_text("new"), run / "judgements" if path.name == "new" else path)
+    refused(run / "run.json", lambda path: path.write_text('{"itemset": "x", "seed": 1}'), run / "run.json")
+    for name in ("itemset.json", "blind.json"):
+        refused(tmp_path / "items" / name, lambda path: path.write_text('{"items": 3}'), tmp_path / "items" / name)
+    (run / "run.json").write_text('{"seed": 0, "itemset": "moved"}')
+    files.write_table(run / "scores.strict.parquet", files.read_table(run / "scores.strict.parquet"))
+    check_digest(run, tmp_path / "items", f" {digest.total.upper()}\n")
+    assert_refused(lambda: check_digest(run, tmp_path / "items", "0" * 64), f"gives digest {digest.total}, not the")
+    (run / RunDigest.file).unlink()
+    assert_refused(lambda: check_digest(run, tmp_path / "items", digest.total), f"{run}: has no digest.json")
+
+
+def test_what_is_no_regular_file_is_in_no_digest_of_a_run(run: Path, tmp_path: Path) -> None:
+    os.mkfifo(run / "judgements" / "pipe")
+    assert odd_file(run / "judgements") == run / "judgements" / "pipe"
+    assert odd_file(run / "parts") is None
+    assert_refused(lambda: write_digest(run, tmp_path / "items"), "pipe: not a regular file below 2 GB")
