@@ -489,8 +489,8 @@ def test_a_change_after_the_digest_is_found_and_named(kind: str, exam: Exam, tmp
 @pytest.mark.parametrize("kind", TAMPERINGS)
 @pytest.mark.slow
 def test_each_of_many_changes_after_the_digest_is_found_and_named(kind: str, exam: Exam, tmp_path: Path) -> None:
-    """16 of each of 19 kinds: 304 changes."""
-    for number in range(10, 26):
+    """8 of each of 19 kinds: 152 changes."""
+    for number in range(10, 18):
         _tamper(exam, kind, number, tmp_path / "copy")
 
 

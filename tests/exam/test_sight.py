@@ -398,7 +398,7 @@ def test_faults_that_an_outside_check_planted() -> None:
     assert list(outcomes.values()).count("found") >= 13
 
 
-OBSERVERS = int(os.environ.get("OBSERVERS", "40"))
+OBSERVERS = int(os.environ.get("OBSERVERS", "24"))
 """Observers tried; 200 take twenty minutes."""
 
 
