@@ -37,6 +37,7 @@ def test_every_field_can_be_named_and_no_other_changes(field: str) -> None:
     before, after = vars(usual), vars(named)
     assert before[field] == ("" if field in ("group", "cluster") else field), "groups and clusters are given alone"
     assert after[field] == "mine"
+    assert usual.others == ("group", "cluster", "mine")
     assert {name for name in before if before[name] != after[name]} == {field, "others"}
 
 
@@ -154,9 +155,10 @@ def test_answers_are_read_in_the_terms_of_their_kind() -> None:
         ("text", ["a", "b"], ("a", "b")),
         ("text", " x ", "x"),
     ]
-    words = [("true_false", word, truth) for word, truth in (("True", "true"), ("YES", "true"), ("no", "false"))]
+    words = [("true_false", word, truth) for word, truth in (("True", "true"), ("YES", "true"), ("False", "false"))]
     for kind, cell, value in (*cells, *words):
-        assert read_answer_cell(question(cell), kind, READINGS[0], "key") == value  # type: ignore[arg-type]
+        answer = read_answer_cell(question(cell), kind, READINGS[0], "key")  # type: ignore[arg-type]
+        assert (answer, type(answer)) == (value, type(value))
     options = ("red", "blue", "green")
     assert read_answer_cell(question("2", *options), "choice", READINGS[1], "key") == "C"
     assert read_answer_cell(question("2", *options), "choice", READINGS[2], "key") == "B"
