@@ -93,9 +93,11 @@ def test_floors_from_boxes_alone() -> None:
     assert by_order is not None
     edges = [by_depth(distance(("2-3", "3-4", "4-5"), 2.5, edge)) for edge in (70.0, 100.0, 50.0)]
     assert edges == ["3-4", "2-3", "4-5"]
-    for red, blue, nearer in ((BOX, FAR, "blue"), (FAR, BOX, "red")):
-        pair = relative_depth_item(item_source(), ("car", "van"), (red, blue), (9.0, 8.0), "outdoor")
+    tall = (10.0, 5.0, 50.0, 95.0)
+    for red, blue, nearer in ((tall, FAR, "red"), (FAR, tall, "blue")):
+        pair = relative_depth_item(item_source(known=True), ("car", "van"), (red, blue), (9.0, 8.0), "outdoor")
         assert by_order(pair) == nearer
+        assert "the object (red box) or the object (blue box)" in pair.question, "names would answer other questions"
 
 
 def test_colours_belong_to_families_and_splits_may_differ_by_ten_points() -> None:
