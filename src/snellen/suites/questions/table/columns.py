@@ -138,7 +138,7 @@ def _option_columns(names: Sequence[str]) -> tuple[str, ...]:
         run = [letter for letter in letters if letter in names]
         if len(run) > 1 and run == list(letters[: len(run)]):
             return tuple(run)
-    numbered = _numbered(names, OPTION)
+    numbered = _numbered([name for name in names if name.casefold() not in NAMES["options"]], OPTION)  # no option s
     return numbered if len(numbered) > 1 else ()
 
 
