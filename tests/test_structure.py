@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5430, "curated_sets": 8010, "curation": 1700,
+    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5470, "curated_sets": 8010, "curation": 1700,
     "datasets": 2875, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3360,
-    "scoring": 4350, "stimuli": 3685, "subjects": 6070, "suites": 26_450, "towers": 6165, "web": 5035, "src": 98_435,
-    "tests": 76_845, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
+    "scoring": 4350, "stimuli": 3685, "subjects": 6070, "suites": 26_450, "towers": 6165, "web": 5035, "src": 98_460,
+    "tests": 84_670, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -108,6 +108,8 @@ intervals of thresholds cover both, since declarations, columns, checkpoints and
 line, and since 31 mutants that lived have a test each.
 URLs and the Ray executor are gone, 700 lines. `core`, `datasets`, `stimuli`, `suites`, `src` and `tests` have 65, 10,
 5, 20, 95 and 125 of them back since JSON, lists and lines of tables are counted before they are read.
+`core` and `src` have 40 and 25 more since values that take no bytes in a file are read within a limit of memory.
+`tests` has 7,800 more: eight readers made about 1,600 faults, and 480 that lived have a test.
 """
 
 
