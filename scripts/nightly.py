@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -39,8 +40,8 @@ def read_record() -> dict[str, Result]:
     return dict(json.loads(RECORD.read_text("utf-8"))) if RECORD.is_file() else {}
 
 
-def result_of(junit: str, version: str, date: str, seconds: float) -> Result:
-    """The result of a folder by pytest's report (JUnit XML): counts, seconds in all, and of the longest test."""
+def result_of(junit: str, version: str, date: str, seconds: float, cpu_seconds: float) -> Result:
+    """The result of a folder by pytest's report (JUnit XML): counts; seconds in all and of the longest test."""
     cases = list(ET.fromstring(junit).iter("testcase"))
     outcomes = [{part.tag for part in case} for case in cases]
     longest = max(cases, key=lambda case: float(case.get("time", 0)), default=None)
@@ -51,6 +52,7 @@ def result_of(junit: str, version: str, date: str, seconds: float) -> Result:
         "failed": sum(not outcome.isdisjoint({"failure", "error"}) for outcome in outcomes),
         "skipped": sum("skipped" in outcome for outcome in outcomes),
         "seconds": round(seconds),
+        "cpu_seconds": round(cpu_seconds),
         "longest": longest.get("name", "") if longest is not None else "",
         "longest_seconds": round(float(longest.get("time", 0))) if longest is not None else 0,
     }
@@ -58,14 +60,14 @@ def result_of(junit: str, version: str, date: str, seconds: float) -> Result:
 
 def table(record: Mapping[str, Result]) -> str:
     """The table of docs/reliability.md: one row per folder that has slow tests."""
-    lines = ["|folder|date|commit|run|failed|skipped|s|longest, s|", "|---|---|---|---|---|---|---|---|"]
+    lines = ["|folder|date|commit|run|failed|skipped|s|CPU s|longest, s|", "|---|---|---|---|---|---|---|---|---|"]
     for folder in folders():
         if folder not in record:
-            lines.append(f"|{folder}|never|||||||")
+            lines.append(f"|{folder}|never||||||||")
             continue
         result = record[folder]
-        names = ("date", "version", "tests", "failed", "skipped", "seconds", "longest_seconds")
-        lines.append(f"|{folder}|{'|'.join(str(result[name]) for name in names)}|")
+        names = ("date", "version", "tests", "failed", "skipped", "seconds", "cpu_seconds", "longest_seconds")
+        lines.append(f"|{folder}|{'|'.join(str(result.get(name, '')) for name in names)}|")
     return "\n".join(lines)
 
 
@@ -81,11 +83,13 @@ def run(folder: str, workers: int) -> Result:
     parallel = ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else []
     version = subprocess.check_output(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT, text=True).strip()
     with tempfile.TemporaryDirectory() as home:
-        report, start = Path(home) / "report.xml", time.monotonic()
+        report, start, before = Path(home) / "report.xml", time.monotonic(), os.times()
         command = [sys.executable, "-m", "pytest", "-q", "-m", "slow", *parallel, f"--junitxml={report}", *targets]
         subprocess.run(command, cwd=ROOT, check=False)
-        seconds = time.monotonic() - start
-        return result_of(report.read_text("utf-8"), version, time.strftime("%Y-%m-%d", time.gmtime()), seconds)
+        seconds, after = time.monotonic() - start, os.times()
+        cpu_seconds = sum(after[2:4]) - sum(before[2:4])  # of pytest and its workers
+        date = time.strftime("%Y-%m-%d", time.gmtime())
+        return result_of(report.read_text("utf-8"), version, date, seconds, cpu_seconds)
 
 
 def main() -> int:
