@@ -75,10 +75,10 @@ def test_new_items_are_test_items_with_names_of_their_own(built: ItemSet) -> Non
 
 def test_an_instalment_that_the_set_has_is_not_drawn_again(built: ItemSet, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor one of a set that is not declared, nor the first."""
-    asked = list[int]()
+    numbers = list[int]()
 
     def begin(declaration: SetDeclaration, number: int, folder: Path, workers: int) -> BuildOptions:
-        asked.append(number)
+        numbers.append(number)
         raise ValueError("stop")
 
     monkeypatch.setattr(instalments, "instalment_options", begin)
@@ -88,7 +88,7 @@ def test_an_instalment_that_the_set_has_is_not_drawn_again(built: ItemSet, monke
     instalments.draw_instalment(built.root, 0)
     with pytest.raises(SnellenError, match=rf"^{built.root}: no set to be continued \(stop\)"):
         instalments.draw_instalment(built.root, 1)
-    assert asked == [1]
+    assert numbers == [1]
 
 
 @pytest.mark.parametrize(

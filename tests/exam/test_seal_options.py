@@ -45,10 +45,10 @@ def test_a_build_takes_from_the_seal_whatever_decides_about_its_items(name: str)
 
 
 @pytest.mark.parametrize("side", [MIN_SIDE_PX - 1, MAX_SIDE_PX + 1])
-@pytest.mark.parametrize("place", [0, 1])
-def test_each_side_of_sealed_images_has_limits(side: int, place: int, seal: Seal) -> None:
+@pytest.mark.parametrize("axis", [0, 1])
+def test_each_side_of_sealed_images_has_limits(side: int, axis: int, seal: Seal) -> None:
     sides = [120, 120]
-    sides[place] = side
+    sides[axis] = side
     parameters = seal.parameters.model_copy(update={"size": tuple(sides)})
     stranger = seal.model_copy(update={"parameters": parameters})
     assert_refused(lambda: sealed_options(stranger, BuildOptions(Path())), f"images of {tuple(sides)} pixels cannot be")

@@ -24,7 +24,7 @@ class Learner(Says):
 
 
 @pytest.mark.parametrize(
-    ("card", "rule", "looks", "decided"),
+    ("card", "rule", "planned_looks", "decided"),
     [
         ({"role": "encoder"}, "none", (1,), "look"), ({"role": "simulated"}, "none", (1,), "look"),
         ({"role": "model"}, "none", (1,), "none"), ({"role": "person"}, "none", (1,), "none"),
@@ -34,9 +34,9 @@ class Learner(Says):
     ],
 )  # fmt: skip
 def test_those_that_cost_nothing_are_asked_up_to_a_planned_look(
-    card: dict[str, Any], rule: Any, looks: tuple[int, ...] | None, decided: str
+    card: dict[str, Any], rule: Any, planned_looks: tuple[int, ...] | None, decided: str
 ) -> None:
-    declared = None if looks is None else SetDeclaration(instalments=3, options={}, planned_looks=looks)
+    declared = None if planned_looks is None else SetDeclaration(instalments=3, options={}, planned_looks=planned_looks)
     items: Any = SimpleNamespace(card=SimpleNamespace(declaration=declared))
     assert _decide(rule, items, SubjectCard("a", **card)) == decided
 

@@ -108,18 +108,18 @@ def test_only_images_with_a_recipe_are_rendered_again(built: ItemSet, monkeypatc
     """Four of six images are Snellen's; an image that no item shows is not drawn either."""
     names = [media.sha256 for item in built.items for media in item.media()]
     recipes = dict.fromkeys([*names[:4], "0" * 64], '{"spec": 1}') | dict.fromkeys(names[4:], "{}")
-    drawn = list[dict[Path, str]]()
+    batches = list[dict[Path, str]]()
 
     def render(paths: dict[Path, str], is_drawn_here: bool) -> float:
-        drawn.append(paths)
+        batches.append(paths)
         return 0.5
 
     monkeypatch.setattr(verification, "read_image_recipes", lambda root: recipes)
     monkeypatch.setattr(rebuild, "rebuild", render)
     assert verification.rebuild_images(built, 3) == (3, 6, 0.5)
     assert verification.rebuild_images(built, 9) == (4, 6, 0.5)
-    assert [len(paths) for paths in drawn] == [3, 4]
-    assert {path.stem for path in drawn[1]} == set(names[:4])
+    assert [len(paths) for paths in batches] == [3, 4]
+    assert {path.stem for path in batches[1]} == set(names[:4])
     recipes.update(dict.fromkeys(names, "{}"))
     with pytest.raises(SnellenError, match="--rebuild needs images rendered by Snellen, but the set contains none"):
         verification.rebuild_images(built, 3)

@@ -92,5 +92,5 @@ def test_unread_replies_are_told_of_once_and_early() -> None:
     ]
     for whole, is_told in ((94, True), (95, False)):
         late = UnreadReplies(replies=whole)
-        told = [late.observe("hm", is_read=False) for _ in range(6)]
-        assert [line.partition(" replies")[0] for line in told if line] == ["5 of 99"] * is_told
+        of_six = [late.observe("hm", is_read=False) for _ in range(6)]
+        assert [line.partition(" replies")[0] for line in of_six if line] == ["5 of 99"] * is_told

@@ -1,4 +1,4 @@
-"""What the card of a run says of subjects and set, which prices hold, and how many items are asked at most."""
+"""What the card of a run says of subjects and set, which prices hold, and how many items are stored at most."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_card_of_a_run_has_all_facts_of_its_arms_and_its_set(tmp_path: Path)
     }  # fmt: skip
     assert {name: card[name] for name in stated} == stated
     common = {"condition": "vanilla", "columns": {}}
-    asked = {
+    stored = {
         **facts,
         "source": "asked",
         "subject": "own:a",
@@ -67,7 +67,7 @@ def test_the_card_of_a_run_has_all_facts_of_its_arms_and_its_set(tmp_path: Path)
     fingerprints = [subject.card.fingerprint() for subject in (first, second)]
     assert card["arms"] == [
         {**common, **fields, "fingerprint": fingerprint}
-        for fields, fingerprint in zip((asked, recorded), fingerprints, strict=True)
+        for fields, fingerprint in zip((stored, recorded), fingerprints, strict=True)
     ]
 
 
@@ -90,8 +90,8 @@ def test_prices_are_those_given_now_and_else_those_of_the_record(tmp_path: Path)
 
     ask(root, Plan(built, suite, [arm(subject("own:a", "1", "2"), suite), arm(subject("own:b", "3", "4"), suite)]))
     now = [subject("own:b", "5", "6"), subject("own:c", "7", "8"), subject("own:d")]
-    found = prices(Plan(built, suite, [arm(each, suite) for each in now]), root)
-    by_name = {name: found.get(subject(name).card.fingerprint()) for name in ("own:a", "own:b", "own:c", "own:d")}
+    by_card = prices(Plan(built, suite, [arm(each, suite) for each in now]), root)
+    by_name = {name: by_card.get(subject(name).card.fingerprint()) for name in ("own:a", "own:b", "own:c", "own:d")}
     assert by_name == {"own:a": (1, 2), "own:b": (5, 6), "own:c": (7, 8), "own:d": None}
 
 
@@ -110,5 +110,5 @@ def test_some_items_of_a_set_are_whole_groups_of_different_clusters(tmp_path: Pa
     for count, groups in ((1, ["a0"]), (2, ["a0"]), (3, ["a0", "b1"]), (5, ["a0", "a1", "b1"]), (99, names)):
         chosen = select_items(built, count).items
         expected = {f"{name}-{n}" for name in groups for n in range(2)} | {"train"}
-        assert {one.item_id for one in chosen} == expected, count
+        assert {item.item_id for item in chosen} == expected, count
         assert len(chosen) == len(expected)

@@ -58,8 +58,8 @@ def test_each_input_of_a_run_changes_its_key(tmp_path: Path, monkeypatch: pytest
     card = SubjectCard("own:a")
 
     def key(*subjects: SubjectCard, **options: Any) -> str:
-        made: Any = [Own(subject) for subject in subjects or (card,)]
-        return run_key(options.pop("items", items), made, options.pop("inputs", {"a": table}), **{"seed": 0, **options})
+        own: Any = [Own(subject) for subject in subjects or (card,)]
+        return run_key(options.pop("items", items), own, options.pop("inputs", {"a": table}), **{"seed": 0, **options})
 
     keys = [key(), key(seed=1), key(items=table), key(inputs={}), key(inputs={"b": table}), key(card, card)]
     changes: list[dict[str, Any]] = [

@@ -70,10 +70,10 @@ def test_a_row_keeps_its_names_images_and_options(tmp_path: Path) -> None:
     assert (read(tmp_path, {"split": ""}).split, SPLITS["calibration"]) == ("test", "calibration")
     assert read(tmp_path, {"task": "x" * 200}).task == "x" * 200
     first, second = tables.image_text(1), tables.image_text(2)
-    one, two = (read(tmp_path, {"image": text}).images for text in (first, second))
-    assert read(tmp_path, {"image": first, "img": second}).images == one
-    assert read(tmp_path, {"image": "", "img": second}).images == two
-    assert read(tmp_path, {"image": first, "img": second}, image="image+img").images == (*one, *two)
+    first_images, second_images = (read(tmp_path, {"image": text}).images for text in (first, second))
+    assert read(tmp_path, {"image": first, "img": second}).images == first_images
+    assert read(tmp_path, {"image": "", "img": second}).images == second_images
+    assert read(tmp_path, {"image": first, "img": second}, image="image+img").images == (*first_images, *second_images)
     many = read(tmp_path, {"options": [f"thing {n}" for n in range(27)]}).options
     assert (many[0], many[-1]) == (("1", "thing 0"), ("27", "thing 26"))
     assert read(tmp_path, {"options": [1.0, 2.5, 3]}).options == (("A", "1"), ("B", "2.5"), ("C", "3"))
@@ -109,14 +109,14 @@ ANSWERS: list[tuple[Any, TableQuestion, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "asked", "expected"), ANSWERS)
-def test_an_answer_is_of_its_kind_or_refused_with_its_column(kind: Any, asked: TableQuestion, expected: Any) -> None:
+@pytest.mark.parametrize(("kind", "question", "expected"), ANSWERS)
+def test_an_answer_is_of_its_kind_or_refused_with_its_column(kind: Any, question: TableQuestion, expected: Any) -> None:
     if not isinstance(expected, str) or " " not in expected:
-        answer = read_answer_cell(asked, kind, READINGS[0], "key")
+        answer = read_answer_cell(question, kind, READINGS[0], "key")
         assert (answer, type(answer)) == (expected, type(expected))
         return
     with pytest.raises(BadRow) as error:
-        read_answer_cell(asked, kind, READINGS[0], "key")
+        read_answer_cell(question, kind, READINGS[0], "key")
     assert str(error.value) == f"line 2, column `key`: {expected}"
 
 
@@ -130,12 +130,12 @@ def item(name: str, answer: Any, kind: Any = "integer", texts: Sequence[str] = (
 def test_the_chance_of_a_free_answer_is_the_score_of_other_answers_of_its_task() -> None:
     """Answers 3, 3 and 4; the other task, training items and choices have no part in it. Of texts the first is said."""
     items = [item("a", 3), item("b", 3), item("c", 4), item("d", 3, split="train"), item("e", 3, task="u")]
-    chances = [dict(one.measures) for one in with_chance([*items, item("f", "A", "choice", ("x", "y"))])]
+    chances = [dict(item.measures) for item in with_chance([*items, item("f", "A", "choice", ("x", "y"))])]
     assert chances == [{"chance_accuracy": chance} for chance in (0.5, 0.5, 0.0)] + [{}] * 3
     numbers = with_chance([item(name, value, "number") for name, value in (("a", 1.0), ("b", 1.02), ("c", 9.0))])
     assert dict(numbers[0].measures) == {"chance_accuracy": 0.0, "chance_relaxed_accuracy": 0.5}
     texts = [item("a", ("stop", "halt"), "text"), item("b", "halt", "text"), item("c", "step", "text")]
-    first, second, third = (dict(one.measures) for one in with_chance(texts))
+    first, second, third = (dict(item.measures) for item in with_chance(texts))
     assert first == {"chance_accuracy": 0.5, "chance_anls": (1 + 0.75) / 2}
     assert (second["chance_accuracy"], third["chance_anls"]) == (0.0, 0.75 / 2)
     assert PROTOCOLS["text"].agrees is not None
@@ -164,7 +164,7 @@ def test_a_task_is_as_all_of_its_items_are() -> None:
     assert [metric.name for metric in several.protocols["all-right"].metrics] == ["accuracy"]
     listed = item("a", "A", "choice", ("C", "red"), question="Which? (A) C (B) red")
     words = item("b", "A", "choice", [f"thing {n}" for n in range(27)])
-    few, many = (Named()(one.view(), MediaFolder(Path()), np.random.default_rng(0)) for one in (listed, words))
+    few, many = (Named()(item.view(), MediaFolder(Path()), np.random.default_rng(0)) for item in (listed, words))
     assert few.reply.keys == (("A", "A"), ("B", "B"), ("red", "B")), "an option that is a letter would name two"
     assert (many.reply.keys[0], form_of(many)) == (("thing 0", "A"), "one of the options")
 
@@ -182,7 +182,7 @@ def test_the_card_identifies_every_row_and_bad_ones_are_left_out_only_if_asked(t
         *(row | {name: "b"} for name in ("id", "question", "answer")),
         row | {"image": tables.image_text(2)},
     ]
-    cards = [build(tmp_path / f"{n}", [one], seed=n, skip_bad=n > 0).card.recipe for n, one in enumerate(changed)]
+    cards = [build(tmp_path / f"{n}", [cells], seed=n, skip_bad=n > 0).card.recipe for n, cells in enumerate(changed)]
     assert len({card["rows"] for card in cards}) == len(cards)
     assert [(card["seed"], card["skip_bad"]) for card in cards[:2]] == [(0, False), (1, True)]
     bad = {**row, "id": "z", "question": ""}

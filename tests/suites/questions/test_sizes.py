@@ -32,7 +32,7 @@ def item(number: int, level: int, width: int = 9, height: int = 9, px: float = 0
 
 
 FULL = [item(0, 0, 100, 100, 10.0), item(1, 0, 560, 280, 24.0), item(2, 0, 900, 900, 60.0)]
-KEPT, LOST = (True, True), (True, False)
+BOTH, FIRST = (True, True), (True, False)
 
 
 def reading(pairs: Sequence[tuple[bool, bool]], struck: int = 0) -> Reading:
@@ -47,22 +47,22 @@ def test_advice_worked_by_hand() -> None:
     The cells of the table get half an answer each: of forty pairs without a loss +-1.96 sqrt(1 / 42 / 42) = 4.7 points;
     with twenty (20.5 - 0.5) / 42 +- 1.96 sqrt((21 / 42 - 0.4762^2) / 42) = 47.6 +- 15.8.
     """
-    kept = "loss 0.0 points [-4.7, 4.7] in 40 paired questions"
-    assert advice(reading([KEPT] * 40, struck=2), FULL) == (
+    sentence = "loss 0.0 points [-4.7, 4.7] in 40 paired questions"
+    assert advice(reading([BOTH] * 40, struck=2), FULL) == (
         "send at 0.50 of its size, the marked thing at 12 px: 25 % of the pixels, 50 tokens instead of 200 by the "
         "published rule of claude or 255 tokens instead of 425 by the published rule of gpt-4o; "
-        f"{kept}; 2 questions struck as blind"
+        f"{sentence}; 2 questions struck as blind"
     )
-    assert advice(reading([KEPT] * 40), [item(0, 0)]).startswith("send at 0.50 of its size: 25 % of the pixels, ")
-    blurred = [replace(one, factors={"reduction": "blur"}) for one in FULL]
-    assert advice(reading([KEPT] * 40), blurred) == f"level 0.50 keeps what is right: {kept}"
+    assert advice(reading([BOTH] * 40), [item(0, 0)]).startswith("send at 0.50 of its size: 25 % of the pixels, ")
+    blurred = [replace(item, factors={"reduction": "blur"}) for item in FULL]
+    assert advice(reading([BOTH] * 40), blurred) == f"level 0.50 keeps what is right: {sentence}"
     lost = "do not send at 0.50: loss 50.0 points [31.8, 63.4] in 40 paired questions"
-    assert advice(reading([LOST, KEPT] * 20), FULL) == lost
-    assert advice(reading([LOST, *[KEPT] * 39]), FULL).startswith("send at 0.50"), "the interval has zero"
+    assert advice(reading([FIRST, BOTH] * 20), FULL) == lost
+    assert advice(reading([FIRST, *[BOTH] * 39]), FULL).startswith("send at 0.50"), "the interval has zero"
     few = "no advice before 40 paired questions (39 so far); 1 question struck as blind"
-    assert advice(reading([KEPT] * 39, struck=1), FULL) == few
-    truths = [replace(one, answer=one is FULL[0], answer_kind="true_false", options=()) for one in FULL]
-    assert bias(reading([KEPT, LOST, (False, False)]), truths) == (
+    assert advice(reading([BOTH] * 39, struck=1), FULL) == few
+    truths = [replace(item, answer=item is FULL[0], answer_kind="true_false", options=()) for item in FULL]
+    assert bias(reading([BOTH, FIRST, (False, False)]), truths) == (
         '; of 1 "yes" missed 0 at full size, 0 reduced; of 2 "no" missed 1 at full size, 2 reduced'
     )
 
@@ -77,11 +77,11 @@ def test_guesses_are_those_of_options_or_of_other_answers() -> None:
 def test_the_states_of_the_size_kept_and_of_the_threshold() -> None:
     """All right to the last; three of eight right, of which two are guessed; right without the image; to a quarter."""
     items = [item(number, level) for number in range(20) for level in range(len(LEVELS))]
-    errors = [float(LEVELS[level_of(one)] < 0.24) for one in items]
-    kept, threshold = (estimate(name, items, errors) for name in ("size_kept", "threshold"))
-    assert kept.reason == threshold.reason == MEASURED
-    assert 0.15 < threshold.low < threshold.value < 0.25 < kept.value < kept.high < 0.4
-    assert (threshold.note, kept.note) == ("", "no advice before 40 paired questions (20 so far)")
+    errors = [float(LEVELS[level_of(item)] < 0.24) for item in items]
+    size, threshold = (estimate(name, items, errors) for name in ("size_kept", "threshold"))
+    assert size.reason == threshold.reason == MEASURED
+    assert 0.15 < threshold.low < threshold.value < 0.25 < size.value < size.high < 0.4
+    assert (threshold.note, size.note) == ("", "no advice before 40 paired questions (20 so far)")
     for name in ("size_kept", "threshold"):
         best = estimate(name, items, [0.0] * len(items))
         assert (best.reason, best.value, math.isnan(best.low)) == (BELOW, 1 / 16, True)

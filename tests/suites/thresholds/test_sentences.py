@@ -81,9 +81,12 @@ def test_bias_and_spread_worked_by_hand() -> None:
     for name, metric in by_name.items():
         assert (metric.higher_is_better, metric.bounds) == (False, None)
         assert metric.estimate is not None
-        found, few = metric.estimate([POINT] * 40, errors), metric.estimate([POINT] * 5, [1.0, 2.0, 3.0, 4.0, math.nan])
+        estimate, few = (
+            metric.estimate([POINT] * 40, errors),
+            metric.estimate([POINT] * 5, [1.0, 2.0, 3.0, 4.0, math.nan]),
+        )
         ends = (3.0, 3 - half, 3 + half) if name.startswith("bias") else (spread, spread / step, spread * step)
-        assert (found.value, found.low, found.high) == pytest.approx(ends, rel=0.02)
+        assert (estimate.value, estimate.low, estimate.high) == pytest.approx(ends, rel=0.02)
         assert (few.reason, few.note, metric.estimate([], []).reason) == (NOT_UNDERSTOOD, "too few points", "")
     five, same, slips = map(fit_errors, ([1.0, 2.0, 3.0, 4.0, 5.0], [7.0] * 9, [*errors, 200.0, -150.0, 120.0, 90.0]))
     assert five is not None
@@ -98,7 +101,9 @@ def test_a_row_of_points_has_hits_biases_spread_and_slips() -> None:
     assert pointing._cells([*points, *[(POINT, (400.0, 400.0))] * 3])[-1] == "3"
     assert pointing._cells(points[:3]) == ["2", "–", "–", "–", "–"]
     factors = {level: {"level": f"{level}", "eccentricity": "far"} for level in (1, 5, 6, 10, 11, 16, 17)}
-    levels = {level: pointing.parts_of(replace(POINT, factors=of))[2:] for level, of in factors.items()}
+    levels = {
+        level: pointing.parts_of(replace(POINT, factors=level_factors))[2:] for level, level_factors in factors.items()
+    }
     small, middle, large = ((name,) for name in ("3 to 7.56 px", "9.524 to 24 px", "30.24 to 96 px"))
     assert levels == {1: small, 5: small, 6: middle, 10: middle, 11: large, 16: large, 17: ()}
 

@@ -133,11 +133,11 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch_rows(batch)
 
 
-def batch_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+def batch_rows(record_batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """The rows as plain data. Raises SnellenError if they take too much memory, as billions of empty values would."""
     try:
         with bounded_memory(MAX_TABLE_BYTES):
-            return list(batch.to_pylist())
+            return list(record_batch.to_pylist())
     except MemoryError:
         raise SnellenError(f"rows of a table take more than {MAX_TABLE_BYTES / 1e9:g} GB; use another file") from None
 
