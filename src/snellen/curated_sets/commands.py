@@ -11,7 +11,7 @@ from snellen.cli.options import Json
 
 if TYPE_CHECKING:
     from snellen.curated_sets.datasets.dataset import DatasetCard
-    from snellen.datasets.inventory import Inventory
+    from snellen.curated_sets.datasets.inventory import Inventory
 
 MAX_LABELS = 20
 """Classes printed per object."""

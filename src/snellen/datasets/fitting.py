@@ -9,7 +9,7 @@ from pathlib import Path
 
 from snellen.core.item import Box
 from snellen.datasets.image_files import ImageFile, image_size
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.sample import Annotation, RawSample
 
 SLACK_PX = 1.0

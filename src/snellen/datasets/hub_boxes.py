@@ -11,7 +11,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.media import open_image
 from snellen.datasets.fitting import fit_annotations
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, label_text, open_shard
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, shard_name, shown_name
 from snellen.datasets.sample import Annotation, RawSample
 

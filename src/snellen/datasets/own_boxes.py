@@ -18,13 +18,13 @@ from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.box_files import box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
+from snellen.datasets.formats.voc import box_of, read_voc
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.image_files import ImageFile, image_size, is_turned, levels_fault
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_images import (
     CLASS_COLUMNS,
     OWN,

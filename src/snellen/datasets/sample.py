@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -152,10 +151,3 @@ def labelled_image(
 ) -> RawSample:
     """An image of one class among those of `object`, with the mask or box that shows the class."""
     return RawSample(record_id=record_id, image=image, annotations=(Annotation(label, box, mask=mask),), object=object)
-
-
-def encode_png(image: Image.Image) -> bytes:
-    """The image as PNG, the same bytes at every call."""
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=3)
-    return buffer.getvalue()

@@ -17,11 +17,11 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Reader
+from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
 from snellen.curated_sets.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
-from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.sample import Annotation, RawSample, Sample, SourceImage
 from tests.curated_sets.datasets import layouts
 from tests.curated_sets.datasets.layouts import LAYOUTS, image, mask, volume, write

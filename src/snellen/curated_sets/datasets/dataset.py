@@ -9,7 +9,8 @@ from pathlib import Path
 
 from snellen.core.errors import SnellenError
 from snellen.curated_sets.datasets.evidence import Evidence, Verification
-from snellen.datasets.inventory import Inventory, MissingFiles, Note, NoteCounter
+from snellen.curated_sets.datasets.inventory import Inventory, NoteCounter
+from snellen.datasets.notes import MissingFiles, Note
 from snellen.datasets.sample import Mask, RawSample, Sample
 
 

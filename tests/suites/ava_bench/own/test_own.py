@@ -14,7 +14,7 @@ from PIL import Image
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Sample
 from snellen.exam.run import run

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import images_below, layout_folders, masks_by_image, name_below
-from snellen.datasets.image_files import ImageFile, MaskFiles
-from snellen.datasets.inventory import Note
+from snellen.curated_sets.datasets.formats.masks import MaskFiles, masks_by_image
+from snellen.datasets.formats.file_tree import images_below, layout_folders, name_below
+from snellen.datasets.image_files import ImageFile
+from snellen.datasets.notes import Note
 from snellen.datasets.sample import RawSample, labelled_image
 
 

@@ -30,7 +30,7 @@ from snellen.curation.near_copies import near_pairs, thumbnail
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
 from snellen.datasets.hub_tables import find_shards
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_images import OWN
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample

@@ -14,7 +14,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_boxes import OwnBoxes
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 from snellen.suites.questions.kinds import SUITE, VERSION

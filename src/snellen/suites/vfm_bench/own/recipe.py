@@ -29,7 +29,7 @@ from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes
 from snellen.datasets.image_files import oddity_notes
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vfm_bench import class_images as images

@@ -28,7 +28,7 @@ from snellen.curation.draws import Reservoir, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes, thumbnail
 from snellen.datasets.hub_tables import TableRow, reading_order
-from snellen.datasets.inventory import Note
+from snellen.datasets.notes import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, OWN, read_own_images
 from snellen.datasets.sample import Sample
 from snellen.suites.vlm2_bench.folders import at_most

@@ -1,4 +1,4 @@
-"""The inventory of a dataset's folder: counts of its contents, and notes on problems."""
+"""The inventory of a dataset's folder: counts of its contents, and of the notes on it."""
 
 from __future__ import annotations
 
@@ -7,34 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias, TypeVar
 
 from snellen.core.errors import SnellenError
+from snellen.datasets.notes import Kind, Note
 
 EXAMPLES = 10
 """Number of locations per kind of note; a damaged download may have a million of them."""
 
-Kind: TypeAlias = Literal["missing", "unreadable", "odd", "left out"]
 State: TypeAlias = Literal["absent", "broken", "whole"]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Note:
-    """A problem or peculiarity of a folder.
-
-    `missing`: expected by the layout or a list of the dataset; `unreadable`: a damaged file; `odd`: unusable here;
-    `left out`: good images excluded by a rule of the reader. `location` names the file, line or object.
-    """
-
-    kind: Kind
-    message: str
-    location: str
-
-
-class MissingFiles(Exception):
-    """A folder lacks the files of its layout; `Dataset` makes a note of it."""
-
-    def __init__(self, note: Note) -> None:
-        super().__init__(note)
-        self.note = note
 
 
 @dataclass(frozen=True)
