@@ -12,18 +12,9 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, write_itemset
+from snellen.curated_sets.steps import Argument, ItemStep, Stage, Step, plan_chain, read_about, write_step
 from snellen.curation.results import StepResult
-from snellen.curation.steps import (
-    Argument,
-    ItemStep,
-    Stage,
-    Step,
-    chain_lines,
-    plan_chain,
-    read_about,
-    step_item,
-    write_step,
-)
+from snellen.curation.steps import chain_lines, step_item
 from snellen.suites import SUITES
 from tests.helpers.journey import colour_set
 from tests.helpers.refusals import assert_refused
