@@ -19,8 +19,8 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import Card, read_card_file
 from snellen.core.suite import Suite
-from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
+from snellen.towers.training_examples import learner_condition, solved_examples
 
 if TYPE_CHECKING:
     from snellen.towers.combo_training.training_items import ObjectView, Renders
