@@ -47,9 +47,9 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5470, "curated_sets": 9230, "curation": 1370,
-    "datasets": 2140, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3320,
-    "scoring": 4350, "stimuli": 3685, "subjects": 5840, "suites": 26_440, "towers": 6355, "web": 5035, "src": 98_550,
+    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5470, "curated_sets": 9375, "curation": 1370,
+    "datasets": 2120, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3320,
+    "scoring": 4350, "stimuli": 3685, "subjects": 5840, "suites": 26_280, "towers": 6345, "web": 5035, "src": 98_500,
     "tests": 84_670, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.

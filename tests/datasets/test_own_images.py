@@ -13,8 +13,8 @@ from snellen.core.errors import SnellenError
 from snellen.datasets import own_images
 from snellen.datasets.hub_tables import open_shard
 from snellen.datasets.image_files import ImageFile, inspect_file, levels_fault
-from snellen.datasets.notes import Note
 from snellen.datasets.own_images import read_own_images
+from snellen.datasets.sample import Note
 from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import IMAGE, cell, write_shard
 

@@ -8,21 +8,25 @@ assigned to another image.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
+from snellen.core.hashing import digest
 from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import StepResult, read_step_result
+from snellen.curation.review import Review
 from snellen.curation.steps import copy_media
 
 ITEMS = "items"
 """The source of a step about a finished item set."""
+UNDECIDED = "no decision"
 S = TypeVar("S")
 R = TypeVar("R")
 State = Literal["done", "to do", "optional"]
@@ -211,3 +215,45 @@ def _result_folder(stage: Stage) -> str:
     if stage.subjects or stage.result is None:
         return f"{stage.name or ITEMS}-run"
     return stage.result.example.replace(stage.folder, stage.name, 1)
+
+
+# Verdicts of a review
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The reviewers' reasons for leaving out items, by item id; `""` for an item that stays."""
+
+    author: str
+    reasons: Mapping[str, str]
+
+    @property
+    def hash(self) -> str:
+        """Digest of all verdicts."""
+        return digest([self.author, dict(self.reasons)], 16)
+
+    def apply(self, items: Sequence[Item], ledger: Ledger, unit: str) -> list[Item]:
+        """The items that stay, with the reviewers as construction subjects. Items without a verdict are dropped."""
+        remaining = []
+        for item in items:
+            if reason := self.reasons.get(item.item_id, UNDECIDED):
+                ledger.drop(unit, ANY_SOURCE, reason, item.item_id)
+            else:
+                remaining.append(with_construction_subject(item, self.author))
+        return remaining
+
+
+def verdicts_of(review: Review) -> Verdicts:
+    """The verdicts of a review whose decisions are keep or drop."""
+    reasons = {}
+    for item_id, word in review.keep_or_drop().items():
+        reason = review.decisions[item_id].reason.strip() or "no reason"
+        reasons[item_id] = "" if word == "keep" else f"by the review ({reason})"
+    return Verdicts(review.author, reasons)
+
+
+def with_construction_subject(item: Item, author: str) -> Item:
+    """The item with one more construction subject."""
+    provenance: dict[str, Any] = dict(item.provenance)
+    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), *author.split(", ")})
+    return replace(item, provenance=provenance)

@@ -25,7 +25,7 @@ from snellen.exam.examination import Examination
 from snellen.exam.run import run
 from snellen.runs.asking.failures import summarize_failures, without_faults
 from snellen.suites import SUITES
-from snellen.towers.training_examples import learner_condition, solved_examples
+from snellen.towers.conversations import learner_condition, solved_examples
 
 if TYPE_CHECKING:
     import pandas as pd

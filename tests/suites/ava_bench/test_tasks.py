@@ -34,7 +34,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
 from snellen.suites.ava_bench.selection.candidates import Candidate, Origin
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
-from snellen.towers.training_examples import learner_condition, solved_examples
+from snellen.towers.conversations import learner_condition, solved_examples
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each
 

@@ -18,9 +18,8 @@ from snellen.subjects.chat.transformers_model import apply_template, encode_prom
 from snellen.subjects.checkpoints import load_weights
 from snellen.suites import SUITES
 from snellen.towers.combo_training.training_items import CONDITIONS
-from snellen.towers.conversations import CARD, question_records
+from snellen.towers.conversations import CARD, learner_condition, question_records, solved_examples
 from snellen.towers.heads.llava_files import read_llava, write_llava
-from snellen.towers.training_examples import learner_condition, solved_examples
 from tests.helpers.extras import lazy_module, need
 from tests.helpers.sets import small_set
 from tests.subjects.chat import tiny_models

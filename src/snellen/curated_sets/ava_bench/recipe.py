@@ -33,7 +33,7 @@ from snellen.curated_sets.steps import plan_chain
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
-from snellen.datasets.notes import Note
+from snellen.datasets.sample import Note
 from snellen.suites.ava_bench.abilities import atomic
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE

@@ -8,7 +8,7 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from snellen.core.storage.user_files import file_fault
-from snellen.datasets.notes import MissingFiles, Note
+from snellen.datasets.sample import MissingFiles, Note
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".ppm", ".pgm"})
 SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})

@@ -17,7 +17,7 @@ from snellen.core.item import Box
 from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file
 from snellen.curated_sets.datasets.formats.lists import rows
-from snellen.datasets.fitting import annotated_file
+from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.file_tree import (
     entries,
     files_below,
@@ -27,10 +27,8 @@ from snellen.datasets.formats.file_tree import (
     layout_folder,
     name_below,
 )
-from snellen.datasets.formats.voc import box_of, read_voc
 from snellen.datasets.image_files import ImageFile, inspect_file
-from snellen.datasets.notes import Note
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_image
+from snellen.datasets.sample import Annotation, AttributeValue, Note, RawSample, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np

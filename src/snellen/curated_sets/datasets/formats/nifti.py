@@ -22,8 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import entries, layout_folder, name_below
-from snellen.datasets.notes import Note
-from snellen.datasets.sample import RawSample, labelled_image
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np
