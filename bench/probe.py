@@ -27,9 +27,9 @@ from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
 from snellen.subjects.encoders.encoder import Floats
-from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
 from snellen.towers.probes.inputs import ProbeSettings
+from snellen.towers.probes.patches import PatchCache
 from snellen.towers.probes.subject import AttentiveProbe
 
 LIMIT_S = 180

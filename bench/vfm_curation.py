@@ -26,6 +26,7 @@ from snellen.core.seeds import stream
 from snellen.core.storage.itemset import write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.vfm_bench.diversity import Floats, choose
+from snellen.curated_sets.vfm_bench.recipe import episode_items
 from snellen.curation.ledger import Ledger
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
@@ -38,7 +39,6 @@ from snellen.suites.vfm_bench.class_images import (
     draw_records,
     keep_classes,
 )
-from snellen.suites.vfm_bench.episodes import episode_items
 from snellen.suites.vfm_bench.items import SHOTS
 from snellen.suites.vfm_bench.transforms import Shots, with_mean_regions
 

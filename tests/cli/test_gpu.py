@@ -24,7 +24,7 @@ from snellen.core.storage.media import MediaFolder
 from snellen.exam.items import build
 from snellen.presentation.presenters import plain
 from snellen.subjects.encoders import load_encoder
-from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.encoders.encoder import PatchEncoder
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
 from snellen.towers.heads.stages import STAGES

@@ -1,4 +1,4 @@
-"""Thresholds from a file, their differences from the defaults, and thresholds that leave nothing."""
+"""Thresholds from a file, and their differences from the defaults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field
 
 from snellen.core.errors import SnellenError
-from snellen.curation.rules import LOOSEST_CAPS, OURS, Caps, bound, changed_rules, in_words, loosened, read_rules
+from snellen.curation.rules import LOOSEST_CAPS, OURS, Caps, bound, changed_rules, in_words, read_rules
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,42 +66,3 @@ def test_malformed_rules_are_refused_with_the_file(tmp_path: Path, text: str, re
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SnellenError, match="cannot be read"):
         read_rules(tmp_path / "none.yaml", Rules())
-
-
-def kept_objects(rules: Rules, shares: tuple[float, ...], bins: tuple[int, ...]) -> int:
-    """Count of objects with shares in the range, if at least `least`, plus bins of enough images if `counts` allows."""
-    objects = sum(rules.area[0] <= share <= rules.area[1] for share in shares)
-    full = [number for number in bins if number >= rules.counts.minimum]
-    return (objects if objects >= rules.least else 0) * (sum(full) if len(full) >= rules.counts.min_bins else 0)
-
-
-@pytest.mark.parametrize(
-    ("shares", "bins", "changes"),
-    [
-        # Enough of everything: nothing is changed.
-        ((0.2,) * 5, (15,) * 5, {}),
-        # Three bins of 15: two too few.
-        ((0.2,) * 5, (15,) * 3, {"counts": {"min_bins": 3}}),
-        # Five bins, the third largest of which has 7: all five are required, so that the smallest counts, 2.
-        ((0.2,) * 5, (9, 8, 7, 3, 2), {"counts": {"minimum": 2}}),
-        # Four objects: one too few.
-        ((0.2,) * 4, (15,) * 5, {"least": 4}),
-        # Five objects, one of which fills 0.05: the minimum stays 5, the lower end goes down to 0.05.
-        ((0.2,) * 4 + (0.05,), (15,) * 5, {"area": [0.05, 0.5]}),
-        # The same above: 0.8 is nearer than 0.75 and leaves it as well.
-        ((0.2,) * 4 + (0.75,), (15,) * 5, {"area": [0.1, 0.8]}),
-        # Two rules at once.
-        ((0.2,) * 4, (15,) * 3, {"least": 4, "counts": {"min_bins": 3}}),
-    ],
-)
-def test_rules_are_loosened_as_little_as_possible(
-    shares: tuple[float, ...], bins: tuple[int, ...], changes: dict[str, object]
-) -> None:
-    loose = loosened(Rules(), lambda rules: kept_objects(rules, shares, bins))
-    assert loose is not None
-    assert kept_objects(loose, shares, bins)
-    assert changed_rules(loose, Rules()) == changes
-
-
-def test_without_candidates_no_rule_is_loosened() -> None:
-    assert loosened(Rules(), lambda rules: kept_objects(rules, (), (15,) * 5)) is None

@@ -18,10 +18,9 @@ from snellen.core.storage import files
 from snellen.datasets import hub_boxes, hub_tables
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import ShardReader, find_shards, open_shard
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import read_own_images
 from snellen.datasets.question_tables import QuestionTable
-from snellen.datasets.sample import RawSample, Sample
+from snellen.datasets.sample import Note, RawSample, Sample
 from tests.helpers.shards import IMAGE, cell, class_label, labelled_shard, write_shard
 
 

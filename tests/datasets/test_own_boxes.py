@@ -12,9 +12,8 @@ from PIL import Image
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.fitting import fit_box
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import NO_BOX, OwnBoxes
-from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Note, Sample
 from tests.helpers.shards import IMAGE, cell, write_shard
 
 HEADER = "path,class,x1,y1,x2,y2"

@@ -1,4 +1,4 @@
-"""Labelled images of a user, and single files of images, masks and depths, each with what is noted of it."""
+"""Labelled images of a user, and single files of images, each with what is noted of it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.datasets import own_images
 from snellen.datasets.hub_tables import open_shard
-from snellen.datasets.image_files import DepthPng, ImageFile, MaskFiles, inspect_file, levels_fault
-from snellen.datasets.inventory import Note
+from snellen.datasets.image_files import ImageFile, inspect_file, levels_fault
 from snellen.datasets.own_images import read_own_images
+from snellen.datasets.sample import Note
 from tests.helpers.own_images import class_folders, draw_image
 from tests.helpers.shards import IMAGE, cell, write_shard
 
@@ -98,26 +98,6 @@ def test_a_shard_s_image_column_is_named_or_alone(tmp_path: Path) -> None:
         column("first", "second")
     path = write_shard(tmp_path / "bytes.parquet", {"raw": [b"x"], "text": ["a"]}, {})
     assert open_shard(path).image_column() == "raw"
-
-
-def test_depths_are_metres_and_zero_is_unknown(tmp_path: Path) -> None:
-    Image.fromarray(np.array([[0, 256, 384]], np.uint16)).save(tmp_path / "d.png")
-    np.testing.assert_array_equal(DepthPng(tmp_path / "d.png", 256.0).read(), [[np.nan, 1.0, 1.5]])
-    Image.new("L", (3, 1), 9).save(tmp_path / "e.png")
-    with pytest.raises(SnellenError, match="not a 16-bit grey PNG of depths"):
-        DepthPng(tmp_path / "e.png", 256.0).read()
-
-
-def test_masks_of_one_image_are_joined_and_have_one_size(tmp_path: Path) -> None:
-    for name, levels in (("a", [[0, 1, 0]]), ("b", [[0, 0, 200]]), ("c", [[0, 1]])):
-        Image.fromarray(np.array(levels, np.uint8)).save(tmp_path / f"{name}.png")
-    Image.fromarray(np.array([[[0, 0, 0], [0, 0, 7], [0, 0, 0]]], np.uint8)).save(tmp_path / "rgb.png")
-    paths = {path.stem: path for path in tmp_path.glob("*.png")}
-    for names, joined in (("a", [[0, 255, 0]]), ("ab", [[0, 255, 255]]), (("rgb",), [[0, 255, 0]])):
-        mask = MaskFiles(tuple(paths[name] for name in names)).open()
-        assert np.asarray(mask).tolist() == joined
-    with pytest.raises(SnellenError, match=r"c\.png: is \(2, 1\), but other masks of the same image are \(3, 1\)"):
-        MaskFiles((paths["a"], paths["c"])).open()
 
 
 def test_a_jpeg_cut_short_is_found_and_one_with_further_data_is_whole(tmp_path: Path) -> None:

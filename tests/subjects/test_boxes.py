@@ -1,12 +1,11 @@
-"""The order and the middle of detections, and which views ask for boxes."""
+"""The order of detections, and how they are written."""
 
 from __future__ import annotations
 
 import json
 from itertools import permutations
 
-from snellen.core.item import ReplySpec, View
-from snellen.subjects.boxes import Detection, best_first, write_boxes, write_middle
+from snellen.subjects.boxes import Detection, best_first, write_boxes
 
 
 def test_equal_scores_are_ordered_by_area_then_from_the_top_then_from_the_left() -> None:
@@ -16,9 +15,6 @@ def test_equal_scores_are_ordered_by_area_then_from_the_top_then_from_the_left()
     assert all(best_first(order) == ranked for order in list(permutations(ranked))[::97])
 
 
-def test_a_point_is_the_middle_of_the_first_box_or_that_there_is_none() -> None:
-    view = View("a", "a", "t", "?", (), ReplySpec("point"))
-    assert json.loads(write_middle([Detection((10, 20, 30, 60)), Detection((0, 0, 1, 1))], view)) == [20, 40]
-    assert write_middle([], view) == "nothing found"
+def test_boxes_are_written_as_rounded_numbers() -> None:
     rows = json.loads(write_boxes([Detection((1, 2.00049, 3, 4.0005001), "é", 0.1234567)]))["boxes"]
     assert rows == [{"box": [1, 2.0, 3, 4.001], "label": "é", "score": 0.123457}]

@@ -10,8 +10,7 @@ import typer
 from snellen.cli.options import Json
 
 if TYPE_CHECKING:
-    from snellen.curated_sets.datasets.dataset import DatasetCard
-    from snellen.datasets.inventory import Inventory
+    from snellen.curated_sets.datasets.dataset import DatasetCard, Inventory
 
 MAX_LABELS = 20
 """Classes printed per object."""

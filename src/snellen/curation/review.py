@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field
 
 from snellen.core.annotations import Annotations
 from snellen.core.errors import SnellenError
-from snellen.core.hashing import digest
-from snellen.core.item import Item
 from snellen.core.storage.itemset import ItemSet, read_same_itemset
 from snellen.core.storage.schemas import Card, read_card_file
-from snellen.curation.ledger import ANY_SOURCE, Ledger
 
 REVIEW_COLUMNS = ("item_id", "decision", "author", "reason")
-UNDECIDED = "no decision"
 
 
 class Decision(NamedTuple):
@@ -116,42 +112,3 @@ def reviewed_items(path: Path) -> ItemSet:
     what, remedy = f"the items that {path.name} decides on are unknown", "`snellen study decide RUN --out FILE`"
     card = read_card_file(DecisionCard, card_path(path), what, f"write both with {remedy}")
     return read_same_itemset(Path(card.itemset), card.content_hash, f"{path} decides about")
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The reviewers' reasons for leaving out items, by item id; `""` for an item that stays."""
-
-    author: str
-    reasons: Mapping[str, str]
-
-    @property
-    def hash(self) -> str:
-        """Digest of all verdicts."""
-        return digest([self.author, dict(self.reasons)], 16)
-
-    def apply(self, items: Sequence[Item], ledger: Ledger, unit: str) -> list[Item]:
-        """The items that stay, with the reviewers as construction subjects. Items without a verdict are dropped."""
-        remaining = []
-        for item in items:
-            if reason := self.reasons.get(item.item_id, UNDECIDED):
-                ledger.drop(unit, ANY_SOURCE, reason, item.item_id)
-            else:
-                remaining.append(with_construction_subject(item, self.author))
-        return remaining
-
-
-def verdicts_of(review: Review) -> Verdicts:
-    """The verdicts of a review whose decisions are keep or drop."""
-    reasons = {}
-    for item_id, word in review.keep_or_drop().items():
-        reason = review.decisions[item_id].reason.strip() or "no reason"
-        reasons[item_id] = "" if word == "keep" else f"by the review ({reason})"
-    return Verdicts(review.author, reasons)
-
-
-def with_construction_subject(item: Item, author: str) -> Item:
-    """The item with one more construction subject."""
-    provenance: dict[str, Any] = dict(item.provenance)
-    provenance["construction_subjects"] = sorted({*provenance.get("construction_subjects", ()), *author.split(", ")})
-    return replace(item, provenance=provenance)

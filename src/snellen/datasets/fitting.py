@@ -1,16 +1,16 @@
-"""Clips annotations to their image, and makes samples of annotated image files."""
+"""Reads boxes, clips annotations to their image, and makes samples of annotated image files."""
 
 from __future__ import annotations
 
 import typing
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.item import Box
 from snellen.datasets.image_files import ImageFile, image_size
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, RawSample
+from snellen.datasets.sample import Annotation, Note, RawSample
 
 SLACK_PX = 1.0
 """Pixels by which a box may exceed its image and be clipped silently, since datasets round differently."""
@@ -85,3 +85,30 @@ def annotated_file(
     yield from notes
     lost += len(annotations) - len(fitted)
     yield RawSample(record_id=record_id, image=ImageFile(path), annotations=fitted, size=size, lost=lost, **fields)
+
+
+def read_voc(root: ET.Element) -> tuple[list[Annotation], list[str]]:
+    """The annotations of a file, and names or numbers of the objects that are not in Pascal VOC form."""
+    annotations: list[Annotation] = []
+    malformed: list[str] = []
+    for number, tag in enumerate(root.iter("object")):
+        label = (tag.findtext("name") or "").strip()
+        try:
+            sides = [float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
+        except ValueError:
+            sides = []
+        if label and sides:
+            left, top = (side - (side >= 1) for side in sides[:2])  # some tools count from 0
+            annotations.append(Annotation(label, (left, top, sides[2], sides[3])))
+        else:
+            malformed.append(label or f"object {number}")
+    return annotations, malformed
+
+
+def box_of(cells: Iterable[str]) -> Box | None:
+    """The box from four numbers, or None."""
+    try:
+        x1, y1, x2, y2 = (float(cell) for cell in cells)
+    except ValueError:
+        return None
+    return x1, y1, x2, y2

@@ -11,9 +11,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.media import open_image
 from snellen.datasets.fitting import fit_annotations
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, class_names, label_text, open_shard
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, clean_label, shard_name, shown_name
-from snellen.datasets.sample import Annotation, RawSample
+from snellen.datasets.sample import Annotation, Note, RawSample
 
 OBJECT_COLUMNS = ("objects", "annotations", "boxes")
 BOX_FIELDS, CATEGORY_FIELDS = ("bbox", "box"), ("category", *CLASS_COLUMNS)

@@ -1,4 +1,4 @@
-"""Images, masks and depths in separate files, and images that are frames of videos."""
+"""Images in separate files, and images that are frames of videos."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import read_file
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from PIL import Image
 
 ORIENTATION = 0x0112
@@ -31,75 +29,12 @@ class ImageFile:
 
     def read(self, location: str) -> tuple[bytes, str]:
         """See `SourceImage`. The bytes are the file's own."""
-        raw = _read_bytes(self.path)
+        raw = read_bytes(self.path)
         return raw, image_format(raw, location)
 
     def inspect(self, location: str) -> tuple[int, int]:
         """See `SourceImage` and `inspect_file`."""
         return inspect_file(self.path)
-
-
-@dataclass(frozen=True)
-class MaskFiles:
-    """One or more mask files of one image, combined: a pixel is set if it is non-zero in any of them."""
-
-    paths: tuple[Path, ...]
-
-    def open(self) -> Image.Image:
-        """See `Mask`. Also raises SnellenError if two files differ in size."""
-        from PIL import ImageChops
-
-        union: Image.Image | None = None
-        for path in self.paths:
-            try:
-                with open_image(io.BytesIO(_read_bytes(path))) as image:
-                    mask = image.convert("RGB" if image.mode in ("P", "RGBA", "LA", "CMYK") else image.mode)
-            except Exception as error:  # a damaged image may raise any exception
-                raise SnellenError(f"{path}: not a readable mask; copy the file again, or leave it out") from error
-            mask = _non_zero(mask)
-            if union is not None and union.size != mask.size:
-                raise SnellenError(f"{path}: is {mask.size}, but other masks of the same image are {union.size}")
-            union = mask if union is None else ImageChops.lighter(union, mask)
-        assert union is not None, "without files there is no mask"
-        return union
-
-    def inspect(self) -> tuple[int, int] | None:
-        """See `Mask`. Several files are compared when they are opened."""
-        if len(self.paths) != 1:
-            return None
-        size = image_size(self.paths[0])
-        if size is None:
-            raise SnellenError(str(self.paths[0]))
-        return size
-
-
-@dataclass(frozen=True)
-class DepthPng:
-    """A 16-bit PNG of depths: value / `per_metre` metres, 0 for no measurement (KITTI: 256)."""
-
-    path: Path
-    per_metre: float
-
-    def read(self) -> NDArray[np.float32]:
-        """See `Depth`."""
-        import numpy as np
-
-        try:
-            with open_image(self.path) as image:
-                values = np.asarray(image)
-        except Exception as error:  # a damaged image may raise any exception
-            raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
-        if values.ndim != 2 or values.dtype.itemsize < 2:
-            raise SnellenError(f"{self.path}: not a 16-bit grey PNG of depths; copy the file again")
-        depths = values.astype(np.float32) / np.float32(self.per_metre)
-        return np.where(values > 0, depths, np.float32("nan"))
-
-    def inspect(self) -> None:
-        """See `Depth` and `inspect_file`."""
-        try:
-            inspect_file(self.path)
-        except SnellenError as error:
-            raise SnellenError(f"{self.path}: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -220,16 +155,8 @@ def _ends_as_jpeg(path: Path) -> bool:
         return file.read().rstrip(b"\0").endswith(b"\xff\xd9")
 
 
-def _non_zero(image: Image.Image) -> Image.Image:
-    import numpy as np
-    from PIL import Image
-
-    values = np.asarray(image)
-    marked = values.any(axis=2) if values.ndim == 3 else values != 0
-    return Image.fromarray(np.where(marked, 255, 0).astype(np.uint8), "L")
-
-
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """The bytes of a file. Raises SnellenError if it cannot be read."""
     try:
         return read_file(path)
     except OSError as error:

@@ -17,14 +17,12 @@ from snellen.core.errors import SnellenError
 from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
 from snellen.core.storage.user_yaml import read_yaml
-from snellen.datasets.fitting import annotated_file
-from snellen.datasets.formats.box_files import box_of, read_voc
+from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 from snellen.datasets.formats.file_tree import SUFFIXES
 from snellen.datasets.hub_boxes import read_hub_boxes
 from snellen.datasets.hub_tables import find_shards
 from snellen.datasets.image_files import ImageFile, image_size, is_turned, levels_fault
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import (
     CLASS_COLUMNS,
     OWN,
@@ -36,7 +34,7 @@ from snellen.datasets.own_images import (
     refuse_many_labels,
     shown_name,
 )
-from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeValue, RawSample, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, AttributeValue, Note, RawSample, Sample
 
 CORNERS, EXTENTS = (("x1", "y1", "x2", "y2"), ("xmin", "ymin", "xmax", "ymax")), ("x", "y", "width", "height")
 COLOURS = ("colour", "color", "rgb")

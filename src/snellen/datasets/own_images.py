@@ -14,12 +14,10 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
 from snellen.core.storage import files
 from snellen.core.storage.user_files import file_fault, read_text, table_header
-from snellen.datasets.formats.class_folders import SPLITS
-from snellen.datasets.formats.file_tree import SUFFIXES, name_on_disk
+from snellen.datasets.formats.file_tree import SPLITS, SUFFIXES, name_on_disk
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Sample, labelled_image
+from snellen.datasets.sample import Note, Sample, labelled_image
 
 OWN = "own"
 """Name of the source of such images."""

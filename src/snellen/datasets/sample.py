@@ -1,13 +1,12 @@
-"""One image of a dataset with all its annotations; pixels are read on demand."""
+"""One image of a dataset with all its annotations, pixels read on demand; and notes on what cannot be used."""
 
 from __future__ import annotations
 
-import io
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from snellen.core.item import Box
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 AttributeValue: TypeAlias = str | float | bool | tuple[str, ...] | tuple[float, ...]
+Kind: TypeAlias = Literal["missing", "unreadable", "odd", "left out"]
 Attributes: TypeAlias = Mapping[str, AttributeValue]
 NOT_EXHAUSTIVE_FIELD = "not_exhaustive_category_ids"
 """LVIS's name for the attribute that lists classes of which not all objects in an image are annotated."""
@@ -154,8 +154,22 @@ def labelled_image(
     return RawSample(record_id=record_id, image=image, annotations=(Annotation(label, box, mask=mask),), object=object)
 
 
-def encode_png(image: Image.Image) -> bytes:
-    """The image as PNG, the same bytes at every call."""
-    buffer = io.BytesIO()
-    image.save(buffer, "PNG", compress_level=3)
-    return buffer.getvalue()
+@dataclass(frozen=True)
+class Note:
+    """A problem or peculiarity of a folder.
+
+    `missing`: expected by the layout or a list of the dataset; `unreadable`: a damaged file; `odd`: unusable here;
+    `left out`: good images excluded by a rule of the reader. `location` names the file, line or object.
+    """
+
+    kind: Kind
+    message: str
+    location: str
+
+
+class MissingFiles(Exception):
+    """A folder lacks the files of its layout; `Dataset` makes a note of it."""
+
+    def __init__(self, note: Note) -> None:
+        super().__init__(note)
+        self.note = note

@@ -1,4 +1,4 @@
-"""Detections, their reply format, and the subject that wraps any detector.
+"""Detections and their reply format.
 
 A reply is one JSON object, `{"boxes": [{"box": [x1, y1, x2, y2], "label": "cat", "score": 0.93}, …]}`, in pixels of
 the stored image, best score first. The list may be empty.
@@ -6,23 +6,11 @@ the stored image, best score first. The list may be empty.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import typing
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-import numpy as np
-
-from snellen.core.item import Box, Media, View
-from snellen.core.prompt import Prompt, Reply
-from snellen.core.sheet import answer_views
-from snellen.core.storage.media import MediaFolder
-from snellen.core.subject import Base
-
-if TYPE_CHECKING:
-    from PIL import Image
+from snellen.core.item import Box, View
 
 DIGITS = 3
 """Decimal digits of a coordinate: thousandths of a pixel."""
@@ -38,61 +26,6 @@ class Detection:
     score: float = 1.0
 
 
-class Detector(typing.Protocol):
-    """A model that finds objects in an image."""
-
-    def refuses(self, question: str) -> str | None:
-        """The reason why it cannot look for this, or None."""
-        ...
-
-    def find(self, image: Image.Image, question: str) -> Sequence[Detection]:
-        """Detections in an RGB image, in any order, in pixels of this image."""
-        ...
-
-
-@dataclass(frozen=True)
-class DetectorSubject(Base):
-    """A detector as a subject.
-
-    It answers views of kind `text` with one image, and of kind `point` with the middle of the best box. The question
-    is a phrase that names what to find (empty: everything). `Reply.numbers` are the scores of the boxes, in order, over
-    all views.
-    """
-
-    detector: Detector
-
-    def declines(self, prompt: Prompt) -> str | None:
-        """Decline views that do not ask for boxes in one image, or for something the detector cannot find."""
-        for view in prompt.views:
-            if reason := asks_no_boxes(view, "text", "point") or self.detector.refuses(view.question):
-                return reason
-        return None if prompt.views else "nothing to look at"
-
-    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
-        """Detect in the image of each view, in a separate thread."""
-        return await asyncio.to_thread(self._reply, prompt, media)
-
-    def _reply(self, prompt: Prompt, media: MediaFolder) -> Reply:
-        scores: list[float] = []
-
-        def find_boxes(view: View) -> str:
-            image = view.query[0]
-            with media.open(image) as opened:
-                detections = best_first(in_stored(self.detector.find(opened.convert("RGB"), view.question), image))
-            scores.extend(round(detection.score, SCORE_DIGITS) for detection in detections)
-            return write_boxes(detections) if view.reply.kind == "text" else write_middle(detections, view)
-
-        return Reply(answer_views(prompt.views, find_boxes), numbers=tuple(scores))
-
-
-def write_middle(detections: Sequence[Detection], view: View) -> str:
-    """The middle of the first box as the reply to a view that asks for a point; without any, that there is none."""
-    if not detections:
-        return "nothing found"
-    x1, y1, x2, y2 = detections[0].box
-    return view.reply.write(((x1 + x2) / 2, (y1 + y2) / 2))
-
-
 def asks_no_boxes(view: View, *kinds: str) -> str | None:
     """The reason why this view does not ask for boxes in one image (as text, or as one of these kinds), or None."""
     if view.reply.kind not in (kinds or ("text",)):
@@ -103,29 +36,10 @@ def asks_no_boxes(view: View, *kinds: str) -> str | None:
     return None if media[0].kind == "image" else f"cannot be shown a {media[0].kind}"
 
 
-def in_stored(detections: Iterable[Detection], image: Media) -> list[Detection]:
-    """Detections in the shown image, converted to pixels of the stored one.
-
-    Boxes are clipped to the shown image; empty ones are dropped.
-    """
-    back = image.from_stored.inverse()
-    cut = [
-        replace(detection, box=_rounded(_within(detection.box, image.width, image.height))) for detection in detections
-    ]
-    with_area = [
-        detection for detection in cut if detection.box[0] < detection.box[2] and detection.box[1] < detection.box[3]
-    ]
-    return [replace(detection, box=_rounded(back.box(detection.box))) for detection in with_area]
-
-
-def _rounded(box: Box) -> Box:
+def rounded(box: Box) -> Box:
+    """The box with `DIGITS` digits."""
     x1, y1, x2, y2 = (round(float(number), DIGITS) for number in box)
     return x1, y1, x2, y2
-
-
-def _within(box: Box, width: int, height: int) -> Box:
-    x1, y1, x2, y2 = box
-    return max(x1, 0.0), max(y1, 0.0), min(x2, float(width)), min(y2, float(height))
 
 
 def best_first(detections: Iterable[Detection]) -> list[Detection]:
@@ -142,7 +56,7 @@ def write_boxes(detections: Iterable[Detection]) -> str:
     """The reply, one JSON object, in the given order."""
     rows = [
         {
-            "box": _rounded(detection.box),
+            "box": rounded(detection.box),
             "label": detection.label,
             "score": round(float(detection.score), SCORE_DIGITS),
         }

@@ -1,4 +1,4 @@
-"""Training conversations about images in LLaVA's file format: descriptions and questions.
+"""Items as training examples, and conversations about images in LLaVA's file format: descriptions and questions.
 
 Questions are worded as their suite shows them, and answered as it reads them.
 """
@@ -11,21 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
+from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.storage.files import write_text
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.schemas import Card, read_card_file
-from snellen.core.suite import Suite
-from snellen.runs.asking.views import learner_condition, solved_examples
+from snellen.core.subject import SubjectCard, TrainingExample
+from snellen.core.suite import Suite, Task, ViewContext, settle
+from snellen.runs.asking.failures import without_faults
+from snellen.runs.asking.views import lay_out_montages, show_items, training_example
 from snellen.suites import SUITES
 
 if TYPE_CHECKING:
     from snellen.towers.combo_training.training_items import ObjectView, Renders
     from snellen.towers.heads.llava_files import Record
 
+LEARNER = SubjectCard("head:new", fitted=True)
+"""Card of a head to be trained, for settling `auto`."""
 CAPTIONS, QUESTIONS, IMAGES, CARD = "captions.json", "questions.json", "images", "conversations.json"
 
 
@@ -140,3 +146,34 @@ def _block(appearance: Mapping[str, str], part: str, shape: str) -> str:
     """`red rubber cube`, `glass conical frustum`."""
     colour, material = appearance[f"colour/{part}"], appearance[f"material/{part}"]
     return " ".join([*([] if colour == "none" else [colour]), material, shape])
+
+
+def learner_condition(suite: Suite, written: str = "vanilla") -> Condition:
+    """The written condition, settled for a head to be trained."""
+    (condition,) = parse_conditions(suite.axes, written)
+    return settle(condition, suite, LEARNER)
+
+
+def solved_examples(
+    items: Sequence[Item],
+    task: Task,
+    condition: Condition,
+    task_items: Sequence[Item],
+    media: MediaFolder,
+    seed: int = 0,
+    faults: dict[str, str] | None = None,
+) -> list[TrainingExample]:
+    """Items of a task as training examples under a settled condition; new images are stored in `media`.
+
+    `task_items` are all items of the task, from which transforms may draw. `faults` is as in `show_items`.
+    """
+    views = show_items(items, ViewContext(condition, task_items, {}), task, seed, media, faults)
+    method = task.method(condition)
+
+    def as_sent(prompt: Prompt) -> Prompt:
+        return lay_out_montages(prompt, media)
+
+    def solve(item: Item) -> TrainingExample:
+        return training_example(views[item.item_id], item.answer, method, as_sent)
+
+    return [*without_faults(solve, {item.item_id: item for item in items if item.item_id in views}, faults).values()]

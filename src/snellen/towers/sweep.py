@@ -24,8 +24,8 @@ from snellen.core.suite import Task
 from snellen.exam.examination import Examination
 from snellen.exam.run import run
 from snellen.runs.asking.failures import summarize_failures, without_faults
-from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.suites import SUITES
+from snellen.towers.conversations import learner_condition, solved_examples
 
 if TYPE_CHECKING:
     import pandas as pd

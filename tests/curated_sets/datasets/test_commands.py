@@ -12,8 +12,9 @@ import pytest
 from snellen.cli import main
 from snellen.curated_sets.commands import _print_inventory
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.datasets.dataset import Inventory, NoteCount, NoteCounter
 from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-from snellen.datasets.inventory import Inventory, Kind, Note, NoteCount, NoteCounter
+from snellen.datasets.sample import Kind, Note
 from tests.curated_sets.datasets import annotated_layouts, layouts
 from tests.curated_sets.datasets.layouts import write
 

@@ -17,12 +17,13 @@ from PIL import Image
 from snellen.core.errors import SnellenError
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Reader
+from snellen.curated_sets.datasets.formats.box_files import DepthPng
+from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
+from snellen.curated_sets.datasets.formats.image_masks import MaskFiles
 from snellen.curated_sets.datasets.formats.nifti import LabelledVolumes, VolumeSlice
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
-from snellen.datasets.formats.class_folders import ClassFolders
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, RawSample, Sample, SourceImage
+from snellen.datasets.sample import Annotation, Note, RawSample, Sample, SourceImage
 from tests.curated_sets.datasets import layouts
 from tests.curated_sets.datasets.layouts import LAYOUTS, image, mask, volume, write
 
@@ -368,3 +369,23 @@ def test_a_flipped_bit_of_a_packed_volume_never_changes_an_image_silently(tmp_pa
         (root / name).write_bytes(raw)
         assert DATASETS.get("MSD-Spleen").check(root).state == "broken" or images() == intact
         (root / name).write_bytes(files[name])
+
+
+def test_depths_are_metres_and_zero_is_unknown(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[0, 256, 384]], np.uint16)).save(tmp_path / "d.png")
+    np.testing.assert_array_equal(DepthPng(tmp_path / "d.png", 256.0).read(), [[np.nan, 1.0, 1.5]])
+    Image.new("L", (3, 1), 9).save(tmp_path / "e.png")
+    with pytest.raises(SnellenError, match="not a 16-bit grey PNG of depths"):
+        DepthPng(tmp_path / "e.png", 256.0).read()
+
+
+def test_masks_of_one_image_are_joined_and_have_one_size(tmp_path: Path) -> None:
+    for name, levels in (("a", [[0, 1, 0]]), ("b", [[0, 0, 200]]), ("c", [[0, 1]])):
+        Image.fromarray(np.array(levels, np.uint8)).save(tmp_path / f"{name}.png")
+    Image.fromarray(np.array([[[0, 0, 0], [0, 0, 7], [0, 0, 0]]], np.uint8)).save(tmp_path / "rgb.png")
+    paths = {path.stem: path for path in tmp_path.glob("*.png")}
+    for names, joined in (("a", [[0, 255, 0]]), ("ab", [[0, 255, 255]]), (("rgb",), [[0, 255, 0]])):
+        mask = MaskFiles(tuple(paths[name] for name in names)).open()
+        assert np.asarray(mask).tolist() == joined
+    with pytest.raises(SnellenError, match=r"c\.png: is \(2, 1\), but other masks of the same image are \(3, 1\)"):
+        MaskFiles((paths["a"], paths["c"])).open()

@@ -26,7 +26,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.curated_sets.datasets.declarations.nature import HIDDEN, OPEN
 from snellen.curated_sets.vfm_bench.datasets import LENT
 from snellen.curated_sets.vfm_bench.difficulty import difficult
-from snellen.curated_sets.vfm_bench.recipe import Curated
+from snellen.curated_sets.vfm_bench.recipe import Curated, episode_items
 from snellen.curated_sets.vfm_bench.steps import read_verdict
 from snellen.curation.draws import Reservoir
 from snellen.curation.ledger import Ledger
@@ -35,7 +35,6 @@ from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Sample
 from snellen.exam.run import run
 from snellen.suites.vfm_bench.class_images import ClassImage, Concept, ConceptTask, draw_records
-from snellen.suites.vfm_bench.episodes import episode_items
 from tests.helpers.reviewers import reviewed_by
 
 LEAVES = ("blight", "early blight", "late blight")

@@ -19,9 +19,8 @@ from snellen.core.prompt import Prompt
 from snellen.core.seeds import stream
 from snellen.core.subject import TrainingExample
 from snellen.subjects.encoders import load_encoder
-from snellen.subjects.encoders.encoder import fingerprint
+from snellen.subjects.encoders.encoder import PatchEncoder, fingerprint
 from snellen.subjects.encoders.hf import _grid
-from snellen.subjects.encoders.patches import PatchEncoder
 from snellen.subjects.registry import make_subject
 from snellen.towers.probes.subject import AttentiveProbe
 from tests.helpers.extras import lazy_module

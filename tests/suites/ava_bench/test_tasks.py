@@ -22,7 +22,6 @@ from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.datasets.image_files import ImageFile
 from snellen.runs.asking.ask import ask
-from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.runs.planning.plan import Plan
 from snellen.runs.scores.score import score
 from snellen.subjects.fakes import make_fake
@@ -35,6 +34,7 @@ from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
 from snellen.suites.ava_bench.selection.candidates import Candidate, Origin
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
+from snellen.towers.conversations import learner_condition, solved_examples
 from tests.helpers.journey import arm
 from tests.suites.ava_bench.fixtures import ATOMIC, HEIGHT, TASK_BY_NAME, WIDTH, item_source, one_of_each
 

@@ -19,9 +19,9 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
+from snellen.curated_sets.steps import write_step
 from snellen.curated_sets.vlm2_bench.zoom import ZOOM
 from snellen.curation.results import read_table
-from snellen.curation.steps import write_step
 from snellen.exam.run import run
 from snellen.runs.asking.preview import Call, first_calls
 from snellen.suites import SUITES

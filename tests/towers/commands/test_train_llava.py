@@ -14,12 +14,11 @@ from snellen.core.item import Media
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.run_tables import read_responses
-from snellen.runs.asking.views import learner_condition, solved_examples
 from snellen.subjects.chat.transformers_model import apply_template, encode_prompts
 from snellen.subjects.checkpoints import load_weights
 from snellen.suites import SUITES
 from snellen.towers.combo_training.training_items import CONDITIONS
-from snellen.towers.conversations import CARD, question_records
+from snellen.towers.conversations import CARD, learner_condition, question_records, solved_examples
 from snellen.towers.heads.llava_files import read_llava, write_llava
 from tests.helpers.extras import lazy_module, need
 from tests.helpers.sets import small_set

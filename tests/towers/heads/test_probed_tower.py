@@ -16,7 +16,7 @@ from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import TrainingExample
 from snellen.presentation.presenters import plain
-from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.encoders.encoder import PatchEncoder
 from snellen.subjects.registry import make_subject
 from snellen.towers.heads.probed_tower import TowerEncoder
 from snellen.towers.heads.towers import find_tower

@@ -21,10 +21,10 @@ from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample
 from snellen.scoring.metrics import giou
 from snellen.subjects.encoders.encoder import Floats
-from snellen.subjects.encoders.patches import PatchCache
 from snellen.subjects.encoders.plain import Hog
 from snellen.subjects.registry import make_subject
 from snellen.towers.probes.inputs import ProbeSettings, box_coverage, fit_inputs
+from snellen.towers.probes.patches import PatchCache
 from snellen.towers.probes.subject import AttentiveProbe
 from tests.contracts.subject_battery import check_subject
 from tests.helpers.extras import need

@@ -26,9 +26,10 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.ava_bench import merge_steps
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.steps import Argument, Stage, Step
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.results import StepResult, read_step_result
-from snellen.curation.steps import Argument, Stage, Step, step_item
+from snellen.curation.steps import step_item
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.items import SUITE
 from snellen.suites.ava_bench.selection.candidates import CurationContext

@@ -29,11 +29,11 @@ from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.curated_sets.ava_bench.loosening import advise
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.folders import ALL, layout_notes, recipe_folders
+from snellen.curated_sets.steps import plan_chain
 from snellen.curation.ledger import ANY_TASK
 from snellen.curation.rules import changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
-from snellen.curation.steps import plan_chain
-from snellen.datasets.inventory import Note
+from snellen.datasets.sample import Note
 from snellen.suites.ava_bench.abilities import atomic
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE

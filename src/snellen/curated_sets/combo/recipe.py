@@ -21,7 +21,8 @@ from snellen.core.storage.itemset import ItemSet, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.combo.natural_votes import vote_items
 from snellen.curated_sets.combo.pair_comparisons import comparison_items
-from snellen.curation.steps import ITEMS, Argument, Stage, copy_media, plan_chain, read_about
+from snellen.curated_sets.steps import ITEMS, Argument, Stage, plan_chain, read_about
+from snellen.curation.steps import copy_media
 from snellen.suites.combo.items import NATURAL_VOTES, PAIR_COMPARISONS, SUITE
 
 STEPS: Mapping[str, Stage] = {

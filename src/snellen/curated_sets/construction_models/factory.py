@@ -13,10 +13,10 @@ from snellen.core.item import Item
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_text
 from snellen.core.subject import Subject, SubjectCard
 from snellen.curated_sets.construction_models.continuation import CausalModel, LogProbSubject
+from snellen.curated_sets.construction_models.detectors import DetectorSubject
 from snellen.curated_sets.construction_models.faces import BlazeFaces, CascadeFaces
 from snellen.curated_sets.construction_models.served import ServedLogProb
 from snellen.curated_sets.construction_models.zero_shot import OWLS, ZeroShotDetector
-from snellen.subjects.boxes import DetectorSubject
 from snellen.subjects.chat.client import open_connections
 from snellen.subjects.chat.settings import DTYPES, Readers, number, one_of, read_values, whole_number
 

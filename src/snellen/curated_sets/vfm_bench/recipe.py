@@ -24,10 +24,12 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
+from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.folders import layout_notes, recipe_folders
+from snellen.curated_sets.steps import ITEMS, Stage, plan_chain, read_about, write_step
 from snellen.curated_sets.vfm_bench import difficulty, diversity
 from snellen.curated_sets.vfm_bench.datasets import LENT, ROW_OF_DATASET
 from snellen.curated_sets.vfm_bench.steps import (
@@ -39,12 +41,14 @@ from snellen.curated_sets.vfm_bench.steps import (
     SET_STEPS,
     read_reviewed,
 )
+from snellen.curation.draws import shuffled
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import read_rules
-from snellen.curation.steps import ITEMS, Stage, copy_media, plan_chain, read_about, write_step
+from snellen.curation.steps import copy_media
 from snellen.suites.vfm_bench import class_images as images
-from snellen.suites.vfm_bench.episodes import episode_items
-from snellen.suites.vfm_bench.items import LEVELS, SUITE, TASK
+from snellen.suites.vfm_bench.class_images import ConceptTask
+from snellen.suites.vfm_bench.episodes import QueryIndex, draw_episode
+from snellen.suites.vfm_bench.items import LEVELS, STREAMS, SUITE, TASK, episode_item
 from snellen.suites.vfm_bench.published import TABLE_7, TABLE_8
 from snellen.suites.vfm_bench.transforms import with_mean_regions
 
@@ -316,3 +320,23 @@ def count_lines(items: Sequence[Item]) -> list[str]:
 
 def _letters(name: str) -> str:
     return "".join(sign for sign in name.casefold() if sign.isalnum())
+
+
+def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list[QueryIndex]:
+    """All images of all classes, or `n` of them, in an order drawn from the seed."""
+    queries = [
+        QueryIndex(t, truth, query)
+        for t, task in enumerate(tasks)
+        for truth, concept in enumerate(task.classes)
+        for query in range(len(concept.images))
+    ]
+    return shuffled(queries, stream(SUITE, STREAMS, seed, "candidates"))[:n]
+
+
+def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None) -> list[Item]:
+    """The items, numbered in their random order, so that ids reveal nothing."""
+    queries = draw_queries(tasks, n, seed)
+    digits = max(5, len(str(len(queries))))
+    return [
+        episode_item(draw_episode(tasks[query.task], query, f"{k:0{digits}d}", seed)) for k, query in enumerate(queries)
+    ]

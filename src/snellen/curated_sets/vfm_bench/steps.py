@@ -13,9 +13,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
+from snellen.curated_sets.steps import ITEMS, Argument, ItemStep, Stage, Verdicts, verdicts_of
 from snellen.curation.results import check_about, read_step_result
-from snellen.curation.review import Verdicts, read_review, verdicts_of
-from snellen.curation.steps import ITEMS, Argument, ItemStep, Stage, step_item, table_provenance
+from snellen.curation.review import read_review
+from snellen.curation.steps import step_item, table_provenance
 from snellen.scoring.answers.plain import read_json_objects
 from snellen.suites.vfm_bench import prompts
 from snellen.suites.vfm_bench.items import SUITE

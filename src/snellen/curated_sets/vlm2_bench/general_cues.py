@@ -20,10 +20,11 @@ from snellen.core.item import Item, Media, Option
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import read_itemset
 from snellen.core.storage.media import MediaFolder
+from snellen.curated_sets.steps import Argument, Step
 from snellen.curated_sets.vlm2_bench.edit_pairs import KINDS, LAYOUT, EditPair, read_edit_pairs
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.results import DECISION, StepResult, construction_subjects, read_step_result
-from snellen.curation.steps import Argument, Step, copy_media, step_item
+from snellen.curation.steps import copy_media, step_item
 from snellen.scoring.answers.plain import read_json_objects
 from snellen.suites.vlm2_bench import prompts
 from snellen.suites.vlm2_bench.folders import CuratedItems, source_folder

@@ -16,17 +16,12 @@ from snellen.core.hashing import digest
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
+from snellen.curated_sets.steps import Argument, Step
 from snellen.curation.draws import proportional_shares, shuffled
 from snellen.curation.results import StepResult, construction_subjects
-from snellen.curation.steps import Argument, Step, step_item
+from snellen.curation.steps import step_item
 from snellen.suites.vlm2_bench import prompts
-from snellen.suites.vlm2_bench.folders import (
-    CuratedItems,
-    add_distinct,
-    folders_in,
-    images_in,
-    source_folder,
-)
+from snellen.suites.vlm2_bench.folders import CuratedItems, add_distinct, folders_in, images_in, source_folder
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE, ImageSequence, sequence_items
 from snellen.suites.vlm2_bench.objects import IDENTITY, MIN_DISTRACTORS, MIN_MAIN
 from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PC_COUNTS, draw, needed

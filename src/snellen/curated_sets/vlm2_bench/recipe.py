@@ -18,18 +18,18 @@ from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, refuse_existing, write_itemset
 from snellen.core.storage.media import MediaFolder
-from snellen.curated_sets.vlm2_bench import general_cues, people, videos
+from snellen.curated_sets.steps import Argument, Stage, plan_chain, read_about, write_step
+from snellen.curated_sets.vlm2_bench import general_cues, objects, people, videos
 from snellen.curated_sets.vlm2_bench.zoom import ZOOM
 from snellen.curation.results import construction_subjects
-from snellen.curation.steps import Argument, Stage, plan_chain, read_about, write_step
-from snellen.suites.vlm2_bench import objects
 from snellen.suites.vlm2_bench.folders import CuratedItems, at_most
 from snellen.suites.vlm2_bench.items import SUITE
+from snellen.suites.vlm2_bench.objects import TASKS as OC_TASKS
 from snellen.suites.vlm2_bench.tasks import TRUE_FALSE
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "gc": general_cues.FINAL,
-    "oc": objects.TASKS,
+    "oc": OC_TASKS,
     "pc": people.TASKS,
     "vid": videos.TASKS,
 }

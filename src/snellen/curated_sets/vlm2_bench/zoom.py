@@ -5,7 +5,8 @@ from __future__ import annotations
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
 from snellen.core.storage.itemset import ItemSet
-from snellen.curation.steps import ITEMS, Argument, ItemStep, step_item, table_provenance
+from snellen.curated_sets.steps import ITEMS, Argument, ItemStep
+from snellen.curation.steps import step_item, table_provenance
 from snellen.suites.vlm2_bench.items import SUITE
 
 PHRASES = {"oc": "", "pc": "face"}

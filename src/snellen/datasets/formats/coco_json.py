@@ -18,8 +18,7 @@ from pydantic import BaseModel, Field, ValidationError
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below, name_on_disk
 from snellen.datasets.formats.json_stream import stream_json
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, Attributes, AttributeValue, RawSample
+from snellen.datasets.sample import Annotation, Attributes, AttributeValue, Note, RawSample
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator
 from pathlib import Path
 from unicodedata import normalize
 from urllib.parse import unquote
 
 from snellen.core.storage.user_files import file_fault
-from snellen.datasets.inventory import MissingFiles, Note
+from snellen.datasets.sample import MissingFiles, Note
 
 SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".webp", ".ppm", ".pgm"})
+SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})
 DEPTH = 3
 """Maximum depth of a layout's root: archives may unpack into one or two further folders."""
 
@@ -86,18 +86,3 @@ def layout_folder(root: Path, parts: tuple[str, ...], what: str) -> Path:
 def name_below(path: Path, root: Path) -> str:
     """The path relative to the root in POSIX form, from which record ids are made."""
     return path.relative_to(root).as_posix()
-
-
-def masks_by_image(folder: Path) -> dict[str, list[Path]]:
-    """Mask files of a folder by the stem of their image.
-
-    `7.png`, `7_mask.png`, `7_mask2.png` and every image in the folder `7` belong to the image whose stem is 7, as in
-    MVTec AD, AITEX and MVTec LOCO AD.
-    """
-    masks: dict[str, list[Path]] = {}
-    for path in entries(folder):
-        if path.is_dir():
-            masks.setdefault(path.name, []).extend(images(path))
-        elif path.suffix.lower() in SUFFIXES:
-            masks.setdefault(re.sub(r"_mask\d*$", "", path.stem), []).append(path)
-    return masks

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 
 from snellen.core.box_units import PIXELS, sent_size
-from snellen.core.condition import Condition, parse_conditions
 from snellen.core.item import Affine, Item, Montage, Part, ReplySpec, View
 from snellen.core.prompt import Prompt
 from snellen.core.seeds import lazy_stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard, TrainingExample
-from snellen.core.suite import Method, Suite, Task, Transform, ViewContext, settle
+from snellen.core.suite import Method, Task, Transform, ViewContext
 from snellen.runs.asking.failures import without_faults
 from snellen.stimuli.transforms.montage import lay_out
-
-LEARNER = SubjectCard("head:new", fitted=True)
-"""Card of a head to be trained, for settling `auto`."""
 
 
 def show_items(
@@ -67,37 +63,6 @@ def training_example(
     prompts = next(method.run((view,)))
     prompt = as_sent(prompts[0]) if len(prompts) == 1 and prompts[0].views == (view,) else None
     return TrainingExample(view, answer, prompt, view.reply.write(answer))
-
-
-def learner_condition(suite: Suite, written: str = "vanilla") -> Condition:
-    """The written condition, settled for a head to be trained."""
-    (condition,) = parse_conditions(suite.axes, written)
-    return settle(condition, suite, LEARNER)
-
-
-def solved_examples(
-    items: Sequence[Item],
-    task: Task,
-    condition: Condition,
-    task_items: Sequence[Item],
-    media: MediaFolder,
-    seed: int = 0,
-    faults: dict[str, str] | None = None,
-) -> list[TrainingExample]:
-    """Items of a task as training examples under a settled condition; new images are stored in `media`.
-
-    `task_items` are all items of the task, from which transforms may draw. `faults` is as in `show_items`.
-    """
-    views = show_items(items, ViewContext(condition, task_items, {}), task, seed, media, faults)
-    method = task.method(condition)
-
-    def as_sent(prompt: Prompt) -> Prompt:
-        return lay_out_montages(prompt, media)
-
-    def solve(item: Item) -> TrainingExample:
-        return training_example(views[item.item_id], item.answer, method, as_sent)
-
-    return [*without_faults(solve, {item.item_id: item for item in items if item.item_id in views}, faults).values()]
 
 
 def transform_stream(seed: int, item: Item, transform: Transform) -> np.random.Generator:

@@ -215,3 +215,17 @@ def save_array(path: Path, array: Floats) -> None:
 
 def _file(root: Path, media: Media) -> Path:
     return root / media.sha256[:2] / f"{media.sha256}.npy"
+
+
+@typing.runtime_checkable
+class PatchEncoder(Encoder, typing.Protocol):
+    """An encoder that also provides features by place."""
+
+    @property
+    def patch_settings(self) -> Mapping[str, Any]:
+        """All settings that affect patch features, as plain data."""
+        ...
+
+    def patches(self, images: Sequence[Image.Image]) -> Floats:
+        """Images of any size -> float32 (n, rows, columns, d), from the upper left."""
+        ...

@@ -27,8 +27,15 @@ from snellen.subjects.encoders.clustering import (
     fit_limit,
     pairwise_similarity,
 )
-from snellen.subjects.encoders.encoder import Encoder, Floats, TextSide, UnsavedEncoder, encode, encode_possible
-from snellen.subjects.encoders.patches import PatchEncoder
+from snellen.subjects.encoders.encoder import (
+    Encoder,
+    Floats,
+    PatchEncoder,
+    TextSide,
+    UnsavedEncoder,
+    encode,
+    encode_possible,
+)
 from snellen.subjects.encoders.readouts import (
     Doubles,
     Probe,

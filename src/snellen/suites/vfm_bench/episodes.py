@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from snellen.core.item import Item
 from snellen.core.seeds import stream
 from snellen.curation.draws import shuffled
 from snellen.suites.vfm_bench.class_images import ClassImage, ConceptTask
-from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, Episode, EpisodeClass, episode_item
+from snellen.suites.vfm_bench.items import SHOTS, STREAMS, SUITE, Episode, EpisodeClass
 from snellen.suites.vfm_bench.prompts import SCENE_ENDINGS
 
 
@@ -23,26 +22,6 @@ class QueryIndex(NamedTuple):
     task: int
     truth: int
     query: int
-
-
-def draw_queries(tasks: Sequence[ConceptTask], n: int | None, seed: int) -> list[QueryIndex]:
-    """All images of all classes, or `n` of them, in an order drawn from the seed."""
-    queries = [
-        QueryIndex(t, truth, query)
-        for t, task in enumerate(tasks)
-        for truth, concept in enumerate(task.classes)
-        for query in range(len(concept.images))
-    ]
-    return shuffled(queries, stream(SUITE, STREAMS, seed, "candidates"))[:n]
-
-
-def episode_items(tasks: Sequence[ConceptTask], seed: int, n: int | None = None) -> list[Item]:
-    """The items, numbered in their random order, so that ids reveal nothing."""
-    queries = draw_queries(tasks, n, seed)
-    digits = max(5, len(str(len(queries))))
-    return [
-        episode_item(draw_episode(tasks[query.task], query, f"{k:0{digits}d}", seed)) for k, query in enumerate(queries)
-    ]
 
 
 def draw_episode(task: ConceptTask, index: QueryIndex, handle: str, seed: int) -> Episode:

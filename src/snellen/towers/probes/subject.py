@@ -15,11 +15,11 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard, TrainingExample, with_examples
-from snellen.subjects.encoders.encoder import Encoder
-from snellen.subjects.encoders.patches import PatchCache, PatchEncoder
+from snellen.subjects.encoders.encoder import Encoder, PatchEncoder
 from snellen.subjects.loading import inference, one_blas_thread
 from snellen.towers.probes.answers import Answers, Form, Unanswerable, fit_answers, form_of
 from snellen.towers.probes.inputs import Grids, Inputs, ProbeSettings, fit_inputs
+from snellen.towers.probes.patches import PatchCache
 
 if TYPE_CHECKING:
     from snellen.towers.probes.training import Network

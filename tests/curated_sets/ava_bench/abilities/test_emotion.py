@@ -10,7 +10,7 @@ from snellen.core.item import Box
 from snellen.curated_sets.ava_bench.abilities.emotion import CURATION, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
 from snellen.datasets.sample import Annotation
 from snellen.suites.ava_bench.items import EMOTIONS
-from snellen.suites.ava_bench.selection.classification import OUTSIDE
+from snellen.suites.ava_bench.selection.candidates import OUTSIDE
 from snellen.suites.ava_bench.selection.rules import Rules
 from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
 from tests.suites.ava_bench.selection.fixtures import curating, scene

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from snellen.curated_sets.ava_bench.abilities.fine_grained import CURATION, KINGDOM, NOT_DRAWN, SHARED
+from snellen.curated_sets.ava_bench.abilities.fine_grained import CURATION, KINGDOM, NOT_DRAWN, SHARED, species_name
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.selection.rules import Rules
 from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, make_items, of_class, texts
@@ -86,3 +86,9 @@ def test_classes_that_share_a_name_and_other_kingdoms_are_left_out() -> None:
         ("fine-grained", NATURE, KINGDOM): 3,
         ("fine-grained", NATURE, "more than 2 in a bin of a class"): 1,
     }
+
+
+def test_names_of_species_are_parts_of_their_labels() -> None:
+    assert species_name("CUB-200-2011", "009.Brewer_Blackbird") == "Brewer_Blackbird"
+    assert species_name("iNaturalist-2021", "Animalia Corvidae Corvus corax") == "Corvus corax"
+    assert species_name("FGVC-Aircraft", "Boeing 717") == "Boeing 717"

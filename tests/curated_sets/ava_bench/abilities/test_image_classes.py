@@ -12,9 +12,9 @@ from snellen.curated_sets.ava_bench.abilities.image_classes import (
     SCENE_CURATION,
     TEXTURE_CURATION,
 )
+from snellen.curated_sets.ava_bench.classification import ALONE, NOT_CHOSEN
 from snellen.datasets.image_files import VideoFrame
 from snellen.suites.ava_bench.selection.choices import Choices
-from snellen.suites.ava_bench.selection.classification import ALONE, NOT_CHOSEN
 from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, make_items, merging, of_class, texts
 from tests.suites.ava_bench.selection.fixtures import curating
 

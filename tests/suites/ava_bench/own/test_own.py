@@ -14,9 +14,8 @@ from PIL import Image
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import OwnBoxes, read_colour
-from snellen.datasets.sample import Sample
+from snellen.datasets.sample import Note, Sample
 from snellen.exam.run import run
 from snellen.suites.ava_bench.own.recipe import Own
 from tests.cli.conftest import Command, snellen  # noqa: F401  # the fixture

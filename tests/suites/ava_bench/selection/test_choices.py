@@ -14,7 +14,7 @@ from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.formats.named_files import ORIENTATIONS as SIDES
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
 from snellen.suites.ava_bench.selection.choice_files import FILES
-from snellen.suites.ava_bench.selection.choices import Choices, plural_of, read_choices, species_name
+from snellen.suites.ava_bench.selection.choices import Choices, plural_of, read_choices
 from snellen.suites.ava_bench.selection.rules import Rules
 
 SOURCES = ("Objects365", "LVIS", "iNaturalist-2021", "DIOR")
@@ -136,9 +136,6 @@ def test_groups_of_three_hundred_species(choices: Choices) -> None:
     assert fungi is not None
     assert fungi.group == "fungi"
     assert choices.group("iNaturalist-2021", "Chromista") is None
-    assert species_name("CUB-200-2011", "009.Brewer_Blackbird") == "Brewer_Blackbird"
-    assert species_name("iNaturalist-2021", "Animalia Corvidae Corvus corax") == "Corvus corax"
-    assert species_name("FGVC-Aircraft", "Boeing 717") == "Boeing 717"
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,16 @@ from snellen.curation.rules import Caps
 from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.emotion import NAME, emotion_item
 from snellen.suites.ava_bench.items import EMOTIONS, ItemSource, box_area
-from snellen.suites.ava_bench.selection.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.selection.classification import OUTSIDE, lies_in
-from snellen.suites.ava_bench.selection.completeness import is_alone
+from snellen.suites.ava_bench.selection.candidates import (
+    OUTSIDE,
+    Candidate,
+    Curation,
+    CurationContext,
+    capped,
+    lies_in,
+    origin_of,
+)
+from snellen.suites.ava_bench.selection.completeness import completeness
 
 DATASETS = ("RAF-DB", "ExpW")
 NO_FACE = "image without a face"
@@ -75,6 +82,11 @@ def select(candidates: Sequence[Candidate], context: CurationContext) -> list[Ca
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """An item `What emotion is being shown in the image?`, with the seven in the paper's order."""
     return emotion_item(item_source, candidate.truth["emotion"], candidate.truth["box"])
+
+
+def is_alone(annotation: Annotation, scene: Sample) -> bool:
+    """True if a thing is known to be the only one of its image."""
+    return len(scene.annotations) == 1 and not completeness(scene).rule(annotation.label)
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)

@@ -4,13 +4,13 @@ Classes are drawn by the seed among those with enough images. Options are all cl
 all aircraft and 50 of iNaturalist in total, which does not add up to its 300 classes; A.2 does.
 
 Animals are the kingdom Animalia of iNaturalist, including birds: A.2 draws "50 random classes" of it and excludes none.
-Birds of CUB-200-2011 are a separate group, so that no question offers both. Names are as in A.2
-(`choices.species_name`): of CUB the class without its number (`Cerulean_Warbler`), of iNaturalist the last two words,
-of aircraft the variant.
+Birds of CUB-200-2011 are a separate group, so that no question offers both. Names are as in A.2 (`species_name`): of
+CUB the class without its number (`Cerulean_Warbler`), of iNaturalist the last two words, of aircraft the variant.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,14 +18,20 @@ from dataclasses import replace
 import numpy as np
 
 from snellen.core.item import Item
+from snellen.curated_sets.ava_bench.classification import NOTHING, only_class, with_names
 from snellen.curation.draws import grouped, shuffled
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.fine_grained import NAME, fine_grained_item
 from snellen.suites.ava_bench.items import ItemSource
-from snellen.suites.ava_bench.selection.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.selection.choices import species_name
-from snellen.suites.ava_bench.selection.classification import NOTHING, offered_names, only_class, with_names
+from snellen.suites.ava_bench.selection.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped,
+    offered_names,
+    origin_of,
+)
 
 BIRDS = "CUB-200-2011"
 DATASETS = (BIRDS, "iNaturalist-2021", "FGVC-Aircraft")
@@ -93,6 +99,17 @@ def _select_classes(
 def make_curated_item(candidate: Candidate, item_source: ItemSource, rng: np.random.Generator) -> Item:
     """An item `What species of bird is in the image?`, with all classes of the group in an order drawn for the item."""
     return fine_grained_item(item_source, candidate.truth["group"], *offered_names(candidate, rng))
+
+
+def species_name(source: str, label: str) -> str:
+    """The name of a fine-grained class in questions (appendix A.2).
+
+    For CUB-200-2011 the label without its number (`Cerulean_Warbler`, as printed), for iNaturalist the last two words,
+    for aircraft the label.
+    """
+    if source == "CUB-200-2011":
+        return re.sub(r"^\d+\.", "", label)
+    return " ".join(label.split()[-2:]) if source == "iNaturalist-2021" else label
 
 
 CURATION = Curation(name=NAME, datasets=DATASETS, find=find, select=select, make_item=make_curated_item)

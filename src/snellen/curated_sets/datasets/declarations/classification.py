@@ -2,9 +2,9 @@
 
 from snellen.curated_sets.datasets.dataset import Dataset, DatasetCard
 from snellen.curated_sets.datasets.evidence import github, listing, loader
+from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
+from snellen.curated_sets.datasets.formats.lists import ClassLists, NamedList
 from snellen.curated_sets.datasets.formats.named_files import Aircraft, Cub200, Kylberg
-from snellen.datasets.formats.class_folders import ClassFolders
-from snellen.datasets.formats.lists import ClassLists, NamedList
 
 DTD = Dataset(
     DatasetCard(

@@ -2,8 +2,8 @@
 
 from snellen.curated_sets.datasets.dataset import Dataset, DatasetCard
 from snellen.curated_sets.datasets.evidence import github, listing, loader
+from snellen.curated_sets.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.curated_sets.datasets.formats.points import Fsc147, VsCrowd
-from snellen.datasets.formats.box_files import CrowdHuman, Kitti, TextBoxes, VocObjects
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
 
 LVIS = Dataset(

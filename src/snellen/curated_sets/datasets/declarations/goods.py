@@ -3,11 +3,11 @@
 from snellen.curated_sets.datasets.dataset import Dataset, DatasetCard
 from snellen.curated_sets.datasets.evidence import github, listing, loader
 from snellen.curated_sets.datasets.formats.attributes_mat import Attribute, AttributesMat
+from snellen.curated_sets.datasets.formats.class_folders import ClassFolders, ClassShards
 from snellen.curated_sets.datasets.formats.exposures import Exposures
 from snellen.curated_sets.datasets.formats.image_masks import FolderPair, ImagesAndMasks
 from snellen.curated_sets.datasets.formats.mvtec import MvtecLayout
 from snellen.curated_sets.datasets.formats.product_lists import ProductList
-from snellen.datasets.formats.class_folders import ClassFolders, ClassShards
 
 COLOURS = ("black", "blue", "brown", "cyan", "gray", "green", "many_colors", "purple", "red", "white", "yellow")
 PATTERNS = ("floral", "graphics", "plaid", "solid", "spot", "stripe")

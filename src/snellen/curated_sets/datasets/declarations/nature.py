@@ -2,8 +2,8 @@
 
 from snellen.curated_sets.datasets.dataset import Dataset, DatasetCard
 from snellen.curated_sets.datasets.evidence import github, listing, loader
+from snellen.curated_sets.datasets.formats.class_folders import ClassFolders
 from snellen.curated_sets.datasets.formats.image_masks import FolderPair, ImagesAndMasks
-from snellen.datasets.formats.class_folders import ClassFolders
 
 HIDDEN, OPEN = "camouflaged", "not camouflaged"
 ONE_CLASS = "All images are of one class: a task needs images without camouflage from elsewhere (those of COD10K)."

@@ -2,8 +2,8 @@
 
 from snellen.curated_sets.datasets.dataset import Dataset, DatasetCard
 from snellen.curated_sets.datasets.evidence import github, listing, loader
+from snellen.curated_sets.datasets.formats.box_files import VocBoxes
 from snellen.curated_sets.datasets.formats.mvtec import MvtecLayout
-from snellen.datasets.formats.box_files import VocBoxes
 
 MVTEC_LICENCE = "CC BY-NC-SA 4.0"
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from snellen.curated_sets.datasets.formats.matlab import read_variable
 from snellen.datasets.formats.file_tree import images, layout_folder, name_below
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, labelled_image
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np

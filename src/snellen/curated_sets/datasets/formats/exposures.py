@@ -12,8 +12,7 @@ from pathlib import Path
 
 from snellen.datasets.formats.file_tree import folders_holding, images, name_below, subfolders
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, labelled_image
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 
 @dataclass(frozen=True)

@@ -9,17 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.datasets.formats.file_tree import (
-    images,
-    images_below,
-    layout_folders,
-    masks_by_image,
-    name_below,
-    subfolders,
-)
-from snellen.datasets.image_files import ImageFile, MaskFiles
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, labelled_image
+from snellen.curated_sets.datasets.formats.image_masks import MaskFiles, masks_by_image
+from snellen.datasets.formats.file_tree import images, images_below, layout_folders, name_below, subfolders
+from snellen.datasets.image_files import ImageFile
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 NOT_CLASSES = frozenset({"ground_truth"})
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.curated_sets.datasets.formats.lists import rows
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import images_below, layout_folder, name_below
-from snellen.datasets.formats.lists import rows
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_image
+from snellen.datasets.sample import Annotation, AttributeValue, Note, RawSample, labelled_image
 
 BACKGROUNDS = ("white", "2D living room", "2D kitchen", "3D living room", "3D office")
 DEVICES = ("iPhone 6s", "HTC One X", "LG Leon", "Logitech C920", "Nikon D80")

@@ -10,6 +10,7 @@ radiologists view them, front up, the patient's right on the left of the image. 
 from __future__ import annotations
 
 import gzip
+import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,8 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.extras import install_command
 from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import entries, layout_folder, name_below
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, encode_png, labelled_image
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 if TYPE_CHECKING:
     import numpy as np
@@ -231,3 +231,10 @@ def _load_voxels(path: Path, channel: int | None, stamp: int) -> NDArray[np.floa
         raise SnellenError(f"{path}: truncated or damaged; copy it again") from error
     values = values if channel is None else values[..., channel]
     return values if values.ndim == 3 else values[..., 0]
+
+
+def encode_png(image: Image.Image) -> bytes:
+    """The image as PNG, the same bytes at every call."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", compress_level=3)
+    return buffer.getvalue()

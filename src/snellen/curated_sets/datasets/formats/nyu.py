@@ -22,8 +22,7 @@ from snellen.curated_sets.datasets.formats.hdf5 import (
     read_entry,
 )
 from snellen.datasets.formats.file_tree import layout_folder, name_below
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample
+from snellen.datasets.sample import Annotation, AttributeValue, Note, RawSample
 
 FILE = "nyu_depth_v2_labeled.mat"
 DAMAGE = (SnellenError, KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError)

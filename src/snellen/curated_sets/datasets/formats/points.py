@@ -14,11 +14,10 @@ from pathlib import Path
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from snellen.core.storage.user_files import bounded_json, read_text
+from snellen.curated_sets.datasets.formats.lists import rows
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import entries, images, layout_folder, name_below, subfolders
-from snellen.datasets.formats.lists import rows
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, RawSample
+from snellen.datasets.sample import Annotation, Note, RawSample
 
 
 class _Points(BaseModel):

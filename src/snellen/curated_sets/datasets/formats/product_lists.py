@@ -10,8 +10,7 @@ from pathlib import Path
 from snellen.core.storage.user_files import refuse_irregular
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, labelled_image
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
 from snellen.datasets.image_files import image_size
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, ImageQuestion, RawSample
+from snellen.datasets.sample import Annotation, ImageQuestion, Note, RawSample
 
 SPLITS = ("train", "val")
 VQA_ANNOTATIONS = "v2_mscoco_{}2014_annotations.json"

@@ -13,8 +13,7 @@ from snellen.curated_sets.datasets.formats.matlab import read_variable
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, RawSample
+from snellen.datasets.sample import Annotation, Note, RawSample
 
 COCO_TEXT = "cocotext.v2.json"
 

@@ -18,8 +18,7 @@ from snellen.core.storage import files
 from snellen.core.storage.user_files import MAX_DATASET_BYTES, refuse_irregular
 from snellen.datasets.formats.file_tree import files_below, name_below
 from snellen.datasets.image_files import ImageFile, image_format
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, SourceImage, labelled_image
+from snellen.datasets.sample import Note, RawSample, SourceImage, labelled_image
 
 REFERENCE = 64
 """Shorter texts in the image column are the index of the row that has the image (as in VLMEvalKit)."""

@@ -30,10 +30,9 @@ from snellen.curation.near_copies import near_pairs, thumbnail
 from snellen.curation.rules import Caps, changed_rules, in_words, read_rules
 from snellen.curation.splitting import check_splits
 from snellen.datasets.hub_tables import find_shards
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import FORMS, OwnBoxes
 from snellen.datasets.own_images import OWN
-from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Note, Sample
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE
 from snellen.suites.ava_bench.own.curations import NEEDS, OwnChoices, missing_truth, own_groups, stated_colours

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from snellen.core.hashing import digest
 from snellen.core.item import Box, Item
 from snellen.core.seeds import stream
-from snellen.curation.draws import grouped, shuffled
+from snellen.curation.draws import draw_options, grouped, shuffled
 from snellen.curation.ledger import Ledger
 from snellen.curation.rules import Caps
 from snellen.datasets.sample import Sample, SourceImage
@@ -22,6 +22,8 @@ from snellen.suites.ava_bench.selection.rules import Rules
 
 if TYPE_CHECKING:
     from snellen.suites.ava_bench.selection.choices import Choices
+
+OUTSIDE = "box outside its image, or image of unknown size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +222,19 @@ def thinned(
         for candidate in stratum_candidates[n : n + 1]
     ]
     return first + more[:remaining]
+
+
+def offered_names(
+    candidate: Candidate, rng: np.random.Generator, max_names: int | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """The name of a candidate's class, and those offered: all of its pool (`with_names`), or `max_names` of them."""
+    name, among = candidate.truth["name"], candidate.truth["among"]
+    return name, draw_options(name, among, len(among) if max_names is None else max_names, rng)
+
+
+def lies_in(box: Box, size: tuple[int, int] | None) -> bool:
+    """True if a box has an area and is inside an image of this width and height; False if the size is unknown."""
+    if size is None:
+        return False
+    x1, y1, x2, y2 = box
+    return 0 <= x1 < x2 <= size[0] and 0 <= y1 < y2 <= size[1]

@@ -218,14 +218,3 @@ def scene_rule(label: str) -> str:
 def texture_rule(source: str, label: str) -> str:
     """A label of a texture as a name: `brown_bread` is brown bread, Kylberg's `oatmeal1` oatmeal."""
     return (label.rstrip("0123456789") if source in NUMBERED else label).replace("_", " ")
-
-
-def species_name(source: str, label: str) -> str:
-    """The name of a fine-grained class in questions (appendix A.2).
-
-    For CUB-200-2011 the label without its number (`Cerulean_Warbler`, as printed), for iNaturalist the last two words,
-    for aircraft the label.
-    """
-    if source == "CUB-200-2011":
-        return re.sub(r"^\d+\.", "", label)
-    return " ".join(label.split()[-2:]) if source == "iNaturalist-2021" else label

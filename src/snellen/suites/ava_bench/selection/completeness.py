@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Annotation, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
 
 LOST = "image with unusable annotations, so that not all things are known"
 NOT_EXHAUSTIVE = "thing of a class of which not all are annotated in the image"
@@ -36,8 +36,3 @@ def completeness(scene: Sample) -> Completeness:
     labels |= {annotation.label: CROWD for annotation in scene.annotations if annotation.extra.get("iscrowd")}
     ignored = any(annotation.extra.get("ignore") for annotation in scene.annotations)
     return Completeness(LOST if scene.lost else IGNORED if ignored else "", labels)
-
-
-def is_alone(annotation: Annotation, scene: Sample) -> bool:
-    """True if a thing is known to be the only one of its image."""
-    return len(scene.annotations) == 1 and not completeness(scene).rule(annotation.label)

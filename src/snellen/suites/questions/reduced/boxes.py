@@ -14,9 +14,8 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.seeds import stream
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_boxes import OwnBoxes
-from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Sample
+from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Note, Sample
 from snellen.suites.questions.kinds import SUITE, VERSION
 
 PLACES = tuple(

@@ -29,9 +29,8 @@ from snellen.curation.draws import level_shares, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes
 from snellen.datasets.image_files import oddity_notes
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLAIM, CLASS, OWN, read_own_images
-from snellen.datasets.sample import Sample
+from snellen.datasets.sample import Note, Sample
 from snellen.suites.vfm_bench import class_images as images
 from snellen.suites.vfm_bench.class_images import MIN_CLASSES, MIN_IMAGES, UNIT, ClassImage, ConceptTask
 from snellen.suites.vfm_bench.episodes import QueryIndex, draw_episode

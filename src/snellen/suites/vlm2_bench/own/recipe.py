@@ -28,9 +28,8 @@ from snellen.curation.draws import Reservoir, shuffled
 from snellen.curation.ledger import ANY_SOURCE, Ledger
 from snellen.curation.near_copies import find_near_copies, near_copy_notes, thumbnail
 from snellen.datasets.hub_tables import TableRow, reading_order
-from snellen.datasets.inventory import Note
 from snellen.datasets.own_images import CLASS_COLUMNS, OWN, read_own_images
-from snellen.datasets.sample import Sample
+from snellen.datasets.sample import Note, Sample
 from snellen.suites.vlm2_bench.folders import at_most
 from snellen.suites.vlm2_bench.items import STREAMS, SUITE
 from snellen.suites.vlm2_bench.objects import (

@@ -10,7 +10,7 @@ from snellen.core.item import Box
 from snellen.datasets.sample import Annotation, AttributeValue
 from snellen.suites.ava_bench.selection.abilities import ocr
 from snellen.suites.ava_bench.selection.abilities.ocr import CURATION
-from snellen.suites.ava_bench.selection.classification import OUTSIDE
+from snellen.suites.ava_bench.selection.candidates import OUTSIDE
 from snellen.suites.ava_bench.selection.rules import Rules
 from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, find_all, make_items, of_class
 from tests.suites.ava_bench.selection.fixtures import curating, scene

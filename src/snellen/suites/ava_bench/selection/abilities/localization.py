@@ -17,8 +17,14 @@ from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.object import object_item
 from snellen.suites.ava_bench.items import ItemSource, box_area
-from snellen.suites.ava_bench.selection.candidates import Candidate, Curation, CurationContext, capped, origin_of
-from snellen.suites.ava_bench.selection.classification import offered_names
+from snellen.suites.ava_bench.selection.candidates import (
+    Candidate,
+    Curation,
+    CurationContext,
+    capped,
+    offered_names,
+    origin_of,
+)
 from snellen.suites.ava_bench.selection.completeness import completeness
 
 DATASETS = ("Objects365", "LVIS", "iNaturalist-2021", "iNaturalist-2017", "DIOR")

@@ -22,14 +22,15 @@ from snellen.datasets.sample import Annotation, Sample
 from snellen.suites.ava_bench.abilities.ocr import NAME, TEXT_LENGTHS, ocr_item
 from snellen.suites.ava_bench.items import ItemSource, box_area, range_name
 from snellen.suites.ava_bench.selection.candidates import (
+    OUTSIDE,
     Candidate,
     Curation,
     CurationContext,
     Pixels,
     draw_candidates,
+    lies_in,
     origin_of,
 )
-from snellen.suites.ava_bench.selection.classification import OUTSIDE, lies_in
 
 COCO_TEXT, CROPPED, TEXT_VQA = "COCO-Text", "IIIT5K", "TextVQA"
 DATASETS = (COCO_TEXT, CROPPED, TEXT_VQA)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-import typing
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,31 +23,14 @@ from snellen.core.item import Media
 from snellen.core.storage.files import all_or_nothing
 from snellen.core.storage.home import home
 from snellen.core.storage.media import MediaFolder
-from snellen.subjects.encoders.encoder import MAX_THREADS, Encoder, Floats
+from snellen.subjects.encoders.encoder import MAX_THREADS, Floats, PatchEncoder
 from snellen.subjects.loading import import_extra
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 Halves: TypeAlias = NDArray[np.float16]
 
 SHARD_IMAGES = 32
 """Images per shard: some megabytes for a small encoder, a hundred for a large one."""
 LARGEST = float(np.finfo(np.float16).max)
-
-
-@typing.runtime_checkable
-class PatchEncoder(Encoder, typing.Protocol):
-    """An encoder that also provides features by place."""
-
-    @property
-    def patch_settings(self) -> Mapping[str, Any]:
-        """All settings that affect patch features, as plain data."""
-        ...
-
-    def patches(self, images: Sequence[Image.Image]) -> Floats:
-        """Images of any size -> float32 (n, rows, columns, d), from the upper left."""
-        ...
 
 
 class PatchCache:

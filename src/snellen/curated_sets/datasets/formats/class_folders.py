@@ -9,13 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
-from snellen.datasets.formats.file_tree import entries, images, name_below, subfolders
+from snellen.datasets.formats.file_tree import SPLITS, entries, images, name_below, subfolders
 from snellen.datasets.hub_tables import ShardReader, TableRow, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import RawSample, labelled_image
-
-SPLITS = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "images", "image"})
+from snellen.datasets.sample import Note, RawSample, labelled_image
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file, refuse_ir
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, RawSample
+from snellen.datasets.sample import Annotation, Note, RawSample
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ValidationError
 
+from snellen.core.errors import SnellenError
 from snellen.core.item import Box
+from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file
-from snellen.datasets.fitting import annotated_file
+from snellen.curated_sets.datasets.formats.lists import rows
+from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.file_tree import (
     entries,
     files_below,
@@ -23,10 +27,12 @@ from snellen.datasets.formats.file_tree import (
     layout_folder,
     name_below,
 )
-from snellen.datasets.formats.lists import rows
-from snellen.datasets.image_files import DepthPng, ImageFile
-from snellen.datasets.inventory import Note
-from snellen.datasets.sample import Annotation, AttributeValue, RawSample, labelled_image
+from snellen.datasets.image_files import ImageFile, inspect_file
+from snellen.datasets.sample import Annotation, AttributeValue, Note, RawSample, labelled_image
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 KITTI_PER_METRE = 256.0
 
@@ -59,24 +65,6 @@ class VocObjects:
             yield from annotated_file(name_below(path, root), path, annotations, lost=len(malformed))
         for path in by_stem.values():
             yield Note("odd", "image without annotation", name_below(path, root))
-
-
-def read_voc(root: ET.Element) -> tuple[list[Annotation], list[str]]:
-    """The annotations of a file, and names or numbers of the objects that are not in Pascal VOC form."""
-    annotations: list[Annotation] = []
-    malformed: list[str] = []
-    for number, tag in enumerate(root.iter("object")):
-        label = (tag.findtext("name") or "").strip()
-        try:
-            sides = [float(tag.findtext(f"bndbox/{side}") or "x") for side in ("xmin", "ymin", "xmax", "ymax")]
-        except ValueError:
-            sides = []
-        if label and sides:
-            left, top = (side - (side >= 1) for side in sides[:2])  # some tools count from 0
-            annotations.append(Annotation(label, (left, top, sides[2], sides[3])))
-        else:
-            malformed.append(label or f"object {number}")
-    return annotations, malformed
 
 
 @dataclass(frozen=True)
@@ -158,15 +146,6 @@ class TextBoxes:
             yield from annotated_file(name_below(path, root), path, annotations, lost=lost)
         for path in by_stem.values():
             yield Note("odd", "image without annotation", name_below(path, root))
-
-
-def box_of(cells: Iterable[str]) -> Box | None:
-    """The box from four numbers, or None."""
-    try:
-        x1, y1, x2, y2 = (float(cell) for cell in cells)
-    except ValueError:
-        return None
-    return x1, y1, x2, y2
 
 
 @dataclass(frozen=True)
@@ -316,3 +295,32 @@ def _corners(box: tuple[float, float, float, float]) -> Box:
     """[x1, y1, x2, y2] of [x, y, width, height]."""
     x, y, width, height = box
     return x, y, x + width, y + height
+
+
+@dataclass(frozen=True)
+class DepthPng:
+    """A 16-bit PNG of depths: value / `per_metre` metres, 0 for no measurement (KITTI: 256)."""
+
+    path: Path
+    per_metre: float
+
+    def read(self) -> NDArray[np.float32]:
+        """See `Depth`."""
+        import numpy as np
+
+        try:
+            with open_image(self.path) as image:
+                values = np.asarray(image)
+        except Exception as error:  # a damaged image may raise any exception
+            raise SnellenError(f"{self.path}: not a readable PNG of depths; copy the file again") from error
+        if values.ndim != 2 or values.dtype.itemsize < 2:
+            raise SnellenError(f"{self.path}: not a 16-bit grey PNG of depths; copy the file again")
+        depths = values.astype(np.float32) / np.float32(self.per_metre)
+        return np.where(values > 0, depths, np.float32("nan"))
+
+    def inspect(self) -> None:
+        """See `Depth` and `inspect_file`."""
+        try:
+            inspect_file(self.path)
+        except SnellenError as error:
+            raise SnellenError(f"{self.path}: {error}") from error

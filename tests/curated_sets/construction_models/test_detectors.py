@@ -18,17 +18,18 @@ from skimage import data as photographs
 from skimage import transform as transforms
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Box, Item, Media, ReplySpec, View
+from snellen.core.item import Affine, Box, Media, ReplySpec, View
 from snellen.core.prompt import Prompt, Reply
 from snellen.core.seeds import stream
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.curated_sets.construction_models import zero_shot
+from snellen.curated_sets.construction_models.detectors import DetectorSubject, write_middle
 from snellen.scoring.answers import read_answer
-from snellen.subjects.boxes import Detection, DetectorSubject
+from snellen.subjects.boxes import Detection
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
-from tests.helpers.journey import item, patch
+from tests.helpers.journey import patch
 from tests.helpers.refusals import assert_refused
 
 data: Any = photographs
@@ -144,6 +145,12 @@ def test_questions_that_do_not_ask_for_boxes_are_declined(media: MediaFolder) ->
     for reason, wrong_view in wrong.items():
         assert reason in str(fixed().declines(Prompt((), (view, wrong_view))))
     assert fixed().declines(Prompt(("what is there?",), ())) == "nothing to look at"
+
+
+def test_a_point_is_the_middle_of_the_first_box_or_that_there_is_none() -> None:
+    view = View("a", "a", "t", "?", (), ReplySpec("point"))
+    assert json.loads(write_middle([Detection((10, 20, 30, 60)), Detection((0, 0, 1, 1))], view)) == [20, 40]
+    assert write_middle([], view) == "nothing found"
 
 
 # Faces
@@ -514,50 +521,3 @@ def test_processors_only_for_torchvision_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(SnellenError, match="no image processor works with Pillow"):
         make_subject(f"detector:hf/{folder}")
-
-
-# The ideal detector
-
-
-def boxed(media: MediaFolder, item_id: str, rgb: Sequence[int], boxes: list[Any], question: str = "cat") -> Item:
-    boxed_item = item(item_id, [patch(media, rgb)], "", "text", regions={"boxes": boxes})
-    return replace(boxed_item, question=question)
-
-
-def test_the_ideal_detector_knows_the_image_that_it_is_shown(media: MediaFolder) -> None:
-    cat = boxed(media, "cat", (255, 0, 0), [{"box": [1, 2, 3, 4], "label": "cat"}, {"box": [0, 0, 5, 5]}])
-    none = boxed(media, "none", (0, 255, 0), [])
-    face = boxed(media, "face", (255, 0, 0), [{"box": [2, 2, 4, 3], "label": "face"}], "face")
-    blue = patch(media, (0, 0, 255))
-    by_image = item("named", [blue, blue], "", "text", regions={"boxes": {blue.sha256: [0, 0, 1, 1]}})
-    items = [cat, none, face, by_image, item("bare", [blue], "", "text")]
-    views = {view_item.item_id: view_item.view() for view_item in items}
-
-    def make() -> Subject:
-        return make_subject("fake:exact-boxes", items)
-
-    replies = check_subject(make, [views[name] for name in ("cat", "none", "face")], media)
-    assert replies[0].text == (
-        '{"boxes": [{"box": [0.0, 0.0, 5.0, 5.0], "label": "", "score": 1.0}, '
-        '{"box": [1.0, 2.0, 3.0, 4.0], "label": "cat", "score": 1.0}]}'
-    )
-    assert replies[0].numbers == (1.0, 1.0)
-    assert replies[1].text == '{"boxes": []}'
-    assert rows(replies[2])[0]["box"] == [2.0, 2.0, 4.0, 3.0]
-    enlarged = replace(cat.query[0], sha256="f" * 64, origin=cat.query[0].sha256, from_stored=Affine(a=2, e=2))
-    for image, text in (
-        (enlarged, replies[0].text),  # the same image, enlarged: boxes are those of the stored one
-        (none.query[0], '{"boxes": []}'),  # another image: what is in that one
-        (patch(media, (9, 9, 9)), '{"boxes": []}'),  # grey: nothing is known
-    ):
-        assert ask(make(), media, replace(views["cat"], query=(image,))).text == text
-    assert make().declines(Prompt((), (views["bare"],))) == "this item has no regions with boxes"
-    assert make().declines(Prompt((), (replace(views["cat"], query=()),))) is not None
-
-
-def test_the_ideal_detector_refuses_contradicting_items(media: MediaFolder) -> None:
-    first, other = (boxed(media, name, (1, 2, 3), [{"box": [n, 0, 5, 5]}]) for n, name in enumerate(("one", "other")))
-    with pytest.raises(SnellenError, match="item other: another item has different boxes"):
-        make_subject("fake:exact-boxes", [first, other])
-    with pytest.raises(SnellenError, match="item two: boxes of 2 images"):
-        make_subject("fake:exact-boxes", [replace(first, item_id="two", query=first.query * 2)])

@@ -1,4 +1,4 @@
-"""The class of an image and the names offered as options, for abilities that ask for the only class of an image."""
+"""The only class of an image, and the names of all classes among which it is one."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
-from snellen.core.item import Box
-from snellen.curation.draws import draw_options
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext
 
@@ -20,7 +16,6 @@ NOT_CHOSEN = "class that was not chosen"
 ALONE = "only class of its dataset, so that there is no choice"
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 """Shared empty truth, since there may be millions of candidates; `with_names` fills in that of selected ones."""
-OUTSIDE = "box outside its image, or image of unknown size"
 
 
 def only_class(scene: Sample, name_of: Callable[[str], str | None], task: str, context: CurationContext) -> str | None:
@@ -65,22 +60,6 @@ def with_names(
     return named_candidates
 
 
-def offered_names(
-    candidate: Candidate, rng: np.random.Generator, max_names: int | None = None
-) -> tuple[str, tuple[str, ...]]:
-    """The name of a candidate's class, and those offered: all of its pool (`with_names`), or `max_names` of them."""
-    name, among = candidate.truth["name"], candidate.truth["among"]
-    return name, draw_options(name, among, len(among) if max_names is None else max_names, rng)
-
-
 def source_of(candidate: Candidate) -> str:
     """The dataset of a candidate, the pool of most abilities."""
     return candidate.origin.source
-
-
-def lies_in(box: Box, size: tuple[int, int] | None) -> bool:
-    """True if a box has an area and is inside an image of this width and height; False if the size is unknown."""
-    if size is None:
-        return False
-    x1, y1, x2, y2 = box
-    return 0 <= x1 < x2 <= size[0] and 0 <= y1 < y2 <= size[1]
