@@ -88,6 +88,9 @@ def test_an_instalment_that_the_set_has_is_not_drawn_again(built: ItemSet, monke
     instalments.draw_instalment(built.root, 0)
     with pytest.raises(SnellenError, match=rf"^{built.root}: no set to be continued \(stop\)"):
         instalments.draw_instalment(built.root, 1)
+    (built.root / "drawing").symlink_to(built.root.parent)
+    with pytest.raises(SnellenError, match="drawing: a link, but what is written in set stays there"):
+        instalments.draw_instalment(built.root, 1)
     assert numbers == [1]
 
 

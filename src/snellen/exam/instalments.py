@@ -30,6 +30,7 @@ from snellen.core.storage.item_rows import read_image_recipes
 from snellen.core.storage.itemset import INSTALMENT, ItemSet, add_instalment, declared, read_itemset
 from snellen.core.storage.itemset_cards import SetDeclaration, is_itemset
 from snellen.core.storage.seal import FixedOptions
+from snellen.core.storage.trees import refuse_links
 from snellen.runs.sets.gate import open_items
 from snellen.suites import SUITES
 
@@ -92,6 +93,7 @@ def draw_instalment(root: Path, number: int, workers: int = 1) -> None:
         declaration = items.card.declaration
         if declaration is None or len(items.card.instalments) > number:
             return
+        refuse_links(root)
         folder = root / DRAWING / f"{number:03d}"
         if not is_itemset(folder):
             try:

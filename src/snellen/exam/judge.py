@@ -10,6 +10,7 @@ from snellen.core.storage.itemset import read_itemset, write_itemset
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.run_tables import read_responses
+from snellen.core.storage.trees import refuse_links
 from snellen.core.subject import Subject
 from snellen.curation.steps import copy_media
 from snellen.exam.examination import Examination
@@ -61,6 +62,7 @@ def judge(
 
     """
     root = examination.root if isinstance(examination, Examination) else Path(examination)
+    refuse_links(root)
     _, items, suite = open_run_items(root)
     protocol, responses = JUDGED_READING if unread else protocol, read_responses(root)
     judged_items = judgement_items(responses, items, suite, protocol)

@@ -10,6 +10,7 @@ from snellen.core.box_units import BOX_UNITS, FRACTIONS
 from snellen.core.condition import refuse_unknown
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.trees import refuse_links
 from snellen.core.suite import Suite
 from snellen.exam.examination import open_examination
 from snellen.runs.asking.replay import is_behind, replay
@@ -62,6 +63,7 @@ def recover(root: Path) -> None:
     """Make the tables and scores of a killed run from its record; other runs are unchanged."""
     if not is_behind(root):
         return
+    refuse_links(root)
     card, items, suite = open_run_items(root)
     if tables := sorted(card.annotations):
         raise SnellenError(

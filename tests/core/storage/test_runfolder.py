@@ -287,7 +287,7 @@ def test_a_run_is_not_written_through_links(tmp_path: Path, built: ItemSet, name
         path.rename(elsewhere)
     path.parent.mkdir(exist_ok=True)
     path.symlink_to(elsewhere)
-    with pytest.raises(SnellenError, match=f"run/{name}: a link, but a run is written in its own folder"):
+    with pytest.raises(SnellenError, match=f"run/{name}: a link, but what is written in run stays there"):
         run(tmp_path / "run", built)
 
 

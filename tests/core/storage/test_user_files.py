@@ -21,6 +21,7 @@ from snellen.core.storage.user_files import (
     bounded_json,
     distinct,
     file_fault,
+    leads_outside,
     read_bytes,
     read_file,
     read_text,
@@ -164,6 +165,16 @@ def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.Monkey
     assert distinct([("a", 1), ("b", 1)]) == {"a": 1, "b": 1}
     with pytest.raises(ValueError, match="the key 'b' twice"):
         distinct([("a", 1), ("b", 1), ("b", 1)])
+    names = {
+        "a/b.png": False,
+        "a..b/c": False,
+        "../a": True,
+        "a/../../b": True,
+        "/a": True,
+        "\\\\server\\a": True,
+        "a\\..": True,
+    }
+    assert {name: leads_outside(name) for name in names} == names
     encodings = {b"\xff\xfea\0": "utf-16", b"\xfe\xff\0a": "utf-16", b"\xef\xbb\xbfa": "utf-8-sig", b"": "utf-8-sig"}
     assert {start: table_encoding(start) for start in encodings} == encodings
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import itertools
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +18,11 @@ from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Dataset
 from snellen.curated_sets.datasets.evidence import verification_fault
 from snellen.curated_sets.datasets.folders import find_folders
+from snellen.curated_sets.datasets.formats.box_files import DepthPng
 from snellen.curated_sets.datasets.formats.hdf5 import Hdf5Image
 from snellen.curated_sets.datasets.formats.tables import TableCell
 from snellen.datasets.image_files import ImageFile, VideoFrame
-from snellen.datasets.sample import Sample
+from snellen.datasets.sample import Note, RawSample, Sample
 from tests.curated_sets.datasets import sources_page
 from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.curated_sets.datasets.layouts import LAYOUTS, write
@@ -27,6 +30,9 @@ from tests.curated_sets.datasets.layouts import LAYOUTS, write
 NAMES, LABELLED, ANNOTATED = list(DATASETS), list(LAYOUTS), list(ANNOTATED_LAYOUTS)
 WITHOUT_LISTS = ("AID", "CURE-OR", "DTD", "KTH-TIPS", "KTH-TIPS2-b", "Kylberg")
 """Folders of images without lists: a missing image cannot be noticed."""
+
+
+TEXTS = (".txt", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".lst", ".odgt", ".data")
 
 
 @pytest.fixture
@@ -47,6 +53,42 @@ def write_dataset(root: Path, name: str, *, backwards: bool = False) -> Path:
 def test_every_dataset_has_a_layout() -> None:
     assert sorted([*LABELLED, *ANNOTATED], key=NAMES.index) == NAMES
     assert not set(LABELLED) & set(ANNOTATED)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_image_outside_the_folder_is_read(dataset: Dataset, root: Path, tmp_path: Path) -> None:
+    """Whatever files say: in each, the names of images are replaced by a path outside."""
+    Image.new("RGB", (8, 8)).save(tmp_path / "private.png")
+    images = [path.relative_to(root) for path in root.rglob("*") if path.suffix in (".png", ".jpg", ".bmp", ".tif")]
+    names = {name for path in images for name in (path.as_posix(), path.name)}
+    for text in (path for path in root.rglob("*") if path.suffix in TEXTS):
+        content = text.read_text()
+        for name in sorted(names, key=len, reverse=True):
+            content = content.replace(name, f"{tmp_path}/private.png")
+        text.write_text(content)
+    assert all(sample.image.path.is_relative_to(root) for sample in dataset.samples(root))
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """One image in the folder, one beside it, and one whose depths are beside it."""
+
+    def scan(self, root: Path) -> Iterator[RawSample]:
+        paths = {
+            "a": (root / "b/../a.png", root / "a.png"),
+            "b": (root / "../b.png", root),
+            "c": (root, root / "../c.png"),
+        }
+        for name, (image, depth) in paths.items():
+            yield RawSample(record_id=name, image=ImageFile(image), depth=DepthPng(depth, 1.0))
+
+
+def test_images_and_depths_outside_of_the_folder_are_left_out_of_any_format(tmp_path: Path) -> None:
+    dataset = replace(DATASETS.get("KITTI"), reader=_Outside())
+    inside, *notes = dataset.samples_and_notes(tmp_path)
+    assert isinstance(inside, Sample)
+    assert inside.record_id == "a"
+    assert [note.message for note in notes if isinstance(note, Note)] == ["image outside the folder"] * 2
 
 
 @pytest.mark.parametrize("name", NAMES)

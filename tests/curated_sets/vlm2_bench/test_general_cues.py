@@ -347,7 +347,8 @@ def test_one_folder_per_pair_is_read(tmp_path: Path) -> None:
     ("rows", "message"),
     [
         (['{"id": 1, "source": "a.png", "edited": "a.png"}'], "line 1: no instruction"),
-        (['{"source": "a.png", "edited": "b.png", "instruction": "x"}'], "line 1: .*b.png does not exist"),
+        (['{"source": "a.png", "edited": "b.png", "instruction": "x"}'], "line 1: .*b.png is no file in"),
+        (['{"source": "../data/a.png", "edited": "a.png", "instruction": "x"}'], "line 1: .*a.png is no file in"),
         (["", '{"id": 1,'], "line 2: not JSON"),
         (["[]"], "line 1: not a JSON object"),
         (['{"id": 1, "source": "a.png", "edited": "a.png", "prompt": "x"}'] * 2, "line 2: id '1' is used twice"),
@@ -355,7 +356,7 @@ def test_one_folder_per_pair_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_wrong_rows_are_named(rows: list[str], message: str, tmp_path: Path) -> None:
-    make_image(tmp_path / "a.png", 0)
-    (tmp_path / "metadata.jsonl").write_text("\n".join(rows))
+    make_image(tmp_path / "data" / "a.png", 0)
+    (tmp_path / "data" / "metadata.jsonl").write_text("\n".join(rows))
     with pytest.raises(SnellenError, match=message):
-        read_edit_pairs(tmp_path)
+        read_edit_pairs(tmp_path / "data")

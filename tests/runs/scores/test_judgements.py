@@ -108,6 +108,18 @@ def test_nothing_is_judged_twice_and_failed_calls_are_asked_again(run_root: Path
     assert sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder)) == after
 
 
+def test_verdicts_are_not_written_through_links(run_root: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    for link in (run_root / FOLDER, run_root / FOLDER / "0123456789ab", run_root / FOLDER / "0123456789ab/run/parts"):
+        shutil.rmtree(run_root / FOLDER, ignore_errors=True)
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(SnellenError, match=f"{link}: a link, but what is written in run stays there"):
+            judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
+        link.unlink()
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
 def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:
     judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
     moved = run_root.rename(tmp_path / "elsewhere")

@@ -25,6 +25,7 @@ from snellen.core.storage.itemset_cards import ItemSetCard, is_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.parts import bounded, line_of, read_exchanges
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen.core.storage.trees import refuse_links
 
 MAX_PART_BYTES = 4_000_000
 """A part of this size is closed, so that it is uploaded only once while the run continues."""
@@ -284,7 +285,7 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
         raise files.cannot_write(root, error) from error
     with files.kernel_lock(root / "lock", root):
         if is_run(root):
-            _refuse_links(root)
+            refuse_links(root)
             card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))
@@ -292,14 +293,6 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
             yield run
         finally:
             run.close()
-
-
-def _refuse_links(root: Path) -> None:
-    """Raise SnellenError if what is written in a run would be written elsewhere: the folder may be a stranger's."""
-    judgements = root / "judgements"
-    for folder in (root, root / "media", judgements, *judgements.glob("*")):
-        if link := next((path for path in folder.glob("*") if path.is_symlink()), None):
-            raise SnellenError(f"{link}: a link, but a run is written in its own folder; copy what it leads to")
 
 
 def default_folder(card: ItemSetCard, subjects: Sequence[str], conditions: Sequence[str]) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
 from snellen.core.storage.user_files import MAX_LIST_BYTES, file_fault, file_mark
 
@@ -15,6 +16,12 @@ LIBRARIES = ("jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyarrow", "sc
 """Packages whose versions may change a number or a figure."""
 UNREAD = ("media", "parts", "drawing", "lock", "stamp.json", "revealed.json", "__pycache__")
 """Names in a run or item set that digests skip, since the tables or the hashes in them represent their content."""
+
+
+def refuse_links(root: Path) -> None:
+    """Raise SnellenError if what is written in a run or set would be written elsewhere: it may be a stranger's."""
+    if link := next((path for path in root.rglob("*") if path.is_symlink()), None):
+        raise SnellenError(f"{link}: a link, but what is written in {root.name} stays there; copy what it leads to")
 
 
 def tree_digest(path: Path) -> str:

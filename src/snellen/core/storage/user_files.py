@@ -13,7 +13,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, AnyStr
 
 MAX_LIST_BYTES = 2_000_000_000
@@ -76,6 +76,12 @@ def read_bytes(path: Path, limit: int = MAX_LIST_BYTES) -> bytes:
     if max(size, len(raw)) > limit:
         raise OSError(errno.EFBIG, f"more than the {limit} bytes that are read; split it or shrink it", str(path))
     return raw
+
+
+def leads_outside(name: str) -> bool:
+    """True if a path in a file leads out of the folder that it is relative to: the file may be a stranger's."""
+    path = PurePosixPath(name.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts
 
 
 def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import typing
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -121,7 +122,10 @@ class Dataset:
 
     def _scan(self, root: Path) -> Iterator[RawSample | Note]:
         try:
-            yield from self.reader.scan(root)
+            for raw in self.reader.scan(root):
+                paths = [] if isinstance(raw, Note) else [raw.image.path, getattr(raw.depth, "path", root)]
+                is_outside = any(Path(os.path.relpath(path, root)).parts[:1] == ("..",) for path in paths)
+                yield Note("odd", "image outside the folder", str(paths[0])) if is_outside else raw
         except MissingFiles as error:
             yield error.note
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.storage.user_files import bounded_json, read_text
+from snellen.core.storage.user_files import bounded_json, leads_outside, read_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),
@@ -175,7 +175,8 @@ def _field(location: str, row: Mapping[str, Any], field: str) -> str:
 
 
 def _image(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
-    path = base / _field(location, row, field)
-    if not path.is_file():
-        raise SnellenError(f"{location}: {path} does not exist; paths of images are relative to {base}")
+    name = _field(location, row, field)
+    path = base / name
+    if leads_outside(name) or not path.is_file():
+        raise SnellenError(f"{location}: {path} is no file in {base}, to which paths of images are relative")
     return path

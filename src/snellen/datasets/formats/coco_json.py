@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field, ValidationError
 
+from snellen.core.storage.user_files import leads_outside
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below, name_on_disk
 from snellen.datasets.formats.json_stream import stream_json
@@ -96,7 +97,7 @@ class CocoJson:
             written = "/".join(written.replace("\\", "/").split("/")[-file.tail :])
         name = PurePosixPath(name_on_disk(base / file.folder, written))
         path = base / file.folder / name
-        if name.is_absolute() or ".." in name.parts:
+        if leads_outside(str(name)):
             yield Note("odd", "image outside the folder", image.name)
             return
         attributes: dict[str, AttributeValue] = {"split": file.split}

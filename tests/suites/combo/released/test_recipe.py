@@ -89,6 +89,7 @@ def test_categories_show_as_many_examples_as_the_shorter_one_has(tmp_path: Path)
     [
         ({"answer": "cup"}, "the answer 'cup' is not among"),
         ({"image": "9.png"}, "9.png: no such image"),
+        ({"image": "../private.png"}, "../private.png: no such image"),
         ({"image": ""}, "an image"),
         ({"task": "pattern-perception", "part": "colour"}, "'colour' is not one of primary-shape"),
         ({"task": "pattern-perception", "part": "anchor"}, "'lamp' is not one of"),
@@ -97,7 +98,9 @@ def test_categories_show_as_many_examples_as_the_shorter_one_has(tmp_path: Path)
     ],
 )
 def test_wrong_lines_are_named(change: Mapping[str, Any], words: str, tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    Image.new("RGB", (4, 4)).save(tmp_path / "private.png")
     with pytest.raises(SnellenError, match=r"questions\.jsonl") as refused:
-        build(tmp_path, [{**LINES[2], **change}])
+        build(tmp_path / "data", [{**LINES[2], **change}])
     assert words in str(refused.value)
-    assert not (tmp_path / "items").exists()
+    assert not (tmp_path / "data" / "items").exists()

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file
+from snellen.core.storage.user_files import MAX_YAML_BYTES, leads_outside, read_file
 from snellen.curated_sets.datasets.formats.lists import rows
 from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.file_tree import (
@@ -218,7 +218,8 @@ def _frames(root: Path) -> dict[str, tuple[str, str]]:
     # The devkit counts the lines of its mapping from 1; the first image is 000000.
     return {f"{number:06}": (named[int(line) - 1][1], named[int(line) - 1][2])
             for number, line in enumerate(order)
-            if 0 < int(line) <= len(named) and len(named[int(line) - 1]) == 3}  # fmt: skip
+            if 0 < int(line) <= len(named) and len(named[int(line) - 1]) == 3
+            and not any(map(leads_outside, named[int(line) - 1]))}  # fmt: skip
 
 
 def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> DepthPng | None:

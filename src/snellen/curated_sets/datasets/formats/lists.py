@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
-from snellen.core.storage.user_files import MAX_YAML_BYTES, read_file, refuse_irregular
+from snellen.core.storage.user_files import MAX_YAML_BYTES, leads_outside, read_file, refuse_irregular
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
@@ -83,7 +83,7 @@ class ClassLists:
                 lost[name] = lost.get(name, 0) + 1
                 continue
             name, annotation = parsed
-            if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            if leads_outside(name):
                 yield Note("odd", "image outside the folder", location)
             elif annotation in annotations.setdefault(name, []) or (annotations[name] and annotation.box is None):
                 yield Note("odd", "line of a list twice; the first counts", location)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from snellen.core.storage.user_files import leads_outside
 from snellen.curated_sets.datasets.formats.lists import rows
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import images_below, layout_folder, name_below
@@ -49,7 +50,7 @@ class Cub200:
             yield from notes
         for number, (name,) in tables["images"].items():
             kind = tables["classes"].get(tables["image_class_labels"].get(number, [""])[0], [""])[0]
-            if not kind or ".." in Path(name).parts:
+            if not kind or leads_outside(name):
                 yield Note("unreadable", "image without class", name)
                 continue
             box = None

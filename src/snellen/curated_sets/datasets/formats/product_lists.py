@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.storage.user_files import refuse_irregular
+from snellen.core.storage.user_files import leads_outside, refuse_irregular
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Note, RawSample, labelled_image
@@ -85,5 +85,5 @@ class ProductList:
             return "several products in one image" if labels else "no class"
         object = f"{self.object} {row[self.group].strip()}" if self.group else self.object
         path = folder / name
-        inside = ".." not in name.parts and not name.is_absolute()
+        inside = not leads_outside(str(name))
         return labelled_image(name_below(path, root) if inside else "", ImageFile(path), next(iter(labels)), object)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import AliasChoices, BaseModel, Field, ValidationError
 
+from snellen.core.storage.user_files import leads_outside
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.formats.json_stream import stream_json
@@ -222,7 +223,7 @@ class EgoOrient:
                 yield row
                 continue
             name = PurePosixPath(row.image).as_posix()
-            if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
+            if leads_outside(name):
                 yield Note("odd", "image outside the folder", row.image)
                 continue
             questions.setdefault(name, []).append(

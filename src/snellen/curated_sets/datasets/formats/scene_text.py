@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from snellen.core.storage.user_files import leads_outside
 from snellen.curated_sets.datasets.formats.matlab import read_variable
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
@@ -110,7 +111,7 @@ class Iiit5k:
                 continue
             for name, word in table:
                 path = base / name
-                if ".." in Path(name).parts or not word.strip():
+                if leads_outside(name) or not word.strip():
                     yield Note("unreadable", "row without image or word", f"{variable}.mat: {name}")
                     continue
                 annotation = Annotation(word.strip())

@@ -15,7 +15,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_DATASET_BYTES, refuse_irregular
+from snellen.core.storage.user_files import MAX_DATASET_BYTES, leads_outside, refuse_irregular
 from snellen.datasets.formats.file_tree import files_below, name_below
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.sample import Note, RawSample, SourceImage, labelled_image
@@ -104,7 +104,7 @@ class OptionTable:
         if cell:
             return cells_by_index.setdefault(str(row.get("index")), TableCell(path, position, "image"))
         name = row.get("image_path")
-        file = path.parent / str(name) if name else None
+        file = path.parent / str(name) if name and not leads_outside(str(name)) else None
         return ImageFile(file) if file is not None and file.is_file() else None
 
 

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +25,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Split
 from snellen.core.storage.files import batch_rows, bounded_batches
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json, read_file, read_text
+from snellen.core.storage.user_files import MAX_DATASET_BYTES, bounded_json, leads_outside, read_file, read_text
 from snellen.suites.ava_bench.abilities import ability_named
 from snellen.suites.ava_bench.abilities.ability import ReleasedForm
 
@@ -157,10 +157,9 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRe
 def _image(base: Path, split: Split, image: object) -> Path:
     if not isinstance(image, str) or not image:
         raise ValueError("image: not a path")
-    inside = PurePosixPath(image)
-    if inside.is_absolute() or ".." in inside.parts:
+    if leads_outside(image):
         raise ValueError(f"image: {image} leads out of {split}/")
-    path = base / split / inside
+    path = base / split / image
     if not path.is_file():
         raise ValueError(f"image: {split}/{image} is missing")
     return path

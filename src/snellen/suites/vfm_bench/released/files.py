@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.storage.media import open_image
+from snellen.core.storage.user_files import leads_outside
 from snellen.curation.released import read_json_lines, validate_line
 from snellen.suites.vfm_bench.items import INDUSTRIES, SHOTS
 from snellen.suites.vfm_bench.prompts import DEFINITIONS
@@ -264,7 +265,7 @@ def _object(tail: PurePosixPath) -> str:
 
 def class_folder(record: QueryRecord, name: str) -> Path | None:
     """The folder of a class next to the query's folder, or None. The query's folder is named after its class."""
-    for parent in list(record.query.parents)[:2]:
+    for parent in [] if leads_outside(name) else list(record.query.parents)[:2]:
         if parent.name == record.label and (folder := parent.parent / name).is_dir():
             return folder
     return None

@@ -16,13 +16,14 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.user_files import leads_outside
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -114,7 +115,7 @@ def _media_files(root: Path, task: str, fields: Mapping[str, Any]) -> tuple[Path
 
 def _images(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
     folder = FOLDERS[task[:2]]
-    if outside := [name for name in names if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts]:
+    if outside := [name for name in names if leads_outside(name)]:
         raise ValueError(f"images: {', '.join(outside)} is outside {folder}")
     if missing := [name for name in names if not (root / folder / name).is_file()]:
         raise ValueError(f"images: {', '.join(missing)} is missing from {folder}")
@@ -123,7 +124,7 @@ def _images(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
 
 def _video(root: Path, vid: str) -> Path:
     for extension in EXTENSIONS:
-        if (path := root / VIDEOS / f"{vid}{extension}").is_file():
+        if not leads_outside(vid) and (path := root / VIDEOS / f"{vid}{extension}").is_file():
             return path
     raise ValueError(f"vid: {vid}{'|'.join(EXTENSIONS)} is missing from {VIDEOS}")
 
