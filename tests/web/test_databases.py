@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,6 +119,46 @@ def test_a_database_is_damaged_or_cannot_be_written(tmp_path: Path) -> None:
         Store(tmp_path / "none" / "results", "hash")
     write_study(tmp_path)
     (tmp_path / "results.sqlite").write_bytes(b"no database" * 100)
+    with pytest.raises(SnellenError, match=r"results\.sqlite: cannot be read"):
+        list(read_stored(tmp_path))
+
+
+def test_a_database_of_a_stranger_leads_nowhere_else_and_runs_nothing(tmp_path: Path) -> None:
+    """SQLite deletes what a rollback journal names, and computes what a view says."""
+    write_study(tmp_path)
+    path, statements = tmp_path / "results.sqlite", ("CREATE VIEW v AS SELECT 1", "CREATE TABLE participants (a)")
+    for link in (path, tmp_path / "results.sqlite-journal"):
+        (tmp_path / "elsewhere").write_bytes(b"")
+        link.symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(SnellenError, match=f"{link}: a link, or a journal"):
+            Store(path, "hash")
+        if link == path:
+            with pytest.raises(SnellenError, match="a link, or a journal"):
+                list(read_stored(tmp_path))
+        link.unlink()
+        path.unlink(missing_ok=True)
+        assert (tmp_path / "elsewhere").read_bytes() == b""
+    for statement in statements:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(statement)
+        for read in (
+            partial(Store, path, "hash"),
+            lambda: list(read_stored(tmp_path)),
+            partial(addresses, tmp_path, ""),
+        ):
+            with pytest.raises(SnellenError, match="it has other tables or views"):
+                read()
+        path.unlink()
+
+
+@pytest.mark.parametrize(("name", "record"), [(b"p01", "{}"), (5, "{}"), ("p01", 5), ("p01", b"{}")])
+def test_a_database_with_values_of_other_kinds_is_refused(name: Any, record: Any, tmp_path: Path) -> None:
+    write_study(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "results.sqlite")) as connection:
+        connection.executescript(TABLES)
+        connection.execute("INSERT INTO participants VALUES (0, ?, 's', 0, 'l', '{}')", (name,))
+        connection.execute("INSERT INTO rows VALUES (0, 0, ?)", (record,))
+        connection.commit()
     with pytest.raises(SnellenError, match=r"results\.sqlite: cannot be read"):
         list(read_stored(tmp_path))
 

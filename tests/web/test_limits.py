@@ -223,6 +223,7 @@ def test_the_name_of_the_public_address_is_accepted(tmp_path: Path) -> None:
     site = StudySite(public_url="https://Study.example/")
     assert site.hosts == {"study.example", "localhost", "127.0.0.1", "[::1]"}
     assert StudySite("192.0.2.1", public_url="https://study.example").hosts == {"study.example", "192.0.2.1"}
+    assert "xn--studi-fsa.example" in StudySite(public_url="https://studié.example").hosts, "as browsers send it"
     write_study(tmp_path, texts=CONSENT)
     with visitors_of(open_service(tmp_path, site), tmp_path) as (visitor,):
         good = visitor.client.get(visitor.link, headers={"Host": "study.example:443"})

@@ -97,6 +97,16 @@ def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
     }
 
 
+def test_of_many_people_with_one_panel_id_ten_others_are_named(study: tuple[StudyCard, StudyPlan]) -> None:
+    card, plan = study
+    parameters = {"PROLIFIC_PID": "x1"}
+    people = [person(plan, f"p{n:02}", 0, 0, {"parameters": parameters}) for n in range(12)]
+    cells = people_table(plan, card, people, {})["same_id_as"].tolist()
+    assert cells[0] == "p01 p02 p03 p04 p05 p06 p07 p08 p09 p10 and 1 more"
+    assert cells[11] == "p00 p01 p02 p03 p04 p05 p06 p07 p08 p09 and 1 more"
+    assert people_table(plan, card, people[:11], {})["same_id_as"][0] == "p01 p02 p03 p04 p05 p06 p07 p08 p09 p10"
+
+
 def test_a_trial_of_practice_and_of_a_check_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
     """An example asks for nothing; practice is right if its first attempt was."""
     card, plan = study

@@ -109,7 +109,8 @@ def _products(root: Path, folders: Sequence[Path], aliases: Collection[str]) -> 
         for path in islice(place.rglob("*"), MAX_FILES):
             if path.suffix in TEXTS and not file_fault(path, MAX_CARD_BYTES):
                 pattern = named if any(path.is_relative_to(folder) for folder in imports) else anybody
-                holders |= {str(path.parent)} if pattern.search(path.read_bytes()) else set()
+                with contextlib.suppress(PermissionError):  # of others
+                    holders |= {str(path.parent)} if pattern.search(path.read_bytes()) else set()
     return sorted(holders)
 
 

@@ -78,9 +78,10 @@ class Guard:
         headers = {name.decode("latin-1"): text.decode("latin-1") for name, text in scope["headers"]}
         if self._hosts and host_name(headers.get("host", "")) not in self._hosts:
             raise Refusal(421, "The study is not served under this name; open it by its own link.")
-        if scope["method"] not in ("GET", "HEAD", "OPTIONS"):
-            _refuse_other_sites(headers)
-            self._refuse_strangers(scope["path"])
+        if scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            return b""  # nobody waits for a body that nothing reads
+        _refuse_other_sites(headers)
+        self._refuse_strangers(scope["path"])
         body = await _read_body(receive)
         if body.count(b"[") + body.count(b"{") > MAX_NESTED:
             raise Refusal(422, f"The request has more than {MAX_NESTED} lists and objects.")

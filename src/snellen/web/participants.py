@@ -8,6 +8,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -20,6 +21,8 @@ from snellen.web.study import PROLIFIC, StudyCard, read_plan
 
 ALIAS = re.compile(r"[A-Za-z0-9._-]{1,40}")
 PEOPLE = "people.csv"
+MAX_SAME = 10
+"""Others of one panel id that are named for a person."""
 
 log = logging.getLogger(__name__)
 
@@ -127,7 +130,7 @@ def people_table(
         aliases_of.setdefault(panel_ids[participant.alias], []).append(participant.alias)
     for panel_id, aliases in aliases_of.items():
         if panel_id and len(aliases) > 1:
-            log.warning("%s have the same panel id, perhaps of one person", ", ".join(aliases))
+            log.warning("%s have the same panel id, perhaps of one person", ", ".join(_first(aliases)))
     for participant in participants:
         kinds = {page_id: plan.pages[page_id].kind for page_id in form_pages(plan, participant.start.form)}
         questions, checks = (
@@ -139,7 +142,7 @@ def people_table(
         codes = (row.record.code for row in participant.rows if isinstance(row.record, Start))
         outcomes = [_passed(card, participant, page_id) for page_id in checks]
         panel_id = panel_ids[participant.alias]
-        same_id = [alias for alias in aliases_of[panel_id] if alias != participant.alias] if panel_id else []
+        same_id = _first(aliases_of[panel_id], participant.alias) if panel_id else []
         sizes = {"px_per_cm": "", "distance_cm": ""} | participant.calibrated_attributes if plan.calibration else {}
         rows.append(
             {
@@ -173,6 +176,13 @@ def people_table(
             }
         )
     return pd.DataFrame(rows)
+
+
+def _first(aliases: Sequence[str], person: str = "") -> list[str]:
+    """The first of these aliases without that of a person, and how many more there are."""
+    count = len(aliases) - bool(person)
+    listed = list(islice((alias for alias in aliases if alias != person), MAX_SAME))
+    return listed + [f"and {count - MAX_SAME} more"] * (count > MAX_SAME)
 
 
 def _passed(card: StudyCard, participant: Participant, page_id: str) -> bool | None:

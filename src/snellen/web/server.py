@@ -313,7 +313,7 @@ async def _on_invalid(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     problem = error.errors()[0]
     field = ".".join(str(name) for name in problem["loc"] if name != "body")[:200]
-    return sentence(422, f"{field or 'The request'}: {problem['msg']}.")
+    return sentence(422, f"{field or 'The request'}: {problem['msg'][:300]}.")
 
 
 async def _on_failure(headers: Mapping[str, str], request: Request, error: Exception) -> Response:

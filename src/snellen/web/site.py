@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
@@ -35,7 +36,12 @@ class StudySite:
     @property
     def hosts(self) -> frozenset[str]:
         """The names by which requests may call the server (their header Host), without ports."""
-        names = frozenset(_bracketed(name.casefold()) for name in (self.host, self._url.hostname) if name)
+        with suppress(UnicodeError):  # how a browser sends a name with an umlaut
+            return self._names(self._url.hostname.encode("idna").decode() if self._url.hostname else None)
+        return self._names(self._url.hostname)
+
+    def _names(self, public: str | None) -> frozenset[str]:
+        names = frozenset(_bracketed(name.casefold()) for name in (self.host, public) if name)
         return names | (LOOPBACK if is_local(self.host) else frozenset())
 
     @property

@@ -140,6 +140,8 @@ def batch_rows(record_batch: pa.RecordBatch) -> list[dict[str, Any]]:
             return list(record_batch.to_pylist())
     except MemoryError:
         raise SnellenError(f"rows of a table take more than {MAX_TABLE_BYTES / 1e9:g} GB; use another file") from None
+    except OverflowError as error:
+        raise SnellenError(f"a table has a time out of range ({error}); use another file") from None
 
 
 def remove_halves(folder: Path, pattern: str = "*") -> None:
