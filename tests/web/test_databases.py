@@ -15,13 +15,13 @@ import pytest
 from snellen.core.errors import SnellenError
 from snellen.web import server
 from snellen.web.admission import FormProgress
+from snellen.web.databases import TABLES
 from snellen.web.guard import MAX_BODY_BYTES, MAX_NESTED
 from snellen.web.limits import VisitorLimits
 from snellen.web.plan import Stop
 from snellen.web.server import MAX_CONNECTIONS, MAX_HEAD_BYTES, open_service, serve
 from snellen.web.site import StudySite
 from snellen.web.store import (
-    TABLES,
     Slot,
     Store,
     addresses,

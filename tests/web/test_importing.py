@@ -37,6 +37,7 @@ from snellen.suites.ava_bench.scenes.close_ups import TEXTURES
 from snellen.suites.ava_bench.scenes.table_contents import KINDS
 from snellen.web.admission import BadLine, ReadRow, Submission, admit, start_digest
 from snellen.web.building import build_study
+from snellen.web.databases import connect
 from snellen.web.design import BlockDesign, StudyDesign, read_design
 from snellen.web.explorer.content import explorer_content
 from snellen.web.forgetting import forget
@@ -47,7 +48,7 @@ from snellen.web.plan import PageAnswers, RecordRow, Start, StudyPlan, StudyReco
 from snellen.web.reviewing import agreement_lines, key_checks
 from snellen.web.server import open_service
 from snellen.web.stand_ins import make_stand_in
-from snellen.web.store import Store, connect, keep_row, take_slot
+from snellen.web.store import Store, keep_row, take_slot
 from snellen.web.study import BUNDLE, LOCK, RESULTS, StudyCard, read_plan, read_study
 from snellen.web.trials import COLUMNS, TRIALS, _checked_cells, key_check
 from tests.helpers.refusals import assert_refused
@@ -749,7 +750,7 @@ def test_a_person_who_only_opened_the_study_is_forgotten(
     assert (receipt["rows_deleted_from_database"], receipt["write_ahead_log"]) == (0, "overwritten")
     for path in root.rglob("*"):
         assert not path.is_file() or b"north-wing" not in path.read_bytes(), path
-    monkeypatch.setattr("snellen.web.store.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("snellen.web.databases.BUSY_SECONDS", 0.1)
     with closing(connect(root / "results.sqlite")) as reader:
         reader.execute("BEGIN")
         reader.execute("SELECT * FROM participants").fetchall()

@@ -16,7 +16,7 @@ from snellen.analysis.studies.people import HUMAN
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_fault
-from snellen.web import store
+from snellen.web import databases, store
 from snellen.web.admission import code_digest, person_digests, start_digest
 from snellen.web.importing import REFUSED, import_locked, imported, read_refused, write_refused
 from snellen.web.plan import RecordRow, Start
@@ -121,7 +121,7 @@ def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> 
 
 def _delete(root: Path, number: int) -> int:
     """Delete and overwrite a participant's rows, and return their number; a server may be running."""
-    with contextlib.closing(store.connect(root / RESULTS)) as connection:
+    with contextlib.closing(databases.connect(root / RESULTS)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         deleted = store.delete_participant(connection, number)
         connection.execute("COMMIT")
@@ -130,6 +130,6 @@ def _delete(root: Path, number: int) -> int:
 
 def _overwrite_log(root: Path) -> bool:
     """Empty the write-ahead log; False if it may still hold copies of rows, since another process reads it."""
-    with contextlib.closing(store.connect(root / RESULTS)) as connection:
+    with contextlib.closing(databases.connect(root / RESULTS)) as connection:
         is_busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()  # waits `BUSY_SECONDS`
     return not is_busy

@@ -7,7 +7,6 @@ that arrive during a commit are committed together, so that many participants sh
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import queue
@@ -22,23 +21,11 @@ from typing import Any, TypeAlias, cast
 
 from snellen.core.errors import SnellenError
 from snellen.web.admission import FormProgress
+from snellen.web.databases import TABLES, connect, open_database
 from snellen.web.plan import RecordRow
 from snellen.web.study import RESULTS
 
-TABLES = """
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, text TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS links (token TEXT PRIMARY KEY, reviewer TEXT NOT NULL UNIQUE);
-CREATE TABLE IF NOT EXISTS participants (
-  number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, secret TEXT NOT NULL UNIQUE, form INTEGER NOT NULL,
-  link TEXT NOT NULL, parameters TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS rows (
-  participant INTEGER NOT NULL REFERENCES participants, sequence INTEGER NOT NULL, record TEXT NOT NULL,
-  PRIMARY KEY (participant, sequence)
-) WITHOUT ROWID;
-"""
 MAX_BATCH = 256
-BUSY_SECONDS = 30.0
 CLOSE_SECONDS = 2.0
 
 
@@ -175,44 +162,6 @@ def _fault(path: Path, error: sqlite3.Error | OSError) -> str:
     if isinstance(error, OSError) or getattr(error, "sqlite_errorname", "").startswith(_UNWRITABLE):
         return f"{path}: cannot be written ({error}); make room, or make the folder writable, and try again"
     return f"{path}: no usable database ({error}); move it away and serve again"
-
-
-@functools.cache
-def _own_statements() -> set[str]:
-    """The statements in the schema of a database that `TABLES` made."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
-        connection.executescript(TABLES)
-        return {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")}
-
-
-def _opened(path: Path, *, shared: bool = False) -> sqlite3.Connection:
-    """Raises SnellenError for a database that may lead elsewhere, or hold programs: a stranger may have made it.
-
-    A rollback journal may name any file, which SQLite then deletes; views and triggers run what they say.
-    """
-    journal = path.with_name(f"{path.name}-journal")
-    if link := next((name for name in (path, journal) if name.is_symlink()), journal if journal.exists() else None):
-        raise SnellenError(f"{link}: a link, or a journal that `snellen study serve` does not write; move it away")
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared)
-    try:
-        (count,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE sql NOT NULL").fetchone()
-        known = connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL LIMIT 9").fetchall()
-        if count > len(known) or not {sql for (sql,) in known} <= _own_statements():
-            raise SnellenError(f"{path}: not a database of `snellen study serve`: it has other tables or views")
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def connect(path: Path, *, shared: bool = False) -> sqlite3.Connection:
-    """A connection to the database of a study; a `shared` one may be used by several threads, one at a time."""
-    connection = _opened(path, shared=shared)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    connection.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
-    return connection
 
 
 def _commit(batch: Sequence[tuple[Job, Future[Any]]], connection: sqlite3.Connection) -> list[Any]:
@@ -401,7 +350,7 @@ def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
     if not path.is_file():
         raise SnellenError(f"{path}: no results; `snellen study serve` writes them")
     try:
-        with contextlib.closing(_opened(path)) as connection:
+        with contextlib.closing(open_database(path)) as connection:
             connection.execute("PRAGMA query_only=ON")
             connection.execute("BEGIN")
             participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
