@@ -151,6 +151,13 @@ def test_boxes_are_coco_s_in_either_layout(tmp_path: Path) -> None:
     assert second.annotations == ()
 
 
+def test_a_shard_without_objects_is_named(tmp_path: Path) -> None:
+    boxed(tmp_path / "a.parquet", [[]], {"dtype": "string", "_type": "Value"})
+    other = write_shard(tmp_path / "b.parquet", {"image": [cell("a", 0)]}, {"image": IMAGE})
+    with pytest.raises(SnellenError, match=f"^{other}: no column 'objects' with bbox and category; it has image"):
+        list(read_hub_boxes(tmp_path, [tmp_path / "a.parquet", other]))
+
+
 def test_invalid_objects_are_counted_as_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub_boxes, "MAX_OBJECTS", 2)
     cat = {"bbox": [1.0, 2.0, 3.0, 4.0], "category": "cat"}

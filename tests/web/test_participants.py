@@ -62,6 +62,8 @@ def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
     first = person(
         plan, "p01", 0, None, {"code": "a-b", "parameters": parameters}, number=late, integer={"passed": False}
     )
+    again = RecordRow(sequence=99, record=first.start.model_copy(update={"code": "c-d"}))
+    first = replace(first, rows=(*first.rows, again, again))
     second = person(plan, "p02", 1, 3, {"time": "2026-11-23T08:00:00Z", "parameters": {"PROLIFIC_PID": "x2"}})
     third = person(plan, "p03", 0, 0, {"parameters": {}})
     no_card = third.rows[2].record.model_copy(update={"card_px": None})
@@ -73,7 +75,7 @@ def test_a_person_s_row_by_hand(study: tuple[StudyCard, StudyPlan]) -> None:
         "participant": ["p01", "p02", "p03"],
         "subject": ["human:small/p01", "human:small/p02", "human:small/p03"],
         "name": ["name of p01", "name of p02", "name of p03"],
-        "code": ["a-b", "", ""],
+        "code": ["a-b c-d", "", ""],
         "form": [0, 1, 0],
         "started": ["2026-11-22T10:00:00+00:00", "2026-11-23T08:00:00+00:00", "2026-11-22T10:00:00+00:00"],
         "ended": ["2026-11-22T10:00:00+00:00", "", ""],

@@ -130,6 +130,16 @@ def test_a_damaged_derived_image_is_made_again(tmp_path: Path) -> None:
             path.write_bytes(whole)
 
 
+def test_every_file_is_checked_when_it_is_first_read(tmp_path: Path) -> None:
+    media = MediaFolder(tmp_path)
+    first, second = patch(media, (1, 2, 3)), patch(media, (4, 5, 6))
+    reader = MediaFolder(tmp_path)
+    assert reader.read(first) == media.find(first).read_bytes()
+    media.find(second).write_bytes(media.find(first).read_bytes())
+    with pytest.raises(SnellenError, match="the bytes were altered"):
+        reader.read(second)
+
+
 @pytest.mark.parametrize("content", [b"[1]", b"5", b"null", b"{}", b'{"a": null}', b"\xff", b"", b"[" * 99999])
 def test_a_damaged_memory_of_intact_files_is_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -353,3 +354,16 @@ def test_a_fit_in_progress_is_abandoned_at_a_signal(
             ask(tmp_path / "run", Plan(built, suite, [arm(signalled, suite)]))
         assert len(read_responses(tmp_path / "run")) == count
         assert len(ask(tmp_path / "run", Plan(built, suite, [arm(quiet, suite)]))) == 20
+
+
+def test_the_handlers_of_signals_are_those_of_before(tmp_path: Path) -> None:
+    def handle(number: int, frame: Any) -> None:
+        raise AssertionError("not sent")
+
+    before = signal.signal(signal.SIGTERM, handle)
+    try:
+        with stopping.RunStop().on_signals(tmp_path):
+            assert signal.getsignal(signal.SIGTERM) is not handle
+        assert signal.getsignal(signal.SIGTERM) is handle
+    finally:
+        signal.signal(signal.SIGTERM, before)
