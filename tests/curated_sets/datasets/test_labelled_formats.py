@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import struct
 import sys
 from pathlib import Path
 
+import nibabel
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -313,6 +315,30 @@ def test_volumes_that_do_not_fit_their_labels_are_noted(tmp_path: Path) -> None:
         ("unreadable", "not a readable volume"),
         ("odd", "volume without labels"),
     ]
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 4), (4, 4, 4, 1, 2), (1000, 1000, 301)])
+def test_volumes_of_other_axes_or_endless_size_are_noted_by_their_header(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
+    header.set_data_shape(shape)  # type: ignore[no-untyped-call]
+    header["vox_offset"] = 352
+    raw = gzip.compress(header.binaryblock + b"\0" * 500)
+    files = {"imagesTr/a.nii.gz": volume(np.zeros((4, 4, 3), np.int16)), "labelsTr/a.nii.gz": raw}
+    backwards = dict(zip(files, [*files.values()][::-1], strict=True))
+    for root in (write(tmp_path / "labels", files), write(tmp_path / "images", backwards)):
+        samples, [note] = scan(LabelledVolumes("x", ("y",)), root)
+        assert (samples, note.message) == ([], "not a readable volume")
+        assert "not a volume of 3 or 4 axes and at most 300000000 voxels" in note.location
+
+
+def test_a_packed_volume_that_does_not_end_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.nifti.MAX_BYTES", 10**6)
+    raw = gzip.compress(gzip.decompress(volume(np.zeros((4, 4, 3), np.uint8))) + bytes(2 * 10**6))
+    root = write(tmp_path, {"imagesTr/a.nii.gz": raw, "labelsTr/a.nii.gz": raw})
+    samples, [note] = scan(LabelledVolumes("x", ("y",)), root)
+    assert (samples, note.message) == ([], "not a readable volume")
 
 
 def test_a_missing_nibabel_is_noted_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
