@@ -131,6 +131,14 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
 
 
+@pytest.mark.parametrize("number", ["\xb2", "9" * 5000])
+def test_odd_numbers_in_the_mapping_of_kitti_are_ignored(number: str, tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
+    path = next(root.rglob("train_rand.txt"))
+    path.write_text(f"{number}\n{path.read_text()}")
+    assert not notes_of("KITTI", root)
+
+
 @pytest.mark.parametrize("kind", ["raw", "link", "pipe", "virtual"])
 def test_arrays_outside_the_file_are_not_read(tmp_path: Path, kind: str) -> None:
     """HDF5 can take an array from any file of the disk."""

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
-from snellen.core.storage.user_files import MAX_YAML_BYTES, TableLines, leads_outside, read_file, refuse_irregular
+from snellen.core.storage.user_files import (
+    MAX_YAML_BYTES,
+    TableLines,
+    is_file,
+    leads_outside,
+    read_file,
+    refuse_irregular,
+)
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
@@ -97,7 +104,7 @@ class ClassLists:
         folder = file.folder(base)
         for name, of_image in annotations.items():
             path = folder / name
-            if self.video and path.is_file():
+            if self.video and is_file(path):
                 yield RawSample(
                     record_id=name_below(path, root),
                     image=VideoFrame(path, 0.5),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.storage.user_files import TableLines, leads_outside, refuse_irregular
+from snellen.core.storage.user_files import TableLines, is_file, leads_outside, refuse_irregular
 from snellen.curated_sets.datasets.formats.lists import MAX_LINE
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
@@ -59,7 +59,7 @@ class ProductList:
                     yield Note("odd", "image named twice or outside the folder", location)
                 else:
                     record_ids.add(sample.record_id)
-                    exists = sample.image.path.is_file()
+                    exists = is_file(sample.image.path)
                     yield sample if exists else Note("missing", "image of a list", sample.record_id)
         except (OSError, ValueError, csv.Error) as error:
             yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")

@@ -18,6 +18,7 @@ from snellen.core.storage.user_files import (
     MAX_DATASET_BYTES,
     MAX_MEDIA_BYTES,
     TableLines,
+    is_file,
     leads_outside,
     refuse_irregular,
 )
@@ -119,7 +120,7 @@ class OptionTable:
             return cells_by_index.setdefault(str(row.get("index")), own)
         name = row.get("image_path")
         file = own.path.parent / str(name) if name and not leads_outside(str(name)) else None
-        return ImageFile(file) if file is not None and file.is_file() else None
+        return ImageFile(file) if file is not None and is_file(file) else None
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
