@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from snellen.core.item import Box
+from snellen.core.storage.user_files import is_file
 from snellen.datasets.image_files import ImageFile, image_size
 from snellen.datasets.sample import Annotation, Note, RawSample
 
@@ -72,7 +73,7 @@ def annotated_file(
     Without `size`, the image's header is read if there is a box. `lost` counts annotations already dropped; those that
     do not fit are added. `fields` are further fields of `RawSample`.
     """
-    if not path.is_file():
+    if not is_file(path):
         yield Note("missing", "image of an annotation", record_id)
         return
     annotations = tuple(annotations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -130,23 +131,54 @@ def test_kitti_distances(tmp_path: Path) -> None:
     assert [sample.attributes for sample in (first, other)] == [attributes] * 2
 
 
-@pytest.mark.parametrize("kind", ["raw", "link", "virtual"])
+@pytest.mark.parametrize("number", ["\xb2", "9" * 5000])
+def test_odd_numbers_in_the_mapping_of_kitti_are_ignored(number: str, tmp_path: Path) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["KITTI"]())
+    path = next(root.rglob("train_rand.txt"))
+    path.write_text(f"{number}\n{path.read_text()}")
+    assert not notes_of("KITTI", root)
+
+
+@pytest.mark.parametrize("kind", ["raw", "link", "pipe", "virtual"])
 def test_arrays_outside_the_file_are_not_read(tmp_path: Path, kind: str) -> None:
     """HDF5 can take an array from any file of the disk."""
     (tmp_path / "secret").write_bytes(bytes(range(64)))
     with h5py.File(tmp_path / "other.h5", "w") as other:
         other.create_dataset("x", data=np.zeros((1, 64), "u1"))
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)  # without a writer, it would block in C
     with h5py.File(tmp_path / "a.h5", "w") as file:
         if kind == "raw":
             file.create_dataset("x", (1, 64), "u1", external=[(str(tmp_path / "secret"), 0, 64)])
         elif kind == "link":
             file["x"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "x")
+        elif kind == "pipe":
+            file["y"] = h5py.ExternalLink(str(tmp_path / "pipe"), "x")
+            file["x"] = h5py.SoftLink("/y")
         else:
             layout = h5py.VirtualLayout((1, 64), "u1")
             layout[:] = h5py.VirtualSource(str(tmp_path / "other.h5"), "x", (1, 64))
             file.create_virtual_dataset("x", layout)
     with open_hdf5(tmp_path / "a.h5") as file, pytest.raises(SnellenError, match="x is stored in another file"):
         read_entry(file, "x", 0)
+    os.close(writer)
+
+
+def test_arrays_that_a_file_declares_but_does_not_store_are_not_read(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("x", (3, 3, 2000, 2000), "u1", chunks=(1, 3, 2000, 2000))
+    with open_hdf5(tmp_path / "a.h5") as file, pytest.raises(SnellenError, match="1000 times the file's size"):
+        read_entry(file, "x", 0)
+
+
+@pytest.mark.parametrize("codes", [[2**31], [0xD800], [65] * 1001])
+def test_a_name_of_odd_or_endless_codes_is_noted(tmp_path: Path, codes: list[int]) -> None:
+    root = write(tmp_path, ANNOTATED_LAYOUTS["NYU-Depth-V2"]())
+    with h5py.File(root / "nyu_depth_v2_labeled.mat", "r+") as file:
+        del file["#refs#/names0"], file["names"]
+        text = file.create_dataset("text", data=np.array(codes, "u4" if codes[0] > 2**16 else "u2"))
+        file.create_dataset("names", data=np.array([text.ref] * 2, dtype=h5py.ref_dtype), dtype=h5py.ref_dtype)
+    assert list(notes_of("NYU-Depth-V2", root)) == ["unreadable: not the file of the dataset"]
 
 
 def test_nyu_arrays_are_transposed(tmp_path: Path) -> None:

@@ -55,18 +55,28 @@ def test_every_dataset_has_a_layout() -> None:
     assert not set(LABELLED) & set(ANNOTATED)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_image_outside_the_folder_is_read(dataset: Dataset, root: Path, tmp_path: Path) -> None:
-    """Whatever files say: in each, the names of images are replaced by a path outside."""
-    Image.new("RGB", (8, 8)).save(tmp_path / "private.png")
+def rename_images(root: Path, name: str) -> None:
+    """Give all images this name, in the files of a dataset that list them."""
     images = [path.relative_to(root) for path in root.rglob("*") if path.suffix in (".png", ".jpg", ".bmp", ".tif")]
     names = {name for path in images for name in (path.as_posix(), path.name)}
     for text in (path for path in root.rglob("*") if path.suffix in TEXTS):
         content = text.read_text()
-        for name in sorted(names, key=len, reverse=True):
-            content = content.replace(name, f"{tmp_path}/private.png")
+        for former in sorted(names, key=len, reverse=True):
+            content = content.replace(former, name)
         text.write_text(content)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_image_outside_the_folder_is_read(dataset: Dataset, root: Path, tmp_path: Path) -> None:
+    Image.new("RGB", (8, 8)).save(tmp_path / "private.png")
+    rename_images(root, f"{tmp_path}/private.png")
     assert all(sample.image.path.is_relative_to(root) for sample in dataset.samples(root))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_image_whose_name_no_file_can_have_is_noted(dataset: Dataset, root: Path) -> None:
+    rename_images(root, f"{'a' * 300}.png")
+    assert "not the layout of the dataset" not in [note.message for note in dataset.check(root).notes]
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,21 @@ def test_images_and_depths_outside_of_the_folder_are_left_out_of_any_format(tmp_
     assert isinstance(inside, Sample)
     assert inside.record_id == "a"
     assert [note.message for note in notes if isinstance(note, Note)] == ["image outside the folder"] * 2
+
+
+@dataclass(frozen=True)
+class _Failing:
+    """A file raises what no reader expects."""
+
+    def scan(self, root: Path) -> Iterator[RawSample]:
+        yield RawSample(record_id="a", image=ImageFile(root / "a.png"))
+        raise OverflowError("too\nlarge")
+
+
+def test_damage_of_any_kind_is_a_note(tmp_path: Path) -> None:
+    sample, note = replace(DATASETS.get("KITTI"), reader=_Failing()).samples_and_notes(tmp_path)
+    assert isinstance(sample, Sample)
+    assert note == Note("unreadable", "not the layout of the dataset", "OverflowError: too")
 
 
 @pytest.mark.parametrize("name", NAMES)

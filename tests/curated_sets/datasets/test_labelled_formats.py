@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import io
 import struct
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import nibabel
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +19,7 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage import files
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import Reader
 from snellen.curated_sets.datasets.formats.box_files import DepthPng
@@ -25,6 +30,7 @@ from snellen.curated_sets.datasets.formats.product_lists import ProductList
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Annotation, Note, RawSample, Sample, SourceImage
 from tests.curated_sets.datasets import layouts
+from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.curated_sets.datasets.layouts import LAYOUTS, image, mask, volume, write
 
 
@@ -237,11 +243,46 @@ def test_parquet_and_tsv_give_the_same(tmp_path: Path) -> None:
     assert [(a.label, a.object) for a, _ in both] == [(b.label, b.object) for _, b in both]
 
 
-def test_a_row_without_base64_is_noted_and_the_others_stay(tmp_path: Path) -> None:
-    raw = layouts.gmai()["GMAI-MMBench_VAL.tsv"].replace(b"iVBOR", b"*VBOR", 1)
+@pytest.mark.parametrize("letter", ["*", "\xe9"])
+def test_a_row_without_base64_is_noted_and_the_others_stay(letter: str, tmp_path: Path) -> None:
+    raw = layouts.gmai()["GMAI-MMBench_VAL.tsv"].replace(b"iVBOR", f"{letter}VBOR".encode(), 1)
     inventory = DATASETS.get("GMAI-MMBench").check(write(tmp_path, {"val.tsv": raw}))
     assert [(note.kind, note.count) for note in inventory.notes if note.kind == "unreadable"] == [("unreadable", 2)]
     assert inventory.samples == 1
+
+
+def test_an_image_for_all_rows_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dictionary holds it once; each row after another would decode all rows before it."""
+    row, batches = layouts.gmai_rows()[0], list[pa.RecordBatch]()
+    rows = [{**row, "index": str(number), "image": image("0.png")} for number in range(60)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "val.parquet", use_dictionary=["image"])
+    monkeypatch.setattr("snellen.core.storage.files.rows_at_once", lambda longest: 1)
+    decoded = files.bounded_batches
+
+    def counted(*words: Any) -> Iterator[pa.RecordBatch]:
+        for batch in decoded(*words):
+            batches.append(batch)
+            yield batch
+
+    monkeypatch.setattr("snellen.core.storage.files.bounded_batches", counted)
+    assert DATASETS.get("GMAI-MMBench").check(tmp_path).samples == 60
+    assert len(batches) == 120
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.tables.MAX_RATIO", 0)
+    [note] = DATASETS.get("GMAI-MMBench").check(tmp_path).notes
+    assert (note.kind, note.message) == ("unreadable", "not a table")
+
+
+@pytest.mark.parametrize("name", ["GMAI-MMBench", "Products-10K", "Product1M", "CARPK", "CrowdHuman"])
+def test_a_line_that_does_not_end_is_noted(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.lists.MAX_LINE", 3000)
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.product_lists.MAX_LINE", 3000)
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.tables.MAX_MEDIA_BYTES", 3000)
+    root = write(tmp_path, {**LAYOUTS, **ANNOTATED_LAYOUTS}[name]())
+    tables = [path for path in root.rglob("*") if path.suffix in (".tsv", ".csv", ".txt", ".odgt")]
+    for path in tables:
+        path.write_bytes(path.read_bytes() + b"x" * 3001)
+    notes = DATASETS.get(name).check(root).notes
+    assert any("a line of more than 3000 characters" in "".join(note.locations) for note in notes), notes
 
 
 def test_each_label_of_a_volume_is_shown_where_most_of_it_is(tmp_path: Path) -> None:
@@ -313,6 +354,30 @@ def test_volumes_that_do_not_fit_their_labels_are_noted(tmp_path: Path) -> None:
         ("unreadable", "not a readable volume"),
         ("odd", "volume without labels"),
     ]
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 4), (4, 4, 4, 1, 2), (1000, 1000, 301)])
+def test_volumes_of_other_axes_or_endless_size_are_noted_by_their_header(
+    shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    header = nibabel.Nifti1Header()  # type: ignore[no-untyped-call]
+    header.set_data_shape(shape)  # type: ignore[no-untyped-call]
+    header["vox_offset"] = 352
+    raw = gzip.compress(header.binaryblock + b"\0" * 500)
+    files = {"imagesTr/a.nii.gz": volume(np.zeros((4, 4, 3), np.int16)), "labelsTr/a.nii.gz": raw}
+    backwards = dict(zip(files, [*files.values()][::-1], strict=True))
+    for root in (write(tmp_path / "labels", files), write(tmp_path / "images", backwards)):
+        samples, [note] = scan(LabelledVolumes("x", ("y",)), root)
+        assert (samples, note.message) == ([], "not a readable volume")
+        assert "not a volume of 3 or 4 axes and at most 300000000 voxels" in note.location
+
+
+def test_a_packed_volume_that_does_not_end_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("snellen.curated_sets.datasets.formats.nifti.MAX_BYTES", 10**6)
+    raw = gzip.compress(gzip.decompress(volume(np.zeros((4, 4, 3), np.uint8))) + bytes(2 * 10**6))
+    root = write(tmp_path, {"imagesTr/a.nii.gz": raw, "labelsTr/a.nii.gz": raw})
+    samples, [note] = scan(LabelledVolumes("x", ("y",)), root)
+    assert (samples, note.message) == ([], "not a readable volume")
 
 
 def test_a_missing_nibabel_is_noted_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

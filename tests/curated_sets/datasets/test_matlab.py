@@ -53,6 +53,13 @@ def test_files_of_the_other_byte_order(tmp_path: Path) -> None:
     assert read_variable(path, "x", list) == [1.5, -2.0]
 
 
+def test_more_values_than_fit_in_memory_are_refused(tmp_path: Path) -> None:
+    path, cells = tmp_path / "a.mat", struct.pack("<II", 14, 0) * 250_000
+    content = struct.pack("<4I2I2i", 6, 8, 1, 0, 5, 8, 250_000, 1) + struct.pack("<HH4s", 1, 1, b"x") + cells
+    path.write_bytes(b"MATLAB 5.0".ljust(124) + b"\x00\x01IM" + struct.pack("<2I", 14, len(content)) + content)
+    assert "more than 200000 values" in str(read_variable(path, "x", len))
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_damage_is_a_reason(tmp_path: Path, seed: int) -> None:
     """SciPy 1.17 ends the process on some of these."""

@@ -25,6 +25,7 @@ tower_models = lazy_module("snellen.towers.heads.tower_models")
 
 WIDTH, HEADS, LAYERS = 1280, 16, 2
 StateDict = dict[str, Any]
+SMALL = {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "intermediate_size": 64}
 
 
 def _random(shapes: dict[str, tuple[int, ...]], seed: int) -> StateDict:
@@ -192,8 +193,7 @@ def _aimv2_states(weights: StateDict, pixels: Any, heads: int) -> list[Any]:
 def test_a_converted_aimv2_computes_what_the_first_layout_does(tmp_path: Path) -> None:
     weights, published = _aimv2(), tmp_path / "aimv2"
     published.mkdir()
-    config = {"hidden_size": 32, "num_hidden_layers": LAYERS, "num_attention_heads": 2, "intermediate_size": 64}
-    (published / "config.json").write_text(json.dumps({"model_type": "aimv2", "rms_norm_eps": 1e-5, **config}))
+    (published / "config.json").write_text(json.dumps({"model_type": "aimv2", "rms_norm_eps": 1e-5, **SMALL}))
     torch.save(weights, published / "pytorch_model.bin")
     conversion.convert("aimv2-h", published, tmp_path / "folder")
     model = tower_models.load_tower(f"aimv2-h?model={tmp_path / 'folder'}&side=56")
@@ -273,6 +273,48 @@ def test_an_odd_configuration_beside_weights_is_refused_in_one_line(text: str, t
     with pytest.raises(SnellenError) as refused:
         conversion.convert("radio-h", tmp_path, tmp_path / "folder")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "shapes"),
+    [
+        ("aimv2-h", {}, {"preprocessor.pos_embed": ()}),
+        ("aimv2-h", {"hidden_size": "x"}, {}),
+        ("aimv2-h", {"num_attention_heads": 0}, {}),
+        ("internvit-300m", {"vision_config": ["hidden_size"]}, {}),
+        ("internvit-300m", {"vision_config": "hidden_size"}, {}),
+        ("internvit-300m", SMALL, {"embeddings.position_embedding": (8,)}),
+        ("radio-h", {"args": {"teachers": [1, 2]}}, {}),
+        ("radio-h", {"args": {"teachers": 5}}, {}),
+    ],
+)
+def test_odd_tensors_and_configurations_are_refused_in_one_line(
+    name: str, config: StateDict, shapes: dict[str, tuple[int, ...]], tmp_path: Path
+) -> None:
+    weights = {"aimv2-h": _aimv2, "internvit-300m": _internvit, "radio-h": lambda: _radio(False, 64)}[name]()
+    (tmp_path / "config.json").write_text(json.dumps((SMALL | config) if name == "aimv2-h" else config))
+    torch.save(weights | _random(shapes, 1), tmp_path / "model.bin")
+    with pytest.raises(SnellenError, match=f"not the weights of {name}"):
+        conversion.convert(name, tmp_path, tmp_path / "folder")
+
+
+@pytest.mark.parametrize("stated", [{"num_hidden_layers": LAYERS + 1}, {"intermediate_size": 65}])
+def test_a_model_of_a_stated_size_takes_no_memory_before_its_weights_are_compared(
+    stated: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformers, devices = pytest.importorskip("transformers"), list[str]()
+    whole = transformers.Aimv2VisionModel
+
+    def model(config: Any) -> Any:
+        devices.append(torch.zeros(1).device.type)
+        return whole(config)
+
+    monkeypatch.setattr(transformers, "Aimv2VisionModel", model)
+    (tmp_path / "config.json").write_text(json.dumps(SMALL | stated))
+    torch.save(_aimv2(), tmp_path / "model.bin")
+    with pytest.raises(SnellenError, match="not the weights of aimv2-h"):
+        conversion.convert("aimv2-h", tmp_path, tmp_path / "folder")
+    assert devices == ["meta"] * ("intermediate_size" in stated)
 
 
 def test_weights_that_are_a_pipe_are_not_opened(tmp_path: Path) -> None:

@@ -44,6 +44,11 @@ def file_fault(path: Path, limit: int = MAX_MEDIA_BYTES) -> str:
     return f"file of more than {limit // 1_000_000} MB" if status.st_size > limit else ""
 
 
+def is_file(path: Path) -> bool:
+    """True for a regular file; False also for a name that a file cannot have, for which `Path.is_file` raises."""
+    return not file_fault(path, MAX_DATASET_BYTES)
+
+
 def refuse_irregular(path: Path, limit: int = MAX_DATASET_BYTES) -> None:
     """Raise OSError with the reason of `file_fault`: FileNotFoundError for a missing file."""
     if fault := file_fault(path, limit):

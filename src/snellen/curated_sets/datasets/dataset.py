@@ -128,6 +128,11 @@ class Dataset:
                 yield Note("odd", "image outside the folder", str(paths[0])) if is_outside else raw
         except MissingFiles as error:
             yield error.note
+        except SnellenError:  # a required library is not installed
+            raise
+        except Exception as error:  # noqa: BLE001  # damage may raise any exception
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            yield Note("unreadable", "not the layout of the dataset", reason)
 
     def _inspect(self, raw: RawSample) -> Iterator[RawSample | Note]:
         try:

@@ -25,7 +25,7 @@ from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.hashing import digest
-from snellen.core.storage.user_files import bounded_json, leads_outside, read_text
+from snellen.core.storage.user_files import bounded_json, is_file, leads_outside, read_text
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": ("id", "omni_edit_id", "img_id", "image_id"),
@@ -177,6 +177,6 @@ def _field(location: str, row: Mapping[str, Any], field: str) -> str:
 def _image(location: str, row: Mapping[str, Any], field: str, base: Path) -> Path:
     name = _field(location, row, field)
     path = base / name
-    if leads_outside(name) or not path.is_file():
+    if leads_outside(name) or not is_file(path):
         raise SnellenError(f"{location}: {path} is no file in {base}, to which paths of images are relative")
     return path

@@ -86,9 +86,14 @@ def convert(name: str, checkpoint: Path, out: Path) -> None:
     state_dict, arguments = _read(checkpoint)
     try:
         translate = {"radio-h": _radio, "internvit-300m": _internvit, "aimv2-h": _aimv2}[base]
+        with torch.device("meta"):  # sizes are compared before a model of the stated ones takes memory
+            model, converted = translate(find_tower(name), state_dict, arguments)
+            model.load_state_dict(converted, assign=True)
         model, converted = translate(find_tower(name), state_dict, arguments)
         model.load_state_dict(converted)
-    except (KeyError, RuntimeError, ValueError) as error:
+    except SnellenError:
+        raise
+    except Exception as error:  # any, for a checkpoint may hold anything
         raise SnellenError(f"{checkpoint}: not the weights of {name} ({' '.join(str(error).split())[:200]})") from error
     model.save_pretrained(out)
 
@@ -162,6 +167,19 @@ def _within(state_dict: StateDict, *prefixes: str) -> StateDict:
     raise ValueError(f"no weight begins with {prefixes[0]}")
 
 
+def _layer_count(converted: StateDict) -> int:
+    return len({key.split(".")[2] for key in converted if key.startswith("encoder.")})
+
+
+def _stated(tower: Tower, config: Mapping[str, Any], converted: StateDict) -> dict[str, Any]:
+    """The facts of a configuration, or else the tower's. Raises ValueError if the weights have other layers."""
+    names = (*SIZES, "layer_norm_eps", "rms_norm_eps")
+    facts = {**tower.architecture, **{name: config[name] for name in names if name in config}}
+    if facts["num_hidden_layers"] != (count := _layer_count(converted)):
+        raise ValueError(f"{count} layers instead of {facts['num_hidden_layers']}")
+    return facts
+
+
 def _radio(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
     network = _within(state_dict, "base_model.", "radio_model.model.")
     network = {key: tensor for key, tensor in network.items() if not key.startswith(AFTER_BLOCKS)}
@@ -174,7 +192,7 @@ def _radio(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) ->
     has_norm = any(".activation_fn." in key for key in converted)
     facts = {
         "hidden_size": tokens.shape[1],
-        "num_hidden_layers": 1 + max(int(key.split(".")[2]) for key in converted if key.startswith("encoder.")),
+        "num_hidden_layers": _layer_count(converted),
         "num_attention_heads": tower.architecture["num_attention_heads"],
         "patch_size": patch,
         "max_img_size": patch * math.isqrt(positions.shape[1]),
@@ -196,7 +214,7 @@ def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]
     whole = any(key.startswith("vision_model.") for key in state_dict)
     converted = dict(_renamed(_within(state_dict, "vision_model.") if whole else state_dict, INTERNVIT_NAMES))
     config = arguments.get("vision_config", arguments)
-    facts = {**tower.architecture, **{name: config[name] for name in (*SIZES, "layer_norm_eps") if name in config}}
+    facts = _stated(tower, config, converted)
     patch = converted["embeddings.patch_embeddings.projection.weight"].shape[-1]
     side = patch * math.isqrt(converted["embeddings.position_embeddings"].shape[1] - 1)
     has_bias = any(key.endswith("q_proj.bias") for key in converted)
@@ -210,7 +228,7 @@ def _internvit(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]
 def _aimv2(tower: Tower, state_dict: StateDict, arguments: Mapping[str, Any]) -> tuple[Any, StateDict]:
     converted = dict(_renamed(state_dict, AIMV2_NAMES))
     positions = converted["embeddings.position_embedding.weight"].squeeze(0)
-    facts = {**tower.architecture, **{name: arguments[name] for name in (*SIZES, "rms_norm_eps") if name in arguments}}
+    facts = _stated(tower, arguments, converted)
     patch = converted["embeddings.patch_embed.weight"].shape[-1]
     facts |= {"patch_size": patch, "image_size": patch * math.isqrt(len(positions))}
     transformers = import_extra("transformers", "tower aimv2-h")

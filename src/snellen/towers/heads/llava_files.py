@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from snellen.core.errors import SnellenError, refuse_problems
 from snellen.core.storage.files import write_text
 from snellen.core.storage.schemas import fault_of
-from snellen.core.storage.user_files import bounded_json, leads_outside, read_bytes
+from snellen.core.storage.user_files import bounded_json, is_file, leads_outside, read_bytes
 from snellen.towers.heads.conversations import Conversation, ConversationTurn
 
 MARK = "<image>"
@@ -59,7 +59,7 @@ def read_llava(path: Path, images: Path, *, skip_missing: bool = False) -> Llava
         raise SnellenError(f"{path}: cannot be read in LLaVA's layout ({fault_of(error)})") from error
 
     def is_there(image: str) -> bool:
-        return not leads_outside(image) and (images / image).is_file()
+        return not leads_outside(image) and is_file(images / image)
 
     absent = {record.image for record in records if record.image and not is_there(record.image)}
     if not skip_missing:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from snellen.core.errors import SnellenError
 from snellen.core.item import Box
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import MAX_YAML_BYTES, leads_outside, read_file
+from snellen.core.storage.user_files import MAX_YAML_BYTES, is_file, leads_outside, read_file
 from snellen.curated_sets.datasets.formats.lists import rows
 from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.file_tree import (
@@ -213,7 +213,7 @@ def _frames(root: Path) -> dict[str, tuple[str, str]]:
     if base is None:
         return {}
     order = [cell for row in rows(base / "mapping/train_rand.txt", root, ",") if not isinstance(row, Note)
-             for cell in row[1] if cell.isdigit()]  # fmt: skip
+             for cell in row[1] if cell.isdecimal() and len(cell) < 10]  # fmt: skip
     named = [row[1] for row in rows(base / "mapping/train_mapping.txt", root) if not isinstance(row, Note)]
     # The devkit counts the lines of its mapping from 1; the first image is 000000.
     return {f"{number:06}": (named[int(line) - 1][1], named[int(line) - 1][2])
@@ -228,7 +228,7 @@ def _depth(base: Path, frames: dict[str, tuple[str, str]], stem: str) -> DepthPn
     drive, frame = frames[stem]
     for split in ("train", "val"):
         path = base / "data_depth_annotated" / split / drive / "proj_depth/groundtruth/image_02" / f"{frame}.png"
-        if path.is_file():
+        if is_file(path):
             return DepthPng(path, KITTI_PER_METRE)
     return None
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 OLDER = b"MATLAB 5.0"
-MAX_ENTRIES, MAX_ENTRY_BYTES = 100_000, 200_000_000
-"""Limits of an array's first axis, and of one read: a few bytes may claim any size."""
+MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_RATIO = 100_000, 200_000_000, 1000
+"""Limits of an array's first axis, of one read, and of an array by the file's size: a few bytes may claim any size."""
 
 
 class MissingH5pyError(SnellenError):
@@ -102,16 +102,21 @@ def read_entry(file: Any, array: str, index: int) -> NDArray[np.generic]:
 def bounded(file: Any, key: Any, entries: int = MAX_ENTRIES) -> Any:
     """The array at a name or reference, checked for reading `entries` along its first axis.
 
-    Raises SnellenError if it is too large, or stored outside the file, which may be anywhere on the disk.
+    Raises SnellenError if it is too large, or stored outside the file, which may be anywhere on the disk: a link is not
+    followed, since it may lead to a pipe.
     """
-    array = file[key]
-    if array.file.filename != file.filename or array.external or array.is_virtual:
+    import h5py
+
+    is_link = isinstance(key, str) and file.id.links.get_info(key.encode()).type != h5py.h5l.TYPE_HARD
+    array = None if is_link else file[key]
+    if array is None or array.external or array.is_virtual:
         raise SnellenError(f"{file.filename}: {key} is stored in another file; only what is in it is read")
     count = min(array.shape[0], entries) if array.shape else 1
     size = array.dtype.itemsize * count * math.prod(array.shape[1:])
-    if size > MAX_ENTRY_BYTES or (array.shape and array.shape[0] > MAX_ENTRIES):
+    is_hollow = array.nbytes > MAX_RATIO * file.id.get_filesize()
+    if size > MAX_ENTRY_BYTES or is_hollow or (array.shape and array.shape[0] > MAX_ENTRIES):
         raise SnellenError(
-            f"{array.file.filename}: {array.name} declares more than the limit of {MAX_ENTRIES} entries or "
-            f"{MAX_ENTRY_BYTES} bytes; copy it again"
+            f"{array.file.filename}: {array.name} declares more than the limit of {MAX_ENTRIES} entries, of "
+            f"{MAX_ENTRY_BYTES} bytes each, or of {MAX_RATIO} times the file's size; copy it again"
         )
     return array

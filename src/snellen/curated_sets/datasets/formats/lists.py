@@ -7,11 +7,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from snellen.core.item import Box
-from snellen.core.storage.user_files import MAX_YAML_BYTES, leads_outside, read_file, refuse_irregular
+from snellen.core.storage.user_files import (
+    MAX_YAML_BYTES,
+    TableLines,
+    is_file,
+    leads_outside,
+    read_file,
+    refuse_irregular,
+)
 from snellen.datasets.fitting import annotated_file
 from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.image_files import VideoFrame
 from snellen.datasets.sample import Annotation, Note, RawSample
+
+MAX_LINE = 16_000_000
+"""Characters of a line of a list; an image of a crowd has some ten thousand."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class ClassLists:
         folder = file.folder(base)
         for name, of_image in annotations.items():
             path = folder / name
-            if self.video and path.is_file():
+            if self.video and is_file(path):
                 yield RawSample(
                     record_id=name_below(path, root),
                     image=VideoFrame(path, 0.5),
@@ -160,8 +170,9 @@ def rows(path: Path, root: Path, separator: str | None = None) -> Iterator[tuple
     name, empty = name_below(path, root), True
     try:
         refuse_irregular(path)
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, 1):
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(lines := TableLines[str](file, MAX_LINE), 1):
+                lines.row_size = 0
                 if line.strip():
                     empty = False
                     yield f"{name} line {number}", [cell.strip() for cell in line.strip().split(separator)]
@@ -169,5 +180,5 @@ def rows(path: Path, root: Path, separator: str | None = None) -> Iterator[tuple
             yield Note("odd", "list without a line", name)
     except FileNotFoundError:
         yield Note("missing", "list of the layout", name)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         yield Note("unreadable", "not a list in UTF-8; copy it again", f"{name}: {error}")

@@ -19,8 +19,8 @@ from snellen.core.storage.user_files import read_file
 T = TypeVar("T")
 MAX_BYTES = 200_000_000
 """Limit of a file's size, packed and unpacked; the largest in the supported layouts has a few million bytes."""
-MAX_DEPTH = 50
-"""Limit of nested cells and structures."""
+MAX_DEPTH, MAX_ELEMENTS = 50, 200_000
+"""Limits of nested cells and structures, and of the parts of each: 8 bytes of a file take 760 in memory."""
 _HEADER, _COMPRESSED, _MATRIX = 128, 15, 14
 _CELL, _STRUCT, _CHAR, _NUMERIC = 1, 2, 4, range(6, 16)
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -113,8 +113,11 @@ def _text(element_type: int, content: memoryview, order: str) -> str:
 
 def _elements(content: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
     """(type, content) of each element; a small one has its size in the upper half of the type, and 4 bytes."""
-    place = 0
+    place = count = 0
     while place + 8 <= len(content):
+        count += 1
+        if count > MAX_ELEMENTS:
+            raise ValueError(f"more than {MAX_ELEMENTS} values in one place")
         kind, size = struct.unpack_from(f"{order}II", content, place)
         start = place + 8
         place = start + (size if kind == _COMPRESSED else -(-size // 8) * 8)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 1 << 20
 """Unpacked bytes in memory at once while a checksum is computed."""
+MAX_VOXELS, MAX_BYTES = 300_000_000, 3_000_000_000
+"""Limits of a volume, and of an unpacked file; 1000 slices of a CT have 262 million voxels."""
 MIN_VOXELS = 20
 """The least size of a label in its largest slice."""
 
@@ -186,9 +189,13 @@ def _load(path: Path) -> Any:
     nibabel = _nibabel()
     try:
         _check_stream(path, path.stat().st_mtime_ns)
-        return nibabel.load(path)
+        image = nibabel.load(path)
     except Exception as error:  # a damaged header may raise anything
         raise SnellenError(f"{path}: not a readable NIfTI volume; copy it again") from error
+    voxel_count = math.prod(image.shape) * max(image.get_data_dtype().itemsize / 8, 1)  # of at most 8 bytes each
+    if len(image.shape) not in (3, 4) or voxel_count > MAX_VOXELS:
+        raise SnellenError(f"{path}: not a volume of 3 or 4 axes and at most {MAX_VOXELS} voxels; copy it again")
+    return image
 
 
 @lru_cache(maxsize=4)  # a volume is loaded several times
@@ -198,7 +205,8 @@ def _check_stream(path: Path, stamp: int) -> None:
         refuse_irregular(path)
         with gzip.open(path) as file:
             while file.read(CHUNK_BYTES):
-                pass
+                if file.tell() > MAX_BYTES:
+                    raise OSError(f"it unpacks to more than {MAX_BYTES} bytes")
 
 
 def _shape(path: Path) -> tuple[int, ...]:

@@ -25,8 +25,10 @@ from snellen.datasets.formats.file_tree import layout_folder, name_below
 from snellen.datasets.sample import Annotation, AttributeValue, Note, RawSample
 
 FILE = "nyu_depth_v2_labeled.mat"
-DAMAGE = (SnellenError, KeyError, ValueError, TypeError, OSError, RuntimeError, AttributeError)
+DAMAGE = (SnellenError, LookupError, ArithmeticError, ValueError, TypeError, OSError, RuntimeError, AttributeError)
 """Errors from reading a damaged file."""
+MAX_TEXT = 1000
+"""Limit of a name: all references may lead to one text."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
             extra |= {"nearest_m": float(measured.min()), "median_m": float(np.median(measured))}
         annotations.append(Annotation(names[kind - 1], box, float(mask.sum()), extra))
     size = (int(labels.shape[1]), int(labels.shape[0]))
-    scenes = bounded(file, "scenes")[:].reshape(-1) if "scenes" in file else []
+    scenes = bounded(file, "scenes")[:].reshape(-1) if file.id.links.exists(b"scenes") else []
     attributes: dict[str, AttributeValue] = {"scene": _text(file, scenes[index])} if index < len(scenes) else {}
     return RawSample(
         record_id=id,
@@ -95,4 +97,7 @@ def _sample(file: Any, path: Path, id: str, index: int, names: list[str]) -> Raw
 
 def _text(file: Any, reference: Any) -> str:
     """A MATLAB text: the character codes at a reference."""
-    return "".join(chr(int(code)) for code in bounded(file, reference)[:].reshape(-1))
+    codes = bounded(file, reference)
+    if codes.size > MAX_TEXT:
+        raise ValueError(f"a text of more than {MAX_TEXT} characters")
+    return bytes(codes[:].reshape(-1).astype("<u2", casting="safe")).decode("utf-16-le")

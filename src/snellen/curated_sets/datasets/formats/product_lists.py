@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from snellen.core.storage.user_files import leads_outside, refuse_irregular
+from snellen.core.storage.user_files import TableLines, is_file, leads_outside, refuse_irregular
+from snellen.curated_sets.datasets.formats.lists import MAX_LINE
 from snellen.datasets.formats.file_tree import layout_folders, name_below
 from snellen.datasets.image_files import ImageFile
 from snellen.datasets.sample import Note, RawSample, labelled_image
@@ -58,20 +59,23 @@ class ProductList:
                     yield Note("odd", "image named twice or outside the folder", location)
                 else:
                     record_ids.add(sample.record_id)
-                    exists = sample.image.path.is_file()
+                    exists = is_file(sample.image.path)
                     yield sample if exists else Note("missing", "image of a list", sample.record_id)
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+        except (OSError, ValueError, csv.Error) as error:
             yield Note("unreadable", "not a list in UTF-8", f"{name_below(list_, root)}: {error}")
 
     def _rows(self, list_: Path) -> Iterator[tuple[int, dict[str, str]]]:
         refuse_irregular(list_)
-        with list_.open(encoding="utf-8-sig", newline="") as lines:
+        with list_.open(encoding="utf-8-sig", newline="") as file:
+            lines = TableLines[str](file, MAX_LINE)
             if self.header:
                 reader = csv.DictReader(lines, delimiter=self.separator)
                 for row in reader:
+                    lines.row_size = 0
                     yield reader.line_num, {key: cell for key, cell in row.items() if key and isinstance(cell, str)}
             else:
                 for number, line in enumerate(lines, 1):
+                    lines.row_size = 0
                     if line.strip():
                         cells = line.rstrip("\r\n").split(self.separator)
                         yield number, {str(column): cell for column, cell in enumerate(cells)}

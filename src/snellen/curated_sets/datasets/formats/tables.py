@@ -6,22 +6,31 @@ GMAI-MMBench: columns index, image (base64), question, A … E, answer (a letter
 from __future__ import annotations
 
 import base64
-import binascii
 import csv
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
-from snellen.core.storage.user_files import MAX_DATASET_BYTES, leads_outside, refuse_irregular
+from snellen.core.storage.user_files import (
+    MAX_DATASET_BYTES,
+    MAX_MEDIA_BYTES,
+    TableLines,
+    is_file,
+    leads_outside,
+    refuse_irregular,
+)
 from snellen.datasets.formats.file_tree import files_below, name_below
+from snellen.datasets.hub_tables import ShardReader, open_shard
 from snellen.datasets.image_files import ImageFile, image_format
 from snellen.datasets.sample import Note, RawSample, SourceImage, labelled_image
 
 REFERENCE = 64
 """Shorter texts in the image column are the index of the row that has the image (as in VLMEvalKit)."""
+MAX_RATIO = 1000
+"""Limit of a table's values by the size of its file, which may hold an image once for millions of rows."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +40,27 @@ class TableCell:
     path: Path
     row: int
     column: str
+    reader: ShardReader = field(default_factory=ShardReader, compare=False, repr=False)
 
     def read(self, location: str) -> tuple[bytes, str]:
         """See `SourceImage`. The cell holds base64 text, bytes, or the {bytes, path} of the Hugging Face layout."""
         try:
-            cells = _read_row(self.path, self.row)
-        except (OSError, ValueError, IndexError, StopIteration, csv.Error) as error:
+            cell = self._content()
+        except (OSError, ValueError, LookupError, StopIteration, csv.Error) as error:
             raise SnellenError(f"{self.path}: row at {self.row} cannot be read; copy the table again") from error
-        cell = cells.get(self.column)
         if isinstance(cell, Mapping):
             cell = cell.get("bytes")
         try:
             raw = cell if isinstance(cell, bytes) else base64.b64decode(str(cell or ""), validate=True)
-        except binascii.Error as error:
+        except ValueError as error:
             raise SnellenError(f"{self.path}: row at {self.row} is not base64; copy the table again") from error
         return raw, image_format(raw, location)
+
+    def _content(self) -> Any:
+        if self.path.suffix.lower() == ".tsv":
+            return next(_tsv_rows(self.path, self.row))[1].get(self.column)
+        shard = open_shard(self.path)
+        return self.reader.read(shard, shard.find_column([self.column]), self.row)
 
     def inspect(self, location: str) -> None:
         """See `SourceImage`. The row is read."""
@@ -76,7 +91,7 @@ class OptionTable:
 
     def _table(self, root: Path, path: Path) -> Iterator[RawSample | Note]:
         cells_by_index: dict[str, TableCell] = {}
-        number = -1
+        number, reader = -1, ShardReader()
         for number, (position, row) in enumerate(_rows(path)):
             id = f"{name_below(path, root)}#{number}"
             if not {"image", "image_path"} & set(row):
@@ -84,7 +99,7 @@ class OptionTable:
                 return
             letter = str(row.get("answer") or "").strip()
             label = str(row.get(letter.lower()) or "").strip() if letter else ""
-            image = self._image(path, row, position, cells_by_index)
+            image = self._image(TableCell(path, position, "image", reader), row, cells_by_index)
             if image is None:
                 yield Note("missing", "image of a row", id)
             elif not label or label == "nan":
@@ -96,16 +111,16 @@ class OptionTable:
             yield Note("missing", "rows of a table", name_below(path, root))
 
     def _image(
-        self, path: Path, row: Mapping[str, Any], position: int, cells_by_index: dict[str, TableCell]
+        self, own: TableCell, row: Mapping[str, Any], cells_by_index: dict[str, TableCell]
     ) -> SourceImage | None:
         cell = row.get("image")
         if isinstance(cell, str) and 0 < len(cell) <= REFERENCE:
             return cells_by_index.get(cell)
         if cell:
-            return cells_by_index.setdefault(str(row.get("index")), TableCell(path, position, "image"))
+            return cells_by_index.setdefault(str(row.get("index")), own)
         name = row.get("image_path")
-        file = path.parent / str(name) if name and not leads_outside(str(name)) else None
-        return ImageFile(file) if file is not None and file.is_file() else None
+        file = own.path.parent / str(name) if name and not leads_outside(str(name)) else None
+        return ImageFile(file) if file is not None and is_file(file) else None
 
 
 def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -117,7 +132,7 @@ def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     number = 0
     with pq.ParquetFile(path) as file:
-        for batch in files.bounded_batches(file, None, MAX_DATASET_BYTES):
+        for batch in files.bounded_batches(file, None, min(MAX_DATASET_BYTES, MAX_RATIO * path.stat().st_size)):
             for row in files.batch_rows(batch):
                 yield number, {name.lower(): cell for name, cell in row.items()}
                 number += 1
@@ -127,13 +142,13 @@ def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]
     """Rows from byte `start` (0: the first after the header), each with its byte offset."""
     refuse_irregular(path)
     with files.long_cells(), path.open("rb") as file:
-        position = 0
+        position, table = 0, TableLines[bytes](file, MAX_MEDIA_BYTES, MAX_DATASET_BYTES)
 
         # csv does not read ahead: when it returns a row, exactly that row's lines have been counted, however many line
         # ends its quoted cells contain. So a row can be read again later without the rows before it.
         def lines() -> Iterator[str]:
             nonlocal position
-            for line in file:
+            for line in table:
                 position += len(line)
                 yield line.decode("utf-8")
 
@@ -145,22 +160,7 @@ def _tsv_rows(path: Path, start: int = 0) -> Iterator[tuple[int, dict[str, Any]]
             reader = csv.reader(lines(), delimiter="\t")
         row_start = position
         for cells in reader:
+            table.row_size = 0
             if cells:
                 yield row_start, dict(zip(header, cells, strict=False))
             row_start = position
-
-
-def _read_row(path: Path, row_start: int) -> dict[str, Any]:
-    if path.suffix.lower() == ".tsv":
-        return next(_tsv_rows(path, row_start))[1]
-    import pyarrow.parquet as pq
-
-    remaining = row_start
-    with pq.ParquetFile(path) as file:
-        for group in range(file.num_row_groups):
-            count = file.metadata.row_group(group).num_rows
-            if remaining < count:
-                cells = file.read_row_group(group).slice(remaining, 1).to_pylist()[0]
-                return {name.lower(): cell for name, cell in cells.items()}
-            remaining -= count
-    raise IndexError(row_start)

@@ -20,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.item import Demo, Item, Media, Option
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.user_files import leads_outside, read_file
+from snellen.core.storage.user_files import is_file, leads_outside, read_file
 from snellen.curation.released import ReleasedItems, ReleasedRecipe, read_json_lines
 from snellen.suites.combo import prompts
 from snellen.suites.combo.items import SUITE, choice_item
@@ -81,7 +81,7 @@ def _lines(root: Path) -> list[QuestionLine]:
         except ValidationError as error:
             problems.append(f"{location}: {error.errors()[0]['msg']}")
             continue
-        absent = [name for name in line.images() if leads_outside(name) or not (root / name).is_file()]
+        absent = [name for name in line.images() if leads_outside(name) or not is_file(root / name)]
         if problem := line.problem() or (f"{absent[0]}: no such image" if absent else ""):
             problems.append(f"{location}: {problem}")
         lines.append(line)

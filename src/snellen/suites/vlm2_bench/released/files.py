@@ -23,7 +23,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.user_files import leads_outside
+from snellen.core.storage.user_files import is_file, leads_outside
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -117,14 +117,14 @@ def _images(root: Path, task: str, names: Sequence[str]) -> tuple[Path, ...]:
     folder = FOLDERS[task[:2]]
     if outside := [name for name in names if leads_outside(name)]:
         raise ValueError(f"images: {', '.join(outside)} is outside {folder}")
-    if missing := [name for name in names if not (root / folder / name).is_file()]:
+    if missing := [name for name in names if not is_file(root / folder / name)]:
         raise ValueError(f"images: {', '.join(missing)} is missing from {folder}")
     return tuple(root / folder / name for name in names)
 
 
 def _video(root: Path, vid: str) -> Path:
     for extension in EXTENSIONS:
-        if not leads_outside(vid) and (path := root / VIDEOS / f"{vid}{extension}").is_file():
+        if not leads_outside(vid) and is_file(path := root / VIDEOS / f"{vid}{extension}"):
             return path
     raise ValueError(f"vid: {vid}{'|'.join(EXTENSIONS)} is missing from {VIDEOS}")
 
