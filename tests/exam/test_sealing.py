@@ -27,8 +27,8 @@ from snellen.core.hashing import digest
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
-from snellen.core.storage.itemset import ItemSet, _write_rows, read_itemset, write_itemset
-from snellen.core.storage.itemset_cards import SetDeclaration, write_card
+from snellen.core.storage.itemset import ItemSet, _write_rows, read_itemset, recipe_hash, write_itemset
+from snellen.core.storage.itemset_cards import ItemSetCard, SetDeclaration, read_card, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
@@ -82,6 +82,13 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     digest = write_digest(root / "run", root / "items").total
     reveal(seal, root / "run")
     return Exam(root, seal, digest)
+
+
+def _sealed_card(card: ItemSetCard, commitment: str, **change: Any) -> ItemSetCard:
+    """The card with a recipe that claims a commitment, and its hash."""
+    recipe = {**card.recipe, **change, SEALED: commitment}
+    own_hash = recipe_hash(card.suite, card.version, card.source, recipe)
+    return card.model_copy(update={"recipe": recipe, "recipe_hash": own_hash})
 
 
 def test_a_commitment_is_the_sha256_of_canonical_json(tmp_path: Path) -> None:
@@ -165,8 +172,8 @@ def test_a_stranger_s_seal_with_impossible_parameters_is_refused_in_one_line(
     (tmp_path / "items" / "revealed.json").write_text(
         json.dumps({**facts, "commitment": commitment, "schema_version": 2})
     )
-    _set_json(tmp_path / "items" / "itemset.json", "recipe", "sealed", value=commitment)
-    with pytest.raises(SnellenError) as raised:
+    write_card(tmp_path / "items", _sealed_card(read_card(exam.root / "items"), commitment))
+    with pytest.raises(SnellenError, match=r"seal|revealed") as raised:
         verify(str(tmp_path / "items"), 0, None, None, None)
     assert len(str(raised.value).splitlines()) == 1
 

@@ -60,13 +60,9 @@ BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
 
 
 def check_rows(items: ItemSet) -> bool:
-    """Compare the rows with the card's counts, and with the recipes of images with `rows_hash`; False if it cannot.
-
-    The recipe of a set that is not sealed is compared with `recipe_hash`.
-    """
+    """Compare the card's counts, recipe, rows and recipes of images with its hashes; False if it cannot."""
     card = items.card
-    own_hash = recipe_hash(card.suite, card.version, card.source, card.recipe)
-    if SEALED not in card.recipe and card.recipe_hash != own_hash:
+    if card.recipe_hash != recipe_hash(card.suite, card.version, card.source, card.recipe):
         raise SnellenError(f"{items.root / card.file}: the recipe does not match recipe_hash; build the set again")
     if items.card.counts != counts_of(items.items):
         raise SnellenError(f"{items.root / items.card.file}: other counts than those of its items; build it again")
