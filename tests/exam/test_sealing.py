@@ -33,9 +33,10 @@ from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.seal import SEALED, Seal, commitment_of, concealed_items, read_seal, write_secret
+from snellen.exam import verification
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
-from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
+from snellen.exam.sealing import build_sealed, built_again, make_seal, planned_recipe, reveal
 from snellen.exam.verification import check_rows, check_seal
 from snellen.runs.asking.replay import replay
 from snellen.suites import SUITES
@@ -210,10 +211,12 @@ def test_a_revealed_seal_of_a_larger_set_is_not_made_again(exam: Exam, tmp_path:
 def test_a_revealed_seal_of_ten_times_the_items_is_made_again(exam: Exam, tmp_path: Path) -> None:
     """Recipes may round n, so only a seal of many more items than the set has is refused unmade."""
     root = shutil.copytree(exam.root / "items", tmp_path / "items")
-    card = read_itemset(root).card
+    card = read_card(root)
     parameters = exam.seal.parameters.model_copy(update={"n": 10 * card.items})
+    seal = exam.seal.model_copy(update={"parameters": parameters})
+    write_card(root, card.model_copy(update={"recipe": planned_recipe(seal)}))
     with pytest.raises(SnellenError, match=f"has {card.items} items, and the revealed seed gives [1-9]"):
-        check_seal(read_itemset(root), exam.seal.model_copy(update={"parameters": parameters}))
+        check_seal(read_itemset(root), seal)
 
 
 def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:
@@ -240,9 +243,19 @@ def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam)
     card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})
     with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
         check_seal(replace(items, card=card), exam.seal)
-    card = items.card.model_copy(update={"recipe_hash": "0" * 64})
-    with pytest.raises(SnellenError, match="recipe_hash is not that of the revealed seal"):
-        check_seal(replace(items, card=card), exam.seal)
+
+
+@pytest.mark.parametrize("change", [{"suite": "thresholds"}, {"version": "9"}, {"recipe": "released"}, {"size": 4096}])
+def test_a_set_of_another_recipe_than_the_revealed_one_is_not_made(
+    change: dict[str, Any], exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its suite nor its images of 4096 pixels, which could take for ever."""
+    monkeypatch.setattr(verification, "planned_items", lambda seal: 1)
+    monkeypatch.setattr(verification, "built_again", lambda seal: pytest.fail("made again"))
+    if side := change.pop("size", None):
+        change = {"parameters": exam.seal.parameters.model_copy(update={"size": (side, side)})}
+    with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
+        check_seal(read_itemset(exam.root / "items"), exam.seal.model_copy(update=change))
 
 
 def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_path: Path) -> None:
