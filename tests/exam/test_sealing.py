@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.cli.verification import verify
@@ -275,6 +276,15 @@ def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_pa
     (root / "exchanges.parquet").unlink()
     with pytest.raises(SnellenError, match=r"exchanges\.parquet: changed, added or removed"):
         check_digest(root, exam.root / "items", total)
+
+
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.timestamp("s"), pa.date64(), pa.timestamp("ns"), pa.binary()])
+def test_scores_of_odd_types_have_no_digest(kind: pa.DataType, exam: Exam, tmp_path: Path) -> None:
+    """Of a run without its other tables nothing else reads them."""
+    root = shutil.copytree(exam.root / "run", tmp_path / "run")
+    cell = b"\xff" if kind == pa.binary() else 2**52 + 1
+    pq.write_table(pa.table({"a": pa.array([cell], kind)}), root / SCORES)
+    assert_refused(lambda: check_digest(root, exam.root / "items", exam.digest), f"{root / SCORES}: ")
 
 
 def test_a_digest_covers_the_blind_scores(exam: Exam, tmp_path: Path) -> None:
