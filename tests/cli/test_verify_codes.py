@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from snellen.cli.verification import verify
-from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet, recipe_hash
+from snellen.core.storage.itemset_cards import write_card
+from snellen.core.storage.seal import SEALED
 from snellen.exam import verification as checks
 from snellen.exam.rescoring import rescore
 from snellen.runs.asking.ask import ask
@@ -35,6 +37,20 @@ def test_hashes_alone_are_no_full_check_of_a_set(built: ItemSet, capsys: Capture
         f"{built.root}: whole; 4 items of hard version 1", "blind.json: whole",
         "Only hashes were checked: they show damage, not who made the files, or from what.",
     ]  # fmt: skip
+
+
+def test_a_set_that_claims_a_seal_is_no_more_than_its_hashes_until_it_is_revealed(
+    built: ItemSet, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setattr(checks, "rebuild_images", lambda items, count: (2, 4, 0.0))
+    recipe = {**built.card.recipe, SEALED: "ab"}
+    write_card(built.root, built.card.model_copy(update={"recipe": recipe}))
+    assert_refused(lambda: verify(str(built.root), 2, None, None, "ab"), "the recipe does not match recipe_hash")
+    own_hash = recipe_hash(built.card.suite, built.card.version, built.card.source, recipe)
+    write_card(built.root, built.card.model_copy(update={"recipe": recipe, "recipe_hash": own_hash}))
+    for commitment in (None, "ab"):
+        assert verify(str(built.root), 2, None, None, commitment) == 1
+        assert "seal: not revealed yet" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("largest", "code"), [(MAX_MEAN, 0), (MAX_MEAN + 0.06, 1)])

@@ -40,6 +40,7 @@ def test_a_condition_states_every_axis() -> None:
         ("shots=4..7", "'shots' has no value '6'"),
         ("shots=3..1", "'shots' has no value '3..1'"),
         ("shots=0..99999999999999", "'shots' has no value '6'"),  # of a hostile log; the range is never held
+        *((f"shots={text}", "'shots' has no value '") for text in (f"0..{'9' * 5000}", f"{'9' * 5000}..1")),
         ("shots=\u00b2..3", "'shots' has no value"),
         ("shots=1,shots=2", "'shots' is given twice"),
         ("shots", "'shots' needs a value"),

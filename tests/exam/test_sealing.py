@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from snellen.cli.verification import verify
@@ -27,15 +28,16 @@ from snellen.core.hashing import digest
 from snellen.core.seeds import stream
 from snellen.core.storage import files
 from snellen.core.storage.item_rows import read_image_recipes
-from snellen.core.storage.itemset import ItemSet, _write_rows, read_itemset, write_itemset
-from snellen.core.storage.itemset_cards import SetDeclaration, write_card
+from snellen.core.storage.itemset import ItemSet, _write_rows, read_itemset, recipe_hash, write_itemset
+from snellen.core.storage.itemset_cards import ItemSetCard, SetDeclaration, read_card, write_card
 from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.run_digest import check_digest, write_digest
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.seal import SEALED, Seal, commitment_of, concealed_items, read_seal, write_secret
+from snellen.exam import verification
 from snellen.exam.rescoring import rescore
 from snellen.exam.run import run
-from snellen.exam.sealing import build_sealed, built_again, make_seal, reveal
+from snellen.exam.sealing import build_sealed, built_again, make_seal, planned_recipe, reveal
 from snellen.exam.verification import check_rows, check_seal
 from snellen.runs.asking.replay import replay
 from snellen.suites import SUITES
@@ -82,6 +84,13 @@ def exam(tmp_path_factory: pytest.TempPathFactory) -> Exam:
     digest = write_digest(root / "run", root / "items").total
     reveal(seal, root / "run")
     return Exam(root, seal, digest)
+
+
+def _sealed_card(card: ItemSetCard, commitment: str, **change: Any) -> ItemSetCard:
+    """The card with a recipe that claims a commitment, and its hash."""
+    recipe = {**card.recipe, **change, SEALED: commitment}
+    own_hash = recipe_hash(card.suite, card.version, card.source, recipe)
+    return card.model_copy(update={"recipe": recipe, "recipe_hash": own_hash})
 
 
 def test_a_commitment_is_the_sha256_of_canonical_json(tmp_path: Path) -> None:
@@ -165,8 +174,8 @@ def test_a_stranger_s_seal_with_impossible_parameters_is_refused_in_one_line(
     (tmp_path / "items" / "revealed.json").write_text(
         json.dumps({**facts, "commitment": commitment, "schema_version": 2})
     )
-    _set_json(tmp_path / "items" / "itemset.json", "recipe", "sealed", value=commitment)
-    with pytest.raises(SnellenError) as raised:
+    write_card(tmp_path / "items", _sealed_card(read_card(exam.root / "items"), commitment))
+    with pytest.raises(SnellenError, match=r"seal|revealed") as raised:
         verify(str(tmp_path / "items"), 0, None, None, None)
     assert len(str(raised.value).splitlines()) == 1
 
@@ -203,10 +212,12 @@ def test_a_revealed_seal_of_a_larger_set_is_not_made_again(exam: Exam, tmp_path:
 def test_a_revealed_seal_of_ten_times_the_items_is_made_again(exam: Exam, tmp_path: Path) -> None:
     """Recipes may round n, so only a seal of many more items than the set has is refused unmade."""
     root = shutil.copytree(exam.root / "items", tmp_path / "items")
-    card = read_itemset(root).card
+    card = read_card(root)
     parameters = exam.seal.parameters.model_copy(update={"n": 10 * card.items})
+    seal = exam.seal.model_copy(update={"parameters": parameters})
+    write_card(root, card.model_copy(update={"recipe": planned_recipe(seal)}))
     with pytest.raises(SnellenError, match=f"has {card.items} items, and the revealed seed gives [1-9]"):
-        check_seal(read_itemset(root), exam.seal.model_copy(update={"parameters": parameters}))
+        check_seal(read_itemset(root), seal)
 
 
 def test_an_item_that_shows_the_seed_is_refused(exam: Exam) -> None:
@@ -233,9 +244,19 @@ def test_a_card_with_another_recipe_than_the_revealed_one_is_refused(exam: Exam)
     card = items.card.model_copy(update={"recipe": {**items.card.recipe, "n": 3}})
     with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
         check_seal(replace(items, card=card), exam.seal)
-    card = items.card.model_copy(update={"recipe_hash": "0" * 64})
-    with pytest.raises(SnellenError, match="recipe_hash is not that of the revealed seal"):
-        check_seal(replace(items, card=card), exam.seal)
+
+
+@pytest.mark.parametrize("change", [{"suite": "thresholds"}, {"version": "9"}, {"recipe": "released"}, {"size": 4096}])
+def test_a_set_of_another_recipe_than_the_revealed_one_is_not_made(
+    change: dict[str, Any], exam: Exam, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither its suite nor its images of 4096 pixels, which could take for ever."""
+    monkeypatch.setattr(verification, "planned_items", lambda seal: 1)
+    monkeypatch.setattr(verification, "built_again", lambda seal: pytest.fail("made again"))
+    if side := change.pop("size", None):
+        change = {"parameters": exam.seal.parameters.model_copy(update={"size": (side, side)})}
+    with pytest.raises(SnellenError, match="the recipe is not that of the revealed seal"):
+        check_seal(read_itemset(exam.root / "items"), exam.seal.model_copy(update=change))
 
 
 def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_path: Path) -> None:
@@ -255,6 +276,15 @@ def test_a_digest_covers_judgements_and_notices_removed_files(exam: Exam, tmp_pa
     (root / "exchanges.parquet").unlink()
     with pytest.raises(SnellenError, match=r"exchanges\.parquet: changed, added or removed"):
         check_digest(root, exam.root / "items", total)
+
+
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.timestamp("s"), pa.date64(), pa.timestamp("ns"), pa.binary()])
+def test_scores_of_odd_types_have_no_digest(kind: pa.DataType, exam: Exam, tmp_path: Path) -> None:
+    """Of a run without its other tables nothing else reads them."""
+    root = shutil.copytree(exam.root / "run", tmp_path / "run")
+    cell = b"\xff" if kind == pa.binary() else 2**52 + 1
+    pq.write_table(pa.table({"a": pa.array([cell], kind)}), root / SCORES)
+    assert_refused(lambda: check_digest(root, exam.root / "items", exam.digest), f"{root / SCORES}: ")
 
 
 def test_a_digest_covers_the_blind_scores(exam: Exam, tmp_path: Path) -> None:

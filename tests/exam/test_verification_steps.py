@@ -13,7 +13,7 @@ import pytest
 
 from snellen.core.condition import Axis
 from snellen.core.errors import SnellenError
-from snellen.core.storage.itemset import ItemSet
+from snellen.core.storage.itemset import ItemSet, recipe_hash
 from snellen.core.storage.runfolder import RunCard, read_run_card
 from snellen.exam import verification
 from snellen.exam.rescoring import rescore
@@ -99,7 +99,8 @@ def test_rows_without_the_recipes_of_rendered_images_cannot_be_checked(
 ) -> None:
     monkeypatch.setattr(verification, "read_image_recipes", lambda root: {})
     for source, provenance, can_check in (("generated", True, False), ("generated", False, True), ("real", True, True)):
-        update = {"source": source, "provenance": {"render": {}} if provenance else {}, "recipe": {"sealed": "a"}}
+        own_hash = recipe_hash(built.card.suite, built.card.version, source, built.card.recipe)
+        update = {"source": source, "provenance": {"render": {}} if provenance else {}, "recipe_hash": own_hash}
         card = built.card.model_copy(update=update)
         assert check_rows(replace(built, card=card)) is can_check
 

@@ -45,6 +45,7 @@ def verify(address: str, rebuild: int, itemset: str | None, digest: str | None, 
         print("rows_hash cannot be checked: the set has no image_recipes.parquet")
         is_whole = False
     is_revealed = _verify_seal(path, items, commitment)
+    is_whole &= is_revealed or SEALED not in items.card.recipe
     words, is_compared = checks.check_blind(items, suite_of(items))
     print(f"blind.json: {words}")
     is_whole &= is_compared
@@ -123,5 +124,5 @@ def _verify_seal(path: Path, items: ItemSet, commitment: str | None) -> bool:
         checks.check_seal(items, seal)
         print(f"seal: all {items.card.items} items follow from the revealed seed; commitment {seal.commitment}")
     elif SEALED in items.card.recipe:
-        print(f"seal: not revealed yet; commitment {items.card.recipe[SEALED]}")
+        print(f"seal: not revealed yet, so that the items may be others; commitment {items.card.recipe[SEALED]}")
     return seal is not None

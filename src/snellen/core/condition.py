@@ -51,7 +51,7 @@ class Axis:
             if str(value) == written:
                 return value
         written_values = [str(value) for value in self.values]
-        raise SnellenError(f"axis {self.name!r} has no value {written!r}; {near(written, written_values)}")
+        raise SnellenError(f"axis {self.name!r} has no value {written!r:.60}; {near(written, written_values)}")
 
 
 @dataclass(frozen=True)
@@ -109,6 +109,7 @@ def parse_conditions(axes: Sequence[Axis], text: str) -> tuple[Condition, ...]:
 def _expand(written: str) -> Iterator[str]:
     """The values one by one, since a range in a file may not fit into memory; the first unknown one ends it."""
     first, dots, last = written.partition("..")
-    if dots and first.isdecimal() and last.isdecimal() and int(first) <= int(last):
+    is_range = dots and first.isdecimal() and last.isdecimal() and max(len(first), len(last)) < 20
+    if is_range and int(first) <= int(last):
         return map(str, range(int(first), int(last) + 1))
     return iter([written])

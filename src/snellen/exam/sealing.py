@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet, read_itemset
 from snellen.core.storage.itemset_cards import is_itemset, read_blind, read_card
 from snellen.core.storage.runfolder import is_run, read_run_card
-from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, new_seal, write_revealed
+from snellen.core.storage.seal import SEALED, Seal, SealParameters, conceal, concealed_recipe, new_seal, write_revealed
 from snellen.core.suite import Suite
 from snellen.exam.items import find_recipe, with_blind
 from snellen.runs.sets.gate import open_items
@@ -87,6 +88,12 @@ def planned_items(seal: Seal) -> int:
     suite = _suite_of(seal)
     options = sealed_options(seal, BuildOptions(Path("items"), show_progress=False))
     return sum(find_recipe(suite, seal.recipe).plan(options)["items"].values())
+
+
+def planned_recipe(seal: Seal) -> dict[str, Any]:
+    """The recipe on the card of the set of a seal, without making the set."""
+    options = sealed_options(seal, BuildOptions(Path("items"), show_progress=False))
+    return concealed_recipe(find_recipe(_suite_of(seal), seal.recipe).parameters(options), seal)
 
 
 @contextmanager

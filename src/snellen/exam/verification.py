@@ -35,7 +35,7 @@ from snellen.core.storage.seal import SEALED, Seal
 from snellen.core.storage.user_files import MAX_LIST_BYTES, read_file
 from snellen.core.storage.versions import PARSER, versions
 from snellen.core.suite import Suite, settle
-from snellen.exam.sealing import built_again, planned_items, refuse_other_seal
+from snellen.exam.sealing import built_again, planned_items, planned_recipe, refuse_other_seal
 from snellen.runs.asking.replay import card_of, replay
 from snellen.runs.scores.blind import recipe_card
 from snellen.runs.scores.judgements import scores_of
@@ -60,13 +60,9 @@ BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
 
 
 def check_rows(items: ItemSet) -> bool:
-    """Compare the rows with the card's counts, and with the recipes of images with `rows_hash`; False if it cannot.
-
-    The recipe of a set that is not sealed is compared with `recipe_hash`.
-    """
+    """Compare the card's counts, recipe, rows and recipes of images with its hashes; False if it cannot."""
     card = items.card
-    own_hash = recipe_hash(card.suite, card.version, card.source, card.recipe)
-    if SEALED not in card.recipe and card.recipe_hash != own_hash:
+    if card.recipe_hash != recipe_hash(card.suite, card.version, card.source, card.recipe):
         raise SnellenError(f"{items.root / card.file}: the recipe does not match recipe_hash; build the set again")
     if items.card.counts != counts_of(items.items):
         raise SnellenError(f"{items.root / items.card.file}: other counts than those of its items; build it again")
@@ -87,20 +83,19 @@ def check_rows(items: ItemSet) -> bool:
 def check_seal(items: ItemSet, seal: Seal) -> None:
     """Make all items of a revealed set again, without drawing images, and compare every decided field exactly."""
     refuse_other_seal(seal, items.root)
-    path, most = items.root / items.card.file, 10 * items.card.items  # recipes round n down
-    if (seal.parameters.n or 0) > most or planned_items(seal) > most:  # making them could take for ever
-        raise SnellenError(f"{path}: has {items.card.items} items, and the revealed seal asks for more than {most}")
+    card, path, most = items.card, items.root / items.card.file, 10 * items.card.items  # recipes round n down
+    is_same = (seal.suite, seal.version, seal.recipe) == (card.suite, card.version, card.source)
+    if is_same and ((seal.parameters.n or 0) > most or planned_items(seal) > most):  # making them could take for ever
+        raise SnellenError(f"{path}: has {card.items} items, and the revealed seal asks for more than {most}")
+    if not is_same or canonical(card.recipe) != canonical(planned_recipe(seal)):
+        raise SnellenError(f"{path}: the recipe is not that of the revealed seal; restore the file that was changed")
     with built_again(seal) as again:
         if read_image_recipes(again.root) and not read_image_recipes(items.root):
             raise SnellenError(f"{items.root}: a sealed set without image_recipes.parquet; restore it")
         stored = files.rows_of(files.read_table(items.root / "items.parquet"))
         own_hash = decided_hashes(stored, read_image_recipes(items.root))[0]
-        if {own_hash, items.card.rows_hash} != {again.card.rows_hash}:
+        if {own_hash, card.rows_hash} != {again.card.rows_hash}:
             raise SnellenError(f"{items.root / 'items.parquet'}: {_first_difference(items, again)}")
-        if canonical(items.card.recipe) != canonical(again.card.recipe):
-            raise SnellenError(f"{path}: the recipe is not that of the revealed seal")
-        if items.card.recipe_hash != again.card.recipe_hash:
-            raise SnellenError(f"{path}: recipe_hash is not that of the revealed seal")
 
 
 def check_blind(items: ItemSet, suite: Suite) -> tuple[str, bool]:

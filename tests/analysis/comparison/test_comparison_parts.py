@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from snellen.analysis.comparison import logs
 from snellen.analysis.comparison.changes import changes
 from snellen.analysis.comparison.drops import drops
 from snellen.analysis.comparison.groups import counterparts, groupings
@@ -197,6 +198,15 @@ def test_right_answers_agree_if_they_are_one_letter_truth_number_or_text(target:
     rows = [LogRow("q", target=tuple(texts.split("|"))) for texts in (target, other)]
     assert targets_agree(*rows) is agree
     assert targets_agree(*reversed(rows)) is agree
+
+
+def test_very_many_right_answers_are_compared_as_they_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [LogRow("q", target=tuple(f"{side}{n}" for n in range(50))) for side in "xy"]
+    assert targets_agree(*rows) is False
+    monkeypatch.setattr(logs, "_texts_agree", lambda *_: pytest.fail("compared"))
+    many = replace(rows[0], target=(*rows[0].target, "Y3"))
+    assert targets_agree(many, rows[1]) is None
+    assert targets_agree(replace(many, target=(*many.target, "y3")), rows[1]) is True
 
 
 def _log(name: str, *rows: Mapping[str, Any], **usual: Any) -> Log:

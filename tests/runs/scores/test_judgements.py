@@ -25,6 +25,7 @@ from snellen.exam.run import run
 from snellen.runs.scores.judgements import (
     FOLDER,
     judgement_items,
+    judging_runs,
     lines_without_verdict,
     people_as_judge,
     read_agreement,
@@ -35,6 +36,7 @@ from snellen.runs.scores.judgements import (
 from snellen.runs.scores.score import read_scores
 from snellen.runs.sets.gate import open_run_items
 from snellen.suites import SUITES
+from tests.helpers.refusals import assert_refused
 from tests.helpers.reviewers import reviewed_by
 
 
@@ -118,6 +120,14 @@ def test_verdicts_are_not_written_through_links(run_root: Path, tmp_path: Path) 
             judge(run_root, script(tmp_path / "kind.json", {"*": "Score: 1"}), show_progress=False)
         link.unlink()
     assert not any((tmp_path / "elsewhere").iterdir())
+
+
+@pytest.mark.parametrize("name", ["judgements", "judgements/0123456789ab", "judgements/0123456789ab/run"])
+def test_verdicts_are_not_read_through_links(name: str, tmp_path: Path) -> None:
+    """They may lead back to the run itself, whose verdicts would be verified without end."""
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).symlink_to(tmp_path)
+    assert_refused(lambda: judging_runs(tmp_path), f"{tmp_path / name}: a link, but verdicts")
 
 
 def test_verdicts_move_with_their_run(run_root: Path, tmp_path: Path) -> None:

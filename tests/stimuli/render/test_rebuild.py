@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import json
+import math
 import struct
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +18,10 @@ from PIL import Image, ImageDraw
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.stimuli.render import RenderSettings, image_recipe, render_images
+from snellen.stimuli.render import rebuild as module
 from snellen.stimuli.render.rebuild import MAX_DIFFERENCE, MAX_MEAN, block_difference, rebuild
 from snellen.stimuli.scenes import RenderSpec, composite, composite_scene, random_camera
+from tests.helpers.refusals import assert_refused
 
 TOY, MITSUBA = RenderSettings(renderer="toy"), RenderSettings(samples_per_pixel=4)
 
@@ -59,6 +65,41 @@ def test_a_recipe_of_another_version_is_named(tmp_path: Path, recipe: str) -> No
     (path,) = render_images([spec(11)], TOY, tmp_path)
     with pytest.raises(SnellenError, match=f"{path}: its recipe is none of this version"):
         rebuild({path: recipe})
+
+
+NUMBERS = ("spec.camera.width_px", "spec.camera.height_px", "spec.seed", "settings.samples_per_pixel")
+ODD = [(name, value) for name in NUMBERS for value in (75.0, True, "x", math.inf, None)]
+ODD += [(name, 10**10) for name in NUMBERS if name != "spec.seed"] + [("spec.scene.floor.radius_m", 10**400)]
+ODD += [("spec.scene.solids", "many"), ("spec.scene.lights", "many")]
+
+
+@pytest.mark.parametrize(("name", "value"), ODD, ids=lambda value: f"{value!s:.40}")
+def test_a_stranger_s_recipe_is_not_rendered(
+    name: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would end in an internal error, or take for ever."""
+    (path,) = render_images([spec(11)], TOY, tmp_path)
+    recipe = json.loads(image_recipe(spec(11), MITSUBA))
+    *names, last = name.split(".")
+    cells = functools.reduce(dict.__getitem__, names, recipe)
+    many = [cells[last][0] | {"name": str(n)} for n in range(1001)] if value == "many" and last == "solids" else []
+    cells[last] = many or (cells[last] * 1001 if value == "many" else value)
+    monkeypatch.setattr(module, "render_images", lambda *_: pytest.fail("rendered"))
+    with pytest.raises(SnellenError, match=f"{path}: its recipe is none of this version"):
+        rebuild({path: json.dumps(recipe)})
+
+
+def test_a_recipe_of_another_size_or_kind_is_not_rendered_and_faults_of_renderers_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (path,) = render_images([spec(11)], TOY, tmp_path)
+    recipe = json.loads(image_recipe(spec(11), TOY))
+    monkeypatch.setattr(module, "render_images", lambda *_: 1 / 0)
+    assert_refused(lambda: rebuild({path: json.dumps(recipe)}), f"{path}: its recipe cannot be rendered")
+    scene = {"type": "Scene", **recipe["spec"]["scene"]}
+    assert_refused(lambda: rebuild({path: json.dumps(recipe | {"spec": scene})}), f"{path}: its recipe is none of this")
+    recipe["spec"]["camera"]["width_px"] = 101
+    assert_refused(lambda: rebuild({path: json.dumps(recipe)}), f"{path}: differs from what its recipe renders")
 
 
 @pytest.mark.slow

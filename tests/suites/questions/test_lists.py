@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,15 @@ def test_letters_without_options_are_refused() -> None:
         refuse_lost_options([question("0"), question("3")], ["choices"], [])
     refuse_lost_options([question("0"), question("3")], [], ["choices"])
     refuse_lost_options([question("A"), question("red")], [], ["choices"])
+    refuse_lost_options([question("1" * 5000), question("2" * 5000)], ["choices"], [])
+
+
+def test_an_answer_of_many_spaces_is_split_in_a_moment() -> None:
+    assert option_keys(question("A , and  B\n&C", "red", "blue", "green"), READINGS[0]) is None
+    assert option_keys(question("A , B\n&  C and A", "red", "blue", "green"), READINGS[0]) == ("A", "B", "C")
+    start = time.process_time()
+    assert option_keys(question(f"A{' ' * 50_000}B", "red", "blue"), READINGS[0]) is None
+    assert time.process_time() - start < 2
 
 
 def test_columns_are_found_in_any_case_and_validation_is_asked() -> None:

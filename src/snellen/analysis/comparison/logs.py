@@ -19,6 +19,8 @@ from snellen.core.plain_text import short_reason
 from snellen.subjects.joins import TRUTH, image_name, is_refused, question_agrees, words_of
 
 BY_ID, BY_QUESTION, BY_PLACE = "id", "question and images", "place"
+MAX_PAIRS = 2500
+"""Most pairs of right answers of two rows that are compared by what they mean."""
 _LABEL = re.compile(r"\(?([^\W\d])(?:[.):]\s*(.*))?", re.DOTALL)
 """`C`, `C.`, `(C)`, or a letter before the text of an option."""
 
@@ -216,7 +218,12 @@ def contradictions(keys: Mapping[str, str], former_items: LogItems, current_item
 
 
 def targets_agree(row: LogRow, other_row: LogRow) -> bool | None:
-    """Whether two rows have a right answer in common; None if their forms differ, such as a letter and a text."""
+    """Whether two rows have a right answer in common; None if their forms differ, such as a letter and a text.
+
+    None, too, if they have very many, and none is written alike.
+    """
+    if len(row.target) * len(other_row.target) > MAX_PAIRS:
+        return None if set(row.target).isdisjoint(other_row.target) else True
     verdicts = {_texts_agree(text, other) for text in row.target for other in other_row.target}
     return True if True in verdicts else False if verdicts == {False} else None
 

@@ -271,4 +271,5 @@ def _remark(run: Run, arm: ReportArm, answered: int) -> str:
     """The remark that a person did not finish their form, if the card records its length."""
     card = next(card for card in run.card.arms if (card.subject, card.condition) == arm)
     size: Any = card.attributes.get(QUESTIONS, "")
-    return f"partial: {answered} of {size} items in all" if size.isdigit() and answered < int(size) else ""
+    is_number = size.isdecimal() and len(size) < 10
+    return f"partial: {answered} of {size} items in all" if is_number and answered < int(size) else ""

@@ -96,7 +96,11 @@ def _parts(root: Path, items_root: Path) -> Iterator[tuple[str, str]]:
             raise SnellenError(f"{odd}: not a regular file below 2 GB; a digest covers no others: remove it")
         yield path.relative_to(root).as_posix(), tree_digest(path) if path.parent == root else file_mark(path)
     if (root / SCORES).is_file():
-        yield SCORES, digest_of_rows(files.rows_of(files.read_table(root / SCORES)))
+        table = files.read_table(root / SCORES)
+        try:
+            yield SCORES, digest_of_rows(files.rows_of(table))
+        except (OverflowError, TypeError, ValueError) as error:  # times of any kind
+            raise SnellenError(f"{root / SCORES}: has cells of a type that scores do not have; restore it") from error
     for name in ITEM_CARDS:
         if (items_root / name).is_file():
             card = _json(items_root / name)

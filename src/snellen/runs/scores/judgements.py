@@ -83,9 +83,13 @@ def judgement_folder(root: Path, judged_items: Sequence[Item]) -> Path:
 def judging_runs(root: Path) -> list[Path]:
     """The runs in which judges were asked about a run, of which the tables are written.
 
-    Their folders are those of `judgement_folder`: a digest of the run does not cover folders of any name.
+    Their folders are those of `judgement_folder`: a digest of the run does not cover folders of any name. Raises
+    SnellenError for links, which may lead back to the run.
     """
-    runs = [path / "run" for path in sorted((root / FOLDER).glob("*")) if re.fullmatch(r"[0-9a-f]{12}", path.name)]
+    folder = root / FOLDER
+    if link := next((path for path in (folder, *folder.glob("*"), *folder.glob("*/*")) if path.is_symlink()), None):
+        raise SnellenError(f"{link}: a link, but verdicts are in the folder of their run; copy what it leads to")
+    runs = [path / "run" for path in sorted(folder.glob("*")) if re.fullmatch(r"[0-9a-f]{12}", path.name)]
     return [path for path in runs if is_run(path) and (path / "responses.parquet").is_file()]
 
 

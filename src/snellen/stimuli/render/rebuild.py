@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from snellen.core.storage.media import open_image
 from snellen.core.storage.user_files import read_file
 from snellen.stimuli.render.engine import RenderSettings, renderer_info
 from snellen.stimuli.render.image_cache import render_images
-from snellen.stimuli.scenes.model import from_json
+from snellen.stimuli.scenes.model import RenderSpec, from_json
 
 MAX_MEAN = 0.5
 """The allowed mean difference, of 255 levels, of 3 x 3 pixels of a ray-traced image from what this machine renders.
@@ -32,6 +33,8 @@ BLOCK_PX, MAX_DIFFERENCE = 16, 10.0
 
 Measured on 10 scenes: at most 5.6 with Mitsuba's other variant or another quality.
 """
+MAX_SAMPLES, MAX_PARTS = 2_000_000_000, 1000
+"""Most samples, and most solids, lights, softboxes and points, of an image that is rendered again."""
 
 
 def drawn_here(renderer: Mapping[str, Any]) -> bool:
@@ -53,11 +56,11 @@ def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
         try:
             cells = json.loads(recipe)
             settings, spec = RenderSettings(**cells["settings"]), from_json(canonical(cells["spec"]))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            size = _checked_size(spec, settings)
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise SnellenError(f"{path}: its recipe is none of this version; copy the item set again") from error
-        with TemporaryDirectory() as folder:
-            (again,) = render_images([spec], settings, folder)
-            stored, rendered = _pixels(path), _pixels(again)
+        stored = _pixels(path)
+        rendered = _rendered(path, spec, settings) if stored.shape[:2] == size else np.empty((0, 0, 3), np.uint8)
         difference = pixel_difference(stored, rendered)
         is_other = difference > MAX_MEAN if is_drawn_here else block_difference(stored, rendered) > MAX_DIFFERENCE
         if is_other or (settings.renderer != "mitsuba" and difference):
@@ -67,6 +70,27 @@ def rebuild(paths: Mapping[Path, str], *, is_drawn_here: bool = True) -> float:
             )
         largest = max(largest, difference)
     return largest
+
+
+def _checked_size(spec: RenderSpec, settings: RenderSettings) -> tuple[int, int]:
+    """The height and width of an image. Raises ValueError for odd numbers, and for what would take for ever."""
+    size = spec.camera.height_px, spec.camera.width_px
+    samples = settings.samples_per_pixel, settings.glass_samples_per_pixel
+    parts = spec.scene.solids, spec.scene.lights, spec.scene.dome.softboxes, spec.scene.points
+    are_whole = {type(number) for number in (*size, *samples, spec.seed)} == {int}
+    if not are_whole or sum(map(len, parts)) > MAX_PARTS or math.prod(size) * max(samples) > MAX_SAMPLES:
+        raise ValueError("numbers that are not whole, or too many samples or parts")
+    return size
+
+
+def _rendered(path: Path, spec: RenderSpec, settings: RenderSettings) -> NDArray[np.uint8]:
+    with TemporaryDirectory() as folder:
+        try:
+            return _pixels(*render_images([spec], settings, folder))
+        except SnellenError:
+            raise
+        except Exception as error:  # renderers raise many kinds
+            raise SnellenError(f"{path}: its recipe cannot be rendered; copy the item set again") from error
 
 
 PLAIN = {b"IHDR", b"IDAT", b"IEND"}

@@ -22,7 +22,7 @@ WORDS = {"true": ("True", "False"), "false": ("True", "False"), "yes": ("Yes", "
 INTEGER = re.compile(r"[-+]?(?:0|[1-9]\d{0,14})")
 NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?:[eE][-+]?\d{1,2})?")
 DECIMAL_COMMA = re.compile(r"[-+]?\d{1,15},\d{1,15}")
-SEPARATOR = re.compile(r"\s*(?:[,;&]|\band\b)\s*")
+SEPARATOR = re.compile(r"(?:(?<!\s)\s+)?(?:[,;&]|\band\b)\s*")
 LABELLED = re.compile(r"[(\[]?([A-Za-z])[)\].:]{1,2}\s{1,4}(.+)", re.DOTALL)
 
 
@@ -111,7 +111,7 @@ def refuse_lost_options(questions: Sequence[TableQuestion], lists: Sequence[str]
     """
     answers = {str(question.answer).strip() for question in questions}
     is_lettered = all(len(answer) == 1 and answer in ascii_uppercase[:10] for answer in answers)
-    is_numbered = bool(lists) and all(answer.isdecimal() and int(answer) < 10 for answer in answers)
+    is_numbered = bool(lists) and all(re.fullmatch(r"0{0,8}\d", answer) for answer in answers)
     if len(answers) > 1 and (is_lettered or is_numbered) and not any(question.options for question in questions):
         columns = ", ".join(f"`{name}`" for name in (lists or others)[:10]) or "none"
         raise SnellenError(
