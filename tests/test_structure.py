@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6425, "cli": 2530, "compute": 590, "core": 5470, "curated_sets": 9375, "curation": 1370,
-    "datasets": 2120, "exam": 3360, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3320,
-    "scoring": 4350, "stimuli": 3685, "subjects": 5840, "suites": 26_280, "towers": 6345, "web": 5035, "src": 98_500,
-    "tests": 84_725, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
+    ".": 130, "analysis": 6430, "cli": 2530, "compute": 590, "core": 5485, "curated_sets": 9425, "curation": 1370,
+    "datasets": 2120, "exam": 3365, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3325,
+    "scoring": 4350, "stimuli": 3710, "subjects": 5840, "suites": 26_280, "towers": 6370, "web": 5095, "src": 98_720,
+    "tests": 85_450, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -110,6 +110,9 @@ URLs and the Ray executor are gone, 700 lines. `core`, `datasets`, `stimuli`, `s
 5, 20, 95 and 125 of them back since JSON, lists and lines of tables are counted before they are read.
 `core` and `src` have 40 and 25 more since values that take no bytes in a file are read within a limit of memory.
 `tests` has 7,800 more: eight readers made about 1,700 faults, and those that lived, at least 230, have a test.
+`core`, `exam`, `runs`, `stimuli`, `curated_sets`, `towers`, `web`, `src` and `tests` have 15, 5, 5, 25, 50, 25, 60, 220
+and 725 more since no path of a stranger leads out of its folder, nothing is written through links, and databases,
+recipes, volumes, lists and checkpoints of strangers are read within limits.
 `curated_sets` and `towers` have 1,365 and 180 more, which nothing else used: 755 lines of `datasets`, 330 of
 `curation`, 230 of `subjects`, 170 of `suites` and 40 of `runs`. `src` and `tests` have 40 and 55 more for imports.
 """
