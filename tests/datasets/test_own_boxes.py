@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from snellen.core.errors import SnellenError
+from snellen.core.storage.user_files import file_fault
+from snellen.datasets import own_boxes
 from snellen.datasets.fitting import fit_box
 from snellen.datasets.own_boxes import NO_BOX, OwnBoxes
 from snellen.datasets.sample import NOT_EXHAUSTIVE_FIELD, Note, Sample
@@ -183,6 +185,14 @@ def test_an_image_whose_levels_cannot_be_shown_is_left_out(images: Path) -> None
     samples, notes = read(images, "b.csv", f"{HEADER}\na.png,cat,1,1,9,9\nb.png,cat,1,1,9,9\n")
     assert list(samples) == ["b.png"]
     assert [note.startswith("unreadable: levels of more than 8 bits") for note in notes] == [True]
+
+
+def test_an_image_that_is_too_large_a_file_is_not_opened(images: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = (images / "a.png").stat().st_size
+    monkeypatch.setattr(own_boxes, "file_fault", lambda path: file_fault(path, limit - (path.name == "a.png")))
+    samples, notes = read(images, "b.csv", f"{HEADER}\na.png,cat,1,1,9,9\nb.png,cat,1,1,9,9\n")
+    assert list(samples) == ["b.png"]
+    assert notes == ["unreadable: file of more than 0 MB (a.png)"]
 
 
 def test_a_class_of_no_use_in_a_prompt_is_lost(images: Path) -> None:

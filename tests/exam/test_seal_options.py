@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from snellen.cli.building import _refuse_options
 from snellen.core.build_options import MAX_SIDE_PX, MIN_SIDE_PX, BuildOptions
 from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.seal import Seal
@@ -68,6 +69,11 @@ def test_a_seal_of_another_version_of_its_suite_builds_nothing(
     words = f"of combo version 0, and this is version {SUITES.get('combo').card.version}; install the Snellen of that"
     assert_refused(lambda: use(seal.model_copy(update={"version": "0"}), tmp_path), words)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_the_seal_determines_are_named_as_they_are_written(seal: Seal) -> None:
+    options = BuildOptions(Path(), allow_unmatched=True, size=(120, 90))
+    assert_refused(lambda: _refuse_options(seal, "combo", options), "so leave out size, allow-unmatched; make another")
 
 
 def test_a_recipe_that_cannot_be_built_is_not_sealed() -> None:

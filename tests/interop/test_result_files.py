@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.storage.itemset import ItemSet
 from snellen.exam.run import run
-from snellen.interop.result_files import _result, _rows, export_results
+from snellen.interop.result_files import _result, _rows, _samples, export_results
 from snellen.reports.loading import load_run
 from snellen.suites import SUITES
 
@@ -277,6 +278,17 @@ def test_what_was_written_is_read_again_as_recorded_answers(items: ItemSet, tmp_
     columns = ["item_id", "condition", "repeat", "metric", "prediction", "outcome", "value"]
     first, second = (table[columns].sort_values(columns[:4]).reset_index(drop=True) for table in tables)
     assert first.equals(second)
+
+
+def test_a_reply_without_a_score_is_no_sample(root: Path) -> None:
+    """A judge may have scored some replies only."""
+    loaded = load_run(root)
+    names = [sample["sample_id"] for sample in _samples(loaded, "fake:chance", {})]
+    table = loaded.scores["strict"]
+    table = table.assign(value=table["value"].mask(table["item_id"] == names[0]))
+    partly = replace(loaded, scores={**loaded.scores, "strict": table})
+    rest = [sample["sample_id"] for sample in _samples(partly, "fake:chance", {})]
+    assert rest == [name for name in names if name != names[0]] != []
 
 
 def test_files_of_hugging_face_are_read_by_its_library(root: Path, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from snellen.reports.comparisons import paired
 from snellen.reports.examples import InlineThumbs, examples
 from snellen.reports.front_page import ExamPart, front
 from snellen.reports.grid import main_grid
-from snellen.reports.loading import load_run
+from snellen.reports.loading import join, load_run
 from snellen.reports.matrix import matrix
 from snellen.reports.people import people_against
 from snellen.reports.rows import arm_order, whole_tasks_of
@@ -107,6 +107,20 @@ def test_a_new_kind_of_simulated_observer_is_treated_as_one_everywhere(toy: str,
     assert set(with_toy["family"]) == {"simulated"}
     ((_, page_examples),) = examples(run, InlineThumbs(run), 1, 4)
     assert toy not in {answer.arm for example in page_examples for answer in example.predictions}
+
+
+def test_examples_of_runs_on_one_set_print_the_replies_of_each(tmp_path: Path) -> None:
+    """Also of a reply in which no answer was found, which is in the calls of its run alone."""
+    items = write_items(tmp_path / "items", 4, tasks=("naming",))
+    runs = []
+    for name in ("first", "second"):
+        root = write_run(tmp_path / name, items, [able(f"chat:{name}", items, {"naming": 1.0})], tasks=("naming",))
+        run = load_run(root, suite_of)
+        runs.append(replace(run, responses=tuple(replace(r, text=None) for r in run.responses)))
+    ((_, page_examples), *_) = examples(join(runs), InlineThumbs(runs[0]), 1, 4)
+    texts = {answer.arm: answer.text for example in page_examples for answer in example.predictions}
+    assert texts.keys() == {"chat:first", "chat:second"}
+    assert all(texts.values())
 
 
 def test_a_person_of_any_name_belongs_to_a_study(toy: str, tmp_path: Path) -> None:

@@ -235,6 +235,15 @@ def test_a_letter_must_not_contradict_its_text(labels: list[str], letter: int, t
     assert answer == (f"key {labels[letter]}" if letter == text else None)
 
 
+@pytest.mark.parametrize(
+    ("text", "offered"), [("truncated cone", "cone"), ("hot dog", "dog"), ("half sphere", "sphere")]
+)
+def test_the_name_of_something_else_is_no_option_that_it_contains(text: str, offered: str) -> None:
+    spec = ReplySpec("choice", ((offered, "one"), ("cube", "two")))
+    assert read_answer(f"It is a {offered}.", spec) == "one"
+    assert read_answer(f"It is a {text}.", spec) is None
+
+
 def test_ambiguous_names_are_no_answer() -> None:
     spec = ReplySpec("choice", (("red", "one"), ("Red", "two")))
     assert read_answer("red", spec) == "one"

@@ -13,7 +13,8 @@ SPEC = ReplySpec(
      ("black and white", "D")),
 )  # fmt: skip
 READ = {
-    "A, C": "AC", "A,C.": "AC", "A and C": "AC", "AC": "AC", "a, c": "AC", '["A", "C"]': "AC", "['A', 'C']": "AC",
+    "A, C": "AC", "A,C.": "AC", "A and C": "AC", "A & C": "AC", "AC": "AC", "a, c": "AC",
+    '["A", "C"]': "AC", "['A', 'C']": "AC",
     "A\nC": "AC", "- A\n- C": "AC", "1. A\n2. C": "AC", "(A), (C)": "AC", "A. red, C. green": "AC",
     "red and blue": "AB", "black and white": "D", "B": "B", "**Answer:** A, B, C": "ABC",
     "The answer is A and C.": "AC", "The correct answers are:\n\nA. red\nC. green": "AC",

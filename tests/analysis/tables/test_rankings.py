@@ -17,6 +17,7 @@ from snellen.analysis.tables.rankings import (
     observed_signs,
     ranked,
     ranks_of,
+    redrawn_signs,
     spearman,
     spread,
 )
@@ -93,6 +94,16 @@ def test_items_of_one_cluster_are_drawn_together() -> None:
     together = ScoreMatrix("x", rows, tuple(str(n // 10) for n in range(40)))
     assert ranked([apart])["x"][0] == (1, 1, 1)
     assert ranked([together])["x"][0] == (1, 1, 2)
+
+
+def test_clusters_are_drawn_in_the_order_of_their_names() -> None:
+    """Whatever the order of the items, and of a set of texts in this process: 1 or -1 per cluster, weighted."""
+    gaps = np.array([1.0, -1.0] * 12)
+    names = [f"c{n:02d}" for n in range(24)]
+    scores = ScoreMatrix("x", np.array([gaps, 0 * gaps])[:, ::-1], tuple(names[::-1]), False)
+    sums = rng(3).poisson(1.0, (40, 24)) @ gaps
+    (draws,) = redrawn_signs([scores], rng(3), 40)
+    assert draws[:, 0, 1].tolist() == np.sign(sums).tolist()
 
 
 def test_the_ends_of_an_average_rank_are_averages_of_ends() -> None:

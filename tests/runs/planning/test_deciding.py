@@ -238,6 +238,25 @@ def test_a_score_that_leaves_out_half_of_its_items_is_of_a_part_and_no_item_deci
     assert decider.growth_needed(task, values, {}, False) == 0
 
 
+@pytest.mark.parametrize("at_looks", [False, True])
+def test_before_a_planned_look_all_items_are_asked_although_the_score_is_decided(
+    items: ItemSet, at_looks: bool
+) -> None:
+    decider, task = runs_deciding.Decider(items, SUITE, MAX_ITEMS), SUITE.tasks["naming"]
+    trials = [Trial((item.view(),)) for item in items.task("naming")]
+    rows = list[ResultRow]()
+    schedule = decider.schedule(task, trials, {}, False, rows.append, at_looks)
+    batch, count = next(schedule, ()), 0
+    while batch:
+        count += len(batch)
+        try:
+            batch = schedule.send({trial.views[0].item_id: 1.0 for trial in batch})
+        except StopIteration:
+            break
+    assert any(row.grade.is_decided for row in rows)
+    assert (count >= MAX_ITEMS - BATCH) == at_looks
+
+
 def test_the_calls_announced_are_the_most_that_are_made(tmp_path: Path, items: ItemSet) -> None:
     remote = replace(late("chat:sighted", items, 1.0, 4), card=SubjectCard("chat:sighted", is_remote=True))
     arms = [Arm(remote, Condition(SUITE.axes), decide="none")]

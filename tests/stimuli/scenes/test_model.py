@@ -33,6 +33,7 @@ def test_integers_in_json_are_read_as_floats() -> None:
     rounded = json.dumps(json.loads(to_json(camera)) | {"horizontal_fov_deg": 34})
     assert from_json(rounded) == camera
     assert to_json(from_json(rounded)) == to_json(camera)
+    assert to_json(Camera((0, -5, 1), (0, 0, 1))) == to_json(camera), "and written as such"
 
 
 @pytest.mark.parametrize("text", ['{"type": "Painting"}', "[]", '{"type": "Camera", "lens": 3}'])

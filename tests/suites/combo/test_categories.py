@@ -269,6 +269,7 @@ def test_both_questions_of_a_pair_share_support_and_ask_for_different_categories
         assert {first.answer, second.answer} == {"A", "B"}
         assert first.query != second.query
         assert first.factors == second.factors
+        assert first.cluster_id == second.cluster_id
 
 
 def test_support_has_four_of_each_category_and_never_the_test_object() -> None:

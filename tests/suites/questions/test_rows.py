@@ -174,6 +174,13 @@ def build(folder: Path, rows: Sequence[Any], **options: Any) -> ItemSet:
     return tables.build_set(tables.write_jsonl(folder / "t.jsonl", rows), folder / "set", **options)
 
 
+def test_a_plan_writes_nothing(tmp_path: Path) -> None:
+    row = {"question": "What?", "answer": "x", "image": tables.image_text()}
+    path = tables.write_jsonl(tmp_path / "t.jsonl", [row])
+    assert tables.plan(path)["items"] == {"questions": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_the_card_identifies_every_row_and_bad_ones_are_left_out_only_if_asked(tmp_path: Path) -> None:
     """Another id, question, answer or image is another set."""
     row = {"id": "a", "question": "What?", "answer": "x", "image": tables.image_text(1)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,25 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.suites.thresholds.generated.recipe import DRAWS, EASY, TRAIN_EXEMPLARS, Generated
-from snellen.suites.thresholds.measures import MEASURES
-from snellen.suites.thresholds.measures.measure import Measure, Stimulus
+from snellen.suites.thresholds.measures import MEASURES, orientation
+from snellen.suites.thresholds.measures.measure import SIDE, Measure, Stimulus
+from snellen_sight.figures import bar
 from tests.suites.thresholds.banks import bank
+
+
+def test_widths_of_bars_are_uniform_in_their_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 3 to 9 pixels half of them are below the root of 27, 5.2; of as many uniform ones 37 % would be."""
+    widths = list[float]()
+
+    def wide(x: float, y: float, length: float, width: float, degrees: float) -> Any:
+        widths.append(width)
+        return bar(x, y, length, width, degrees)
+
+    monkeypatch.setattr(orientation, "bar", wide)
+    for n in range(40):
+        orientation.draw(Stimulus(5.0, 0, SIDE, ""), stream("test", "widths", n))
+    assert (len(widths), min(widths) >= 3, max(widths) <= 9) == (9 * 40, True, True)
+    assert 0.44 < sum(width < 27**0.5 for width in widths) / len(widths) < 0.56
 
 
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=lambda measure: measure.task)

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from snellen.core.seeds import stream
 from snellen.suites.vlm2_bench.items import sorted_pattern
-from snellen.suites.vlm2_bench.sequences import PATTERNS_GRP, PATTERNS_OC, PC_COUNTS, draw, needed
+from snellen.suites.vlm2_bench.sequences import (
+    BALANCED_GRP,
+    BALANCED_OC,
+    PATTERNS_GRP,
+    PATTERNS_OC,
+    PC_COUNTS,
+    draw,
+    needed,
+)
 
 
 def test_true_counts_of_the_nine_patterns() -> None:
@@ -20,6 +28,11 @@ def test_published_counts() -> None:
     assert list(PC_COUNTS) == list(PATTERNS_OC)
     assert list(PC_COUNTS.values()) == [50, 50, 20, 30, 10, 30, 20, 20, 30]
     assert sum(PC_COUNTS[pattern] for pattern in PATTERNS_GRP) == 110
+
+
+def test_balanced_groups_have_every_pattern_once() -> None:
+    for groups, patterns in ((BALANCED_OC, PATTERNS_OC), (BALANCED_GRP, PATTERNS_GRP)):
+        assert sorted(pattern for group in groups for pattern in group) == sorted(patterns)
 
 
 @given(st.sampled_from(PATTERNS_OC), st.integers(0, 2**31), st.integers(0, 3), st.integers(0, 3))

@@ -46,6 +46,12 @@ PARAMETERS = {
 """Millions of parameters of the part that is used."""
 
 
+def test_towers_of_the_table_have_its_attributes() -> None:
+    names = ("dinov2-l", "sam-h", "midas-3.0")
+    supervision = [TOWERS[name].attributes["supervision"] for name in names]
+    assert supervision == ["self-supervised", "segmentation masks", "depth"]
+
+
 def test_token_counts_equal_those_of_the_table() -> None:
     assert {name: (tower.side, tower.tokens, tower.width) for name, tower in TOWERS.items()} == TOKENS
 
@@ -188,7 +194,8 @@ def test_errors_name_the_nearest_valid_word(written: str, message: str, monkeypa
 
 def test_any_vision_model_is_a_tower(tmp_path: Path) -> None:
     sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
-    vit = transformers.ViTModel(transformers.ViTConfig(**sizes, image_size=32, patch_size=8))
+    config = transformers.ViTConfig(**sizes, image_size=32, patch_size=8)
+    vit = transformers.ViTModel(config, add_pooling_layer=False)  # it is not read
     vit.save_pretrained(tmp_path / "vit")
     transformers.ViTImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(tmp_path / "vit")
     net = transformers.ResNetModel(

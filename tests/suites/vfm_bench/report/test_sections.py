@@ -141,6 +141,10 @@ def test_table_1_uses_chance_instead_of_zero_shots_for_encoders(items: ItemSet) 
     report = _report(run, with_figures=True)
     table = report["table-1"]
     assert list(table.table.columns)[2:5] == ["0 shots", "1 shot", "5 shots"]
+    assert table.figure is not None
+    labels = {str(line.get_label()) for line in table.figure().axes[0].get_lines()}
+    assert labels >= {"own:learner", "own:forgetter", "encoder:e"}
+    assert "fake:oracle" not in labels, "others are in the figure"
     learner = row_of(table, subject="own:learner")
     assert [_start(learner[name]) for name in ("0 shots", "1 shot", "5 shots")] == ["25", "50", "75"]
     assert (_start(learner["efficiency"]), _start(learner["effectiveness"])) == ("75", "50")
