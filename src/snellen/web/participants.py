@@ -178,10 +178,10 @@ def people_table(
     return pd.DataFrame(rows)
 
 
-def _first(aliases: Sequence[str], person: str = "") -> list[str]:
-    """The first of these aliases without that of a person, and how many more there are."""
-    count = len(aliases) - bool(person)
-    listed = list(islice((alias for alias in aliases if alias != person), MAX_SAME))
+def _first(aliases: Sequence[str], own_alias: str = "") -> list[str]:
+    """The first of these aliases without a person's own, and how many more there are."""
+    count = len(aliases) - bool(own_alias)
+    listed = list(islice((alias for alias in aliases if alias != own_alias), MAX_SAME))
     return listed + [f"and {count - MAX_SAME} more"] * (count > MAX_SAME)
 
 
