@@ -53,6 +53,14 @@ def test_the_page_shows_both_replies_and_why(snellen: Command, tmp_path: Path) -
     )  # fmt: skip
 
 
+def test_notes_about_files_of_any_name_are_printed_as_they_are(snellen: Command, tmp_path: Path) -> None:
+    rows = [{"id": n, "exact_match": 1, "hit": 0} for n in range(9)]
+    paths = [table(tmp_path / name, rows) for name in ("[red]a.csv", "b.csv")]
+    code, out, _ = snellen("diff", *paths, "--out", tmp_path / "diff.html")
+    assert code == 0
+    assert "[red]a.csv: scores are 'exact_match'; also there: hit." in " ".join(out.split())
+
+
 def test_logs_of_inspect_as_json_are_no_results_of_sight(snellen: Command, tmp_path: Path) -> None:
     replies, page = list("ABCD" * 5), tmp_path / "diff.html"
     paths = [FORMS["Inspect"](tmp_path, name, answers(replies, [1.0] * 20)) for name in ("m1", "m2")]

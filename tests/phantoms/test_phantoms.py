@@ -143,6 +143,23 @@ def test_an_unknown_or_untrained_phantom_says_what_to_do(tmp_path: Path, monkeyp
         make_phantom("counts", {})
 
 
+def test_a_training_may_end_after_parts_of_a_minute(
+    training: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits = list[float]()
+
+    def train(*_: object, most_seconds: float) -> bool:
+        limits.append(most_seconds)
+        return False
+
+    monkeypatch.setattr(training, "train", train)
+    monkeypatch.setattr(training, "draw_pairs", lambda folder, count: None)
+    monkeypatch.setattr(training.torch, "set_num_threads", lambda count: None)
+    monkeypatch.setattr("sys.argv", ["train", "whole", "--folder", str(tmp_path), "--minutes", "1.5"])
+    training.main()
+    assert (limits, capsys.readouterr().out) == ([90.0], "stopped; the same command goes on\n")
+
+
 def test_the_packaged_weights_are_small_and_have_cards() -> None:
     folders = [weights.PACKED / name for name in questions.NAMES if name != "again"]
     assert sorted(folders) == sorted(weights.PACKED.iterdir())

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,15 @@ def test_the_model_learns_to_see_and_stays_the_same_subject(base: Path, tuned: P
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     layers = {name for name in before if name.startswith("language_model.model.layers") and "norm" not in name}
     assert changed == layers | {name for name in before if name.startswith("multi_modal_projector")}
+
+
+def test_an_adapter_has_the_settings_of_its_stage(tmp_path: Path) -> None:
+    weights = {"model.language_model.q_proj.lora_A.default.weight": torch.zeros(8, 4)}
+    write_adapter: Any = import_module("snellen.towers.heads.llava_tuning")._write_adapter
+    write_adapter(tmp_path, fitting.HeadPlan("", "", STAGE, tmp_path / "base"), weights)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    assert [config[name] for name in ("r", "lora_alpha", "lora_dropout")] == [8, 16, 0.1]
+    assert config["target_modules"] == r"model\.language_model\..*\.(q_proj)"
 
 
 @pytest.mark.slow
