@@ -359,5 +359,7 @@ def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
                     raise ValueError("a participant without a name")
                 if (rows := rows_of(connection, number)) or not with_rows:
                     yield Stored(number, name, rows)
+    except SnellenError:
+        raise
     except (sqlite3.Error, TypeError, ValueError, RecursionError) as error:
         raise SnellenError(f"{path}: cannot be read ({error}); is it a database of `snellen study serve`?") from None
