@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -19,8 +18,7 @@ from skimage import transform as transforms
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, Box, Media, ReplySpec, View
-from snellen.core.prompt import Prompt, Reply
-from snellen.core.seeds import stream
+from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject, SubjectCard
 from snellen.curated_sets.construction_models import zero_shot
@@ -29,6 +27,7 @@ from snellen.scoring.answers import read_answer
 from snellen.subjects.boxes import Detection
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
+from tests.helpers.detector_replies import ask, rows
 from tests.helpers.journey import patch
 from tests.helpers.refusals import assert_refused
 
@@ -47,18 +46,6 @@ def media(tmp_path: Path) -> MediaFolder:
 
 def view_of(image: Media, question: str = "cat", item_id: str = "one", **fields: Any) -> View:
     return View(item_id, item_id, "boxes", question, (image,), ReplySpec("text"), **fields)
-
-
-def ask(subject: Subject, media: MediaFolder, *views: View) -> Reply:
-    prompt = Prompt((), views)
-    assert subject.declines(prompt) is None
-    return asyncio.run(subject.answer(prompt, media, stream("detectors")))
-
-
-def rows(reply: Reply) -> list[dict[str, Any]]:
-    content = json.loads(reply.text)
-    assert list(content) == ["boxes"]
-    return list(content["boxes"])
 
 
 def overlap(box: Sequence[float], other_box: Sequence[float]) -> float:

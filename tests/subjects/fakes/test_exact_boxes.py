@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,31 +10,19 @@ from typing import Any
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Affine, Item, View
-from snellen.core.prompt import Prompt, Reply
-from snellen.core.seeds import stream
+from snellen.core.item import Affine, Item
+from snellen.core.prompt import Prompt
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import Subject
 from snellen.subjects.registry import make_subject
 from tests.contracts.subject_battery import check_subject
+from tests.helpers.detector_replies import ask, rows
 from tests.helpers.journey import item, patch
 
 
 @pytest.fixture
 def media(tmp_path: Path) -> MediaFolder:
     return MediaFolder(tmp_path / "media")
-
-
-def ask(subject: Subject, media: MediaFolder, *views: View) -> Reply:
-    prompt = Prompt((), views)
-    assert subject.declines(prompt) is None
-    return asyncio.run(subject.answer(prompt, media, stream("detectors")))
-
-
-def rows(reply: Reply) -> list[dict[str, Any]]:
-    content = json.loads(reply.text)
-    assert list(content) == ["boxes"]
-    return list(content["boxes"])
 
 
 def boxed(media: MediaFolder, item_id: str, rgb: Sequence[int], boxes: list[Any], question: str = "cat") -> Item:
