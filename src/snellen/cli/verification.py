@@ -124,5 +124,5 @@ def _verify_seal(path: Path, items: ItemSet, commitment: str | None) -> bool:
         checks.check_seal(items, seal)
         print(f"seal: all {items.card.items} items follow from the revealed seed; commitment {seal.commitment}")
     elif SEALED in items.card.recipe:
-        print(f"seal: not revealed yet, so that the items may be others; commitment {items.card.recipe[SEALED]}")
+        print(f"seal: not revealed yet, so the items cannot be checked; commitment {items.card.recipe[SEALED]}")
     return seal is not None
