@@ -32,10 +32,10 @@ from large_annotations import write
 from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.curated_sets.ava_bench.recipe import select
-from snellen.curation.splitting import assign_sides
-from snellen.suites.ava_bench.selection.candidates import CurationContext
-from snellen.suites.ava_bench.selection.choices import read_choices
-from snellen.suites.ava_bench.selection.rules import Rules
+from snellen.curated_sets.ava_bench.selection.candidates import CurationContext
+from snellen.curated_sets.ava_bench.selection.choices import read_choices
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.splitting import assign_sides
 
 IMAGES, THINGS = 100_170, 1_270_141
 MAX_S, MAX_GB = 60, 3

@@ -48,6 +48,7 @@ from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import ViewContext, settle
+from snellen.curated_sets.ava_bench.selection.regions import best_region
 from snellen.runs.scores.score import score
 from snellen.scoring.metrics import ciede2000
 from snellen.suites.ava_bench import SUITE
@@ -67,7 +68,6 @@ from snellen.suites.ava_bench.abilities.scene import scene_item
 from snellen.suites.ava_bench.abilities.spatial import spatial_item
 from snellen.suites.ava_bench.abilities.texture import texture_item
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS, ItemSource
-from snellen.suites.ava_bench.selection.regions import best_region
 from snellen.suites.ava_bench.transforms import Labelled, draw_boxes
 
 WIDTH, HEIGHT = 640, 480

@@ -47,9 +47,9 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6430, "cli": 2530, "compute": 590, "core": 5485, "curated_sets": 9425, "curation": 1370,
+    ".": 130, "analysis": 6430, "cli": 2530, "compute": 590, "core": 5485, "curated_sets": 13_120, "curation": 1060,
     "datasets": 2120, "exam": 3365, "interop": 3250, "presentation": 420, "reports": 4430, "runs": 3325,
-    "scoring": 4350, "stimuli": 3710, "subjects": 5840, "suites": 26_280, "towers": 6370, "web": 5095, "src": 98_720,
+    "scoring": 4350, "stimuli": 3710, "subjects": 5840, "suites": 22_890, "towers": 6370, "web": 5095, "src": 98_720,
     "tests": 85_450, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_505,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
@@ -115,6 +115,7 @@ and 725 more since no path of a stranger leads out of its folder, nothing is wri
 recipes, volumes, lists and checkpoints of strangers are read within limits.
 `curated_sets` and `towers` have 1,365 and 180 more, which nothing else used: 755 lines of `datasets`, 330 of
 `curation`, 230 of `subjects`, 170 of `suites` and 40 of `runs`. `src` and `tests` have 40 and 55 more for imports.
+`curated_sets` has 3,695 more, which `suites` and `curation` lost: the rules of selection of AVA-Bench, and its `own`.
 """
 
 

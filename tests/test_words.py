@@ -240,7 +240,7 @@ PHRASES: Mapping[str, str] = {
 """What is not written, in strings, comments and pages, with what is written in its place."""
 PHRASE_FILES: Mapping[str, str] = {
     "src/snellen/scoring/answers/": "expressions that read replies, in which models write as they like",
-    "src/snellen/suites/ava_bench/selection/abilities/counting.py": "an expression reads questions of other people",
+    "src/snellen/curated_sets/ava_bench/abilities/counting.py": "an expression reads questions of other people",
     "src/snellen/core/storage/schemas.py": "what schema 1 called images",
     "docs/data-schema.md": "what schema 1 called images",
     "docs/coverage.md": "names and questions of other benchmarks",

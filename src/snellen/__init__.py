@@ -44,6 +44,7 @@ ENTRY_POINTS = {
     "snellen.readouts": {"attentive": "snellen.towers.probes.subject:attentive_probe"},
     "snellen.recipes": {
         "ava-bench/curated": "snellen.curated_sets.ava_bench.recipe:Curated",
+        "ava-bench/own": "snellen.curated_sets.ava_bench.own.recipe:Own",
         "combo/curated": "snellen.curated_sets.combo.recipe:Curated",
         "vfm-bench/curated": "snellen.curated_sets.vfm_bench.recipe:Curated",
         "vlm2-bench/curated": "snellen.curated_sets.vlm2_bench.recipe:Curated",

@@ -65,8 +65,8 @@ def check(
 
 def _describe(card: "DatasetCard") -> dict[str, object]:
     """The card, with the facts that suites using the dataset add."""
+    from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
     from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-    from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
 
     description = asdict(card)
     if row := ROW_OF_DATASET.get(card.name):
@@ -79,8 +79,8 @@ def _describe(card: "DatasetCard") -> dict[str, object]:
 
 def _use(name: str) -> str:
     """The use of the dataset in suites, as the beginning of a line."""
+    from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
     from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-    from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
 
     row = ROW_OF_DATASET.get(name)
     use = f"{row.industry}, {row.level} level, " if row else ""

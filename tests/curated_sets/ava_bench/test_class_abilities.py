@@ -21,10 +21,10 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.curated_sets.ava_bench.recipe import Curated
-from snellen.curation.rules import Caps
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.rules import Caps
 from snellen.stimuli.video import write_video
 from snellen.suites.ava_bench.items import EMOTIONS, ORIENTATIONS
-from snellen.suites.ava_bench.selection.rules import Rules
 
 WIDTH, HEIGHT = 64, 48
 RULES = Rules(

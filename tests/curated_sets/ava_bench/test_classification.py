@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from snellen.core.seeds import stream
-from snellen.curated_sets.ava_bench.abilities import emotion, fine_grained
+from snellen.curated_sets.ava_bench.abilities import emotion, fine_grained, ocr, orientation
 from snellen.curated_sets.ava_bench.abilities.image_classes import ACTION_CURATION, SCENE_CURATION, TEXTURE_CURATION
 from snellen.curated_sets.ava_bench.classification import (
     ALONE,
@@ -22,14 +22,13 @@ from snellen.curated_sets.ava_bench.classification import (
     source_of,
     with_names,
 )
-from snellen.curation.rules import Caps
+from snellen.curated_sets.ava_bench.selection.candidates import Candidate, Curation, lies_in
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.rules import Caps
 from snellen.datasets.sample import Annotation, Attributes, Sample
 from snellen.suites.ava_bench.items import ORIENTATIONS
-from snellen.suites.ava_bench.selection.abilities import ocr, orientation
-from snellen.suites.ava_bench.selection.candidates import Candidate, Curation, lies_in
-from snellen.suites.ava_bench.selection.rules import Rules
-from tests.suites.ava_bench.selection.class_fixtures import chosen, make_items, merging, texts
-from tests.suites.ava_bench.selection.fixtures import candidates, curating, scene
+from tests.curated_sets.ava_bench.selection.class_fixtures import chosen, make_items, merging, texts
+from tests.curated_sets.ava_bench.selection.fixtures import candidates, curating, scene
 
 NAMES: Mapping[str, str | None] = {"lawn": "Lawn", "grass": "Lawn", "hall": "Hall", "odd": None, "other": None}
 

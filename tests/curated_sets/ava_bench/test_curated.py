@@ -18,12 +18,12 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet, read_itemset
+from snellen.curated_sets.ava_bench.abilities import localization
 from snellen.curated_sets.ava_bench.recipe import Curated
-from snellen.curation.rules import Caps
-from snellen.suites.ava_bench.selection.abilities import localization
-from snellen.suites.ava_bench.selection.images import OTHER_SIZE, UNREADABLE
-from snellen.suites.ava_bench.selection.rules import Rules
-from snellen.suites.ava_bench.selection.splits import ONE_SIDE
+from snellen.curated_sets.ava_bench.selection.images import OTHER_SIZE, UNREADABLE
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.ava_bench.selection.splits import ONE_SIDE
+from snellen.curated_sets.rules import Caps
 
 FEW = Curated(Rules(counted_open=Caps(2, 6, 1)))
 KINDS = {1: "giraffe", 2: "elephant", 3: "cup"}

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
 from snellen.curated_sets.datasets import DATASETS
-from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
 
 
 def test_every_dataset_is_declared() -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.curated_sets.ava_bench.recipe import find_candidates
-from snellen.suites.ava_bench.selection.choices import read_choices
-from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
-from snellen.suites.ava_bench.selection.splits import curated_groups
+from snellen.curated_sets.ava_bench.selection.choices import read_choices
+from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
+from snellen.curated_sets.ava_bench.selection.splits import curated_groups
+from tests.curated_sets.ava_bench.selection.fixtures import curating
 from tests.curated_sets.datasets.annotated_layouts import ANNOTATED_LAYOUTS
 from tests.curated_sets.datasets.layouts import write
 from tests.suites.ava_bench.fixtures import ATOMIC, COMPOSITES
-from tests.suites.ava_bench.selection.fixtures import curating
 
 
 def test_all_fourteen_are_curated_and_one_composite() -> None:

@@ -11,11 +11,11 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.curated_sets.ava_bench.loosening import loosened
 from snellen.curated_sets.ava_bench.recipe import Curated
-from snellen.curation.rules import changed_rules
+from snellen.curated_sets.rules import changed_rules
 from snellen.exam.items import build
 from snellen.suites.ava_bench import SUITE
 from tests.curated_sets.ava_bench.test_curated import lvis
-from tests.curation.test_rules import Rules
+from tests.curated_sets.test_rules import Rules
 
 CURATED = Curated()
 GIRAFFE, CUP = 1, 3

@@ -19,8 +19,8 @@ from snellen.curated_sets.ava_bench.merge_steps import (
     proposed_discards,
     proposed_merges,
 )
+from snellen.curated_sets.ava_bench.selection.choices import read_choices
 from snellen.curation.results import StepResult
-from snellen.suites.ava_bench.selection.choices import read_choices
 from snellen.suites.curation_steps import ANSWER_KINDS, TASKS
 
 LABELS = {"Places434": ["drugstore", "pharmacy", "gas_station", "loft", "artists_loft"], "AID": ["Airport", "Parking"]}

@@ -16,11 +16,11 @@ from snellen.core.errors import SnellenError
 from snellen.core.seeds import stream
 from snellen.core.storage.itemset import ItemSet
 from snellen.curated_sets.ava_bench.recipe import Curated
+from snellen.curated_sets.ava_bench.selection.choices import read_choices
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.rules import Caps
 from snellen.curation.queues import write_queue
-from snellen.curation.rules import Caps
 from snellen.exam.run import run
-from snellen.suites.ava_bench.selection.choices import read_choices
-from snellen.suites.ava_bench.selection.rules import Rules
 from snellen.web.reviewing import decide_review
 from tests.helpers.reviewers import reviewed_by
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.dataset import DatasetCard
 from snellen.curated_sets.vfm_bench.datasets import ROW_OF_DATASET
-from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
 
 INDUSTRY, TASKS, EVIDENCE = "| source | industry |", "| source | tasks |", "| source | known by |"
 DOCS = Path(__file__).parents[3] / "docs"

@@ -20,6 +20,7 @@ from snellen.core.storage.runfolder import kind_by_name
 from snellen.core.subject import SubjectCard
 from snellen.core.suite import Suite, SuiteCard, ViewContext, settle
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
+from snellen.curated_sets.ava_bench.selection.candidates import Candidate, Origin
 from snellen.datasets.image_files import ImageFile
 from snellen.runs.asking.ask import ask
 from snellen.runs.planning.plan import Plan
@@ -32,7 +33,6 @@ from snellen.suites.ava_bench.abilities.localization import localization_item
 from snellen.suites.ava_bench.abilities.ocr import ocr_item
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import VERSION, ItemSource
-from snellen.suites.ava_bench.selection.candidates import Candidate, Origin
 from snellen.suites.ava_bench.tasks import AXES, presented, resolve
 from snellen.towers.conversations import learner_condition, solved_examples
 from tests.helpers.journey import arm

@@ -12,6 +12,7 @@ from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
+from snellen.curated_sets.ava_bench.selection.splits import curated_groups
 from snellen.exam.items import build
 from snellen.exam.run import run
 from snellen.scoring.protocols import strict
@@ -23,7 +24,6 @@ from snellen.suites.ava_bench.abilities.ability import Ability
 from snellen.suites.ava_bench.items import ItemSource, checked_box
 from snellen.suites.ava_bench.scenes.tabletop_truth import TabletopTruth, asked_by_slot
 from snellen.suites.ava_bench.scoring import without_script
-from snellen.suites.ava_bench.selection.splits import curated_groups
 
 N = 2
 

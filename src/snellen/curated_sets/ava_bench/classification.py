@@ -7,8 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from snellen.curated_sets.ava_bench.selection.candidates import Candidate, CurationContext
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext
 
 NO_CLASS = "image without a class"
 SEVERAL = "image of several classes"

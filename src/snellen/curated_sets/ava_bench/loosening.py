@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from snellen.core.item import Media
+from snellen.curated_sets.ava_bench.selection.candidates import Candidate, CurationContext
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.ava_bench.selection.splits import CuratedGroup, SelectedCandidate, split_up
 from snellen.curated_sets.datasets import DATASETS
+from snellen.curated_sets.rules import changed_rules, in_words
 from snellen.curation.ledger import Ledger
-from snellen.curation.rules import changed_rules, in_words
 from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext
-from snellen.suites.ava_bench.selection.rules import Rules
-from snellen.suites.ava_bench.selection.splits import CuratedGroup, SelectedCandidate, split_up
 
 T = TypeVar("T")
 MAX_SAMPLES = 5000

@@ -16,9 +16,9 @@ import yaml
 
 from snellen.core.errors import SnellenError
 from snellen.core.item import Item, Media
+from snellen.curated_sets.ava_bench.selection.choices import Choices
 from snellen.curation.results import StepResult
 from snellen.curation.steps import step_item
-from snellen.suites.ava_bench.selection.choices import Choices
 
 LabelKind: TypeAlias = Literal["scene", "action"]
 NAME_REQUEST = (

@@ -25,6 +25,8 @@ from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.ava_bench import merge_steps
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
+from snellen.curated_sets.ava_bench.selection.candidates import CurationContext
+from snellen.curated_sets.ava_bench.selection.images import ImageStore, UnusableImage
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.steps import Argument, Stage, Step
 from snellen.curation.ledger import ANY_TASK
@@ -32,8 +34,6 @@ from snellen.curation.results import StepResult, read_step_result
 from snellen.curation.steps import step_item
 from snellen.datasets.sample import Sample
 from snellen.suites.ava_bench.items import SUITE
-from snellen.suites.ava_bench.selection.candidates import CurationContext
-from snellen.suites.ava_bench.selection.images import ImageStore, UnusableImage
 
 CHECK_REQUEST = "A subject proposes:\n{row}\nReply keep where that is right, drop where it is not."
 DATA = Argument("source", "data", "ROOT")

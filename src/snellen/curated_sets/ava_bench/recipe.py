@@ -27,23 +27,23 @@ from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.ava_bench import proposals
 from snellen.curated_sets.ava_bench.abilities import CURATIONS
 from snellen.curated_sets.ava_bench.loosening import advise
+from snellen.curated_sets.ava_bench.selection.candidates import Candidate, CurationContext, thinned
+from snellen.curated_sets.ava_bench.selection.choices import read_choices
+from snellen.curated_sets.ava_bench.selection.datasets import TASKS_OF_DATASET
+from snellen.curated_sets.ava_bench.selection.images import ImageStore
+from snellen.curated_sets.ava_bench.selection.making import complete, make_items
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.ava_bench.selection.splits import CuratedGroup, balances, curated_groups, split_up
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.folders import ALL, layout_notes, recipe_folders
+from snellen.curated_sets.rules import changed_rules, in_words, read_rules
+from snellen.curated_sets.splitting import check_splits
 from snellen.curated_sets.steps import plan_chain
 from snellen.curation.ledger import ANY_TASK
-from snellen.curation.rules import changed_rules, in_words, read_rules
-from snellen.curation.splitting import check_splits
 from snellen.datasets.sample import Note
 from snellen.suites.ava_bench.abilities import atomic
 from snellen.suites.ava_bench.free_answer_chance import with_chance
 from snellen.suites.ava_bench.items import SUITE
-from snellen.suites.ava_bench.selection.candidates import Candidate, CurationContext, thinned
-from snellen.suites.ava_bench.selection.choices import read_choices
-from snellen.suites.ava_bench.selection.datasets import TASKS_OF_DATASET
-from snellen.suites.ava_bench.selection.images import ImageStore
-from snellen.suites.ava_bench.selection.making import complete, make_items
-from snellen.suites.ava_bench.selection.rules import Rules
-from snellen.suites.ava_bench.selection.splits import CuratedGroup, balances, curated_groups, split_up
 
 CHOICES = "choices"
 """The name of the source with the user's own reviewed files."""

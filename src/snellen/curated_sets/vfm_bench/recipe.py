@@ -29,6 +29,7 @@ from snellen.core.storage.itemset import ItemSet, media_digest, prune_media, ref
 from snellen.core.storage.media import MediaFolder
 from snellen.curated_sets.datasets import DATASETS
 from snellen.curated_sets.datasets.folders import layout_notes, recipe_folders
+from snellen.curated_sets.rules import read_rules
 from snellen.curated_sets.steps import ITEMS, Stage, plan_chain, read_about, write_step
 from snellen.curated_sets.vfm_bench import difficulty, diversity
 from snellen.curated_sets.vfm_bench.datasets import LENT, ROW_OF_DATASET
@@ -43,7 +44,6 @@ from snellen.curated_sets.vfm_bench.steps import (
 )
 from snellen.curation.draws import shuffled
 from snellen.curation.ledger import Ledger
-from snellen.curation.rules import read_rules
 from snellen.curation.steps import copy_media
 from snellen.suites.vfm_bench import class_images as images
 from snellen.suites.vfm_bench.class_images import ConceptTask

@@ -23,7 +23,6 @@ def make_suite() -> Suite:
             generated=f"{__name__}.generated.recipe:Generated",
             **own_entries("snellen.recipes", "ava-bench/"),
             released=f"{__name__}.released.recipe:RELEASED",
-            own=f"{__name__}.own.recipe:Own",
         ),
         resolve=resolve,
         blind_renderer="toy",

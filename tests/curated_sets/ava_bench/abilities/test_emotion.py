@@ -8,12 +8,12 @@ import pytest
 
 from snellen.core.item import Box
 from snellen.curated_sets.ava_bench.abilities.emotion import CURATION, NO_FACE, TWICE, TWO_EMOTIONS, UNKNOWN, UNPLACED
+from snellen.curated_sets.ava_bench.selection.candidates import OUTSIDE
+from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.datasets.sample import Annotation
 from snellen.suites.ava_bench.items import EMOTIONS
-from snellen.suites.ava_bench.selection.candidates import OUTSIDE
-from snellen.suites.ava_bench.selection.rules import Rules
-from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
-from tests.suites.ava_bench.selection.fixtures import curating, scene
+from tests.curated_sets.ava_bench.selection.class_fixtures import choices, chosen, find_all, make_items, of_class, texts
+from tests.curated_sets.ava_bench.selection.fixtures import curating, scene
 
 LEFT, RIGHT = (0.0, 0.0, 40.0, 50.0), (60.0, 0.0, 100.0, 50.0)
 

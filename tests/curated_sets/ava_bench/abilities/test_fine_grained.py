@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from snellen.curated_sets.ava_bench.abilities.fine_grained import CURATION, KINGDOM, NOT_DRAWN, SHARED, species_name
+from snellen.curated_sets.ava_bench.selection.rules import Rules
 from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.selection.rules import Rules
-from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, make_items, of_class, texts
-from tests.suites.ava_bench.selection.fixtures import curating, scene
+from tests.curated_sets.ava_bench.selection.class_fixtures import choices, chosen, make_items, of_class, texts
+from tests.curated_sets.ava_bench.selection.fixtures import curating, scene
 
 BIRDS, NATURE, AIRCRAFT = CURATION.datasets
 

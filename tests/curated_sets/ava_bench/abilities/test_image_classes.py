@@ -13,10 +13,10 @@ from snellen.curated_sets.ava_bench.abilities.image_classes import (
     TEXTURE_CURATION,
 )
 from snellen.curated_sets.ava_bench.classification import ALONE, NOT_CHOSEN
+from snellen.curated_sets.ava_bench.selection.choices import Choices
 from snellen.datasets.image_files import VideoFrame
-from snellen.suites.ava_bench.selection.choices import Choices
-from tests.suites.ava_bench.selection.class_fixtures import choices, chosen, make_items, merging, of_class, texts
-from tests.suites.ava_bench.selection.fixtures import curating
+from tests.curated_sets.ava_bench.selection.class_fixtures import choices, chosen, make_items, merging, of_class, texts
+from tests.curated_sets.ava_bench.selection.fixtures import curating
 
 MOMENTS = "Moments-in-Time"
 

@@ -11,11 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from snellen.core.item import Box, Item
-from snellen.curation.rules import Caps
-from snellen.datasets.sample import Annotation, Sample
-from snellen.suites.ava_bench.abilities.emotion import NAME, emotion_item
-from snellen.suites.ava_bench.items import EMOTIONS, ItemSource, box_area
-from snellen.suites.ava_bench.selection.candidates import (
+from snellen.curated_sets.ava_bench.selection.candidates import (
     OUTSIDE,
     Candidate,
     Curation,
@@ -24,7 +20,11 @@ from snellen.suites.ava_bench.selection.candidates import (
     lies_in,
     origin_of,
 )
-from snellen.suites.ava_bench.selection.completeness import completeness
+from snellen.curated_sets.ava_bench.selection.completeness import completeness
+from snellen.curated_sets.rules import Caps
+from snellen.datasets.sample import Annotation, Sample
+from snellen.suites.ava_bench.abilities.emotion import NAME, emotion_item
+from snellen.suites.ava_bench.items import EMOTIONS, ItemSource, box_area
 
 DATASETS = ("RAF-DB", "ExpW")
 NO_FACE = "image without a face"

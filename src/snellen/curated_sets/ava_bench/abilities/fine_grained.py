@@ -19,12 +19,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curated_sets.ava_bench.classification import NOTHING, only_class, with_names
-from snellen.curation.draws import grouped, shuffled
-from snellen.curation.rules import Caps
-from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities.fine_grained import NAME, fine_grained_item
-from snellen.suites.ava_bench.items import ItemSource
-from snellen.suites.ava_bench.selection.candidates import (
+from snellen.curated_sets.ava_bench.selection.candidates import (
     Candidate,
     Curation,
     CurationContext,
@@ -32,6 +27,11 @@ from snellen.suites.ava_bench.selection.candidates import (
     offered_names,
     origin_of,
 )
+from snellen.curated_sets.rules import Caps
+from snellen.curation.draws import grouped, shuffled
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.fine_grained import NAME, fine_grained_item
+from snellen.suites.ava_bench.items import ItemSource
 
 BIRDS = "CUB-200-2011"
 DATASETS = (BIRDS, "iNaturalist-2021", "FGVC-Aircraft")

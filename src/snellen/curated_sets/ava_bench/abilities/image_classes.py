@@ -21,14 +21,7 @@ import numpy as np
 
 from snellen.core.item import Item
 from snellen.curated_sets.ava_bench.classification import NOTHING, only_class, source_of, with_names
-from snellen.curation.draws import grouped, shuffled
-from snellen.curation.rules import Caps
-from snellen.datasets.sample import Sample
-from snellen.suites.ava_bench.abilities.action import action_item
-from snellen.suites.ava_bench.abilities.scene import scene_item
-from snellen.suites.ava_bench.abilities.texture import TEXTURE, texture_item
-from snellen.suites.ava_bench.items import ItemSource
-from snellen.suites.ava_bench.selection.candidates import (
+from snellen.curated_sets.ava_bench.selection.candidates import (
     Candidate,
     Curation,
     CurationContext,
@@ -36,8 +29,15 @@ from snellen.suites.ava_bench.selection.candidates import (
     offered_names,
     origin_of,
 )
-from snellen.suites.ava_bench.selection.choices import Choices
-from snellen.suites.ava_bench.selection.rules import Rules
+from snellen.curated_sets.ava_bench.selection.choices import Choices
+from snellen.curated_sets.ava_bench.selection.rules import Rules
+from snellen.curated_sets.rules import Caps
+from snellen.curation.draws import grouped, shuffled
+from snellen.datasets.sample import Sample
+from snellen.suites.ava_bench.abilities.action import action_item
+from snellen.suites.ava_bench.abilities.scene import scene_item
+from snellen.suites.ava_bench.abilities.texture import TEXTURE, texture_item
+from snellen.suites.ava_bench.items import ItemSource
 
 DISCARDED = "image discarded by hand"
 

@@ -71,7 +71,7 @@ class Ability:
     `meaning` explains the ability to a subject that tags questions.
 
     Items are made by `tabletop` or `display` (generated scenes), from the authors' files (`released`), and from real
-    datasets (`CURATIONS` of `selection/abilities/`); a recipe leaves out abilities that do not support it.
+    datasets (`CURATIONS` of `curated_sets/ava_bench/abilities`); a recipe leaves out abilities that do not support it.
     """
 
     name: str
