@@ -14,6 +14,7 @@ from PIL import Image
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
+from snellen.curated_sets.ava_bench.own.curations import own_groups
 from snellen.curated_sets.ava_bench.own.recipe import Own
 from snellen.datasets.own_boxes import OwnBoxes, read_colour
 from snellen.datasets.sample import Note, Sample
@@ -86,6 +87,15 @@ def test_one_command_makes_a_set_of_a_coco_file(
     without = "\n".join(plan["without"])
     assert "ocr: needs a column text" in without
     assert "scene: needs images of one class each" in without
+
+
+def test_abilities_come_in_the_order_of_the_registry() -> None:
+    # The sides of images depend on this order, so another one would change all sets.
+    tasks = [task for group in own_groups() for task in group.tasks]
+    assert tasks == [
+        "localization", "object", "counting", "spatial", "orientation", "absolute-depth", "relative-depth", "colour",
+        "ocr", "nearer-localization",
+    ]  # fmt: skip
 
 
 def test_a_small_set_has_the_wanted_number_of_test_items(root: Path, tmp_path: Path) -> None:

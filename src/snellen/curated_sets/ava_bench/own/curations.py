@@ -65,10 +65,8 @@ class OwnChoices(Choices):
 
 def own_groups() -> list[CuratedGroup]:
     """The abilities that boxes can have truth for, with curations that read the user's own."""
-    return [
-        CuratedGroup(_own_curation(group), group.tasks)
-        for group in curated_groups({task: CURATIONS[task] for task in NEEDS})
-    ]
+    curations = {task: curation for task, curation in CURATIONS.items() if task in NEEDS}
+    return [CuratedGroup(_own_curation(group), group.tasks) for group in curated_groups(curations)]
 
 
 def _own_curation(group: CuratedGroup) -> Curation:
