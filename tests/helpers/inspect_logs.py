@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from snellen.exam.examination import Examination
 from snellen.exam.run import run
-from snellen.interop.inspect_folder import sample_metadata
 from snellen.interop.inspect_import import log_recordings
+from snellen.interop.inspect_logs import sample_metadata
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import units
 from snellen.runs.planning.plan import recorded_arms

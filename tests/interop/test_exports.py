@@ -120,21 +120,8 @@ def read_lmms_eval(folder: Path) -> dict[str, Row]:
     return rows
 
 
-def read_inspect(folder: Path) -> dict[str, Row]:
-    """Samples as made by `tasks.py`; the options are in the fields by which replies are scored."""
-    rows = {}
-    for path in folder.glob("questions/*.jsonl"):
-        for row in map(json.loads, path.read_text("utf-8").splitlines()):
-            images = [part for part in row["prompt"] if part["type"] == "image"]
-            hashes = [_sha((folder / part["path"]).read_bytes()) for part in images]
-            assert hashes == row["metadata"]["snellen"]["media"]
-            text = "\n".join(part.get("text", "<image>") for part in row["prompt"])
-            rows[row["item_id"]] = Row(row["key"], row["options"], hashes, text)
-    return rows
-
-
 READERS: dict[str, Callable[[Path], dict[str, Row]]] = {
-    "csv": read_csv, "jsonl": read_jsonl, "hf": read_hf, "evalscope": read_evalscope, "inspect": read_inspect,
+    "csv": read_csv, "jsonl": read_jsonl, "hf": read_hf, "evalscope": read_evalscope,
     "lmms-eval": read_lmms_eval, "vlmevalkit": read_vlmevalkit,
 }  # fmt: skip
 
@@ -194,7 +181,7 @@ def test_every_item_is_exported_or_counted(
     assert all(f"| {task} | {count} |" in readme for task, count in account.exported.items())
     assert all(reason in readme for reason in account.left_out)
     assert items.card.content_hash in readme
-    assert ("equal those of `snellen run`" in readme) == (name in ("inspect", "lmms-eval"))
+    assert ("equal those of `snellen run`" in readme) == (name == "lmms-eval")
 
 
 def test_vlmevalkit_keeps_an_option_called_none(sets_folder: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from snellen.core.errors import SnellenError
 from snellen.interop import hub_questions
 from snellen.interop.evalscope import too_many_images
 from snellen.interop.formats import export_name, fields, not_a_choice, task_names
-from snellen.interop.inspect_folder import sample_metadata
+from snellen.interop.inspect_logs import sample_metadata
 from snellen.interop.scoring_fields import NO_POINTS, not_scored_alone
 
 

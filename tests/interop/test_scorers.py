@@ -23,7 +23,6 @@ from snellen.exam.examination import Examination
 from snellen.exam.examine import examine
 from snellen.interop.exporting import export
 from snellen.interop.formats import plain_name
-from snellen.interop.inspect_folder import write_inspect_folder
 from snellen.interop.lmms_eval import write_task_folder
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.interop.scorers import lmms_eval_hooks
@@ -100,9 +99,8 @@ def test_tasks_have_their_own_files(sets_folder: Path, tmp_path: Path) -> None:
     suite = SUITES.get("vlm2-bench")
     items = small_set("vlm2-bench", sets_folder)
     selection = Selection(items, suite, parse_conditions(suite.axes, "vanilla")[0], items.media, questions, {})
-    for write in (write_inspect_folder, write_task_folder):
-        with pytest.raises(SnellenError, match="two tasks"):
-            write(selection, tmp_path / "out")
+    with pytest.raises(SnellenError, match="two tasks"):
+        write_task_folder(selection, tmp_path / "out")
     assert plain_name("2\u00b2 x") == "2__x"
 
 
@@ -139,24 +137,19 @@ def test_a_failed_call_is_no_score() -> None:
 
 
 @pytest.fixture(scope="module")
-def folders(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    root = tmp_path_factory.mktemp("exports")
-    for name in ("lmms-eval", "inspect"):
-        export(small_set("vlm2-bench", sets_folder).root, name, root / name)
-    return {name: root / name for name in ("lmms-eval", "inspect")}
+def exported(sets_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("exports") / "lmms-eval"
+    export(small_set("vlm2-bench", sets_folder).root, "lmms-eval", root)
+    return root
 
 
-@pytest.mark.parametrize(("name", "file"), [("lmms-eval", "utils.py"), ("inspect", "tasks.py")])
-def test_the_one_module_of_an_export_imports_a_scorer_and_calls_no_other_code(
-    name: str, file: str, folders: dict[str, Path]
-) -> None:
-    assert [path.name for path in folders[name].rglob("*.py")] == [file]
-    nodes = list(ast.walk(ast.parse((folders[name] / file).read_text("utf-8"))))
+def test_the_one_module_of_an_export_imports_a_scorer_and_calls_no_other_code(exported: Path) -> None:
+    assert [path.name for path in exported.rglob("*.py")] == ["utils.py"]
+    nodes = list(ast.walk(ast.parse((exported / "utils.py").read_text("utf-8"))))
     modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
-    assert len(ours := {module for module in modules if module and module.startswith("snellen.interop.scorers.")}) == 1
-    assert modules - ours <= {"pathlib", "inspect_ai"}
+    assert modules == {"snellen.interop.scorers.lmms_eval_hooks"}
     calls = [node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)]
-    assert set(calls) <= {"Path", "questions_task"}
+    assert not calls
 
 
 def test_scoring_imports_little() -> None:
@@ -176,8 +169,8 @@ def _module(path: Path) -> ModuleType:
     return module
 
 
-def test_messages_have_images_in_their_places(folders: dict[str, Path]) -> None:
-    utils = _module(folders["lmms-eval"] / "utils.py")
+def test_messages_have_images_in_their_places(exported: Path) -> None:
+    utils = _module(exported / "utils.py")
     parts = [
         {"type": "text", "text": "Before"},
         {"type": "image"},
@@ -309,6 +302,7 @@ INSPECT = """
 import json, sys
 import inspect_ai
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from snellen.interop.inspect_tasks import TASKS
 
 
 def answer(messages, *_):
@@ -319,9 +313,10 @@ def answer(messages, *_):
 
 
 model = get_model("mockllm/model", custom_outputs=answer)
-logs = inspect_ai.eval("export/tasks.py", model=model, log_dir="logs", display="none")
+built = [TASKS[name](itemset=sys.argv[1]) for name in sys.argv[2:]]
+logs = inspect_ai.eval(built, model=model, log_dir="logs", display="none")
 assert {log.status for log in logs} == {"success"}
-scores = {sample.id: sample.scores["strict"].value for log in logs for sample in log.samples}
+scores = {sample.id: sample.scores["protocol_scorer"].value for log in logs for sample in log.samples}
 metrics = {log.eval.task: log.results.scores[0].metrics["unit_mean"].value for log in logs}
 json.dump({"scores": scores, "metrics": metrics}, open("out.json", "w"))
 """
@@ -331,9 +326,9 @@ json.dump({"scores": scores, "metrics": metrics}, open("out.json", "w"))
 def test_inspect_gives_our_scores_and_its_logs_become_a_run(sets_folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("inspect_ai", reason="the extra 'providers' is not installed")
     items, questions = small_set("vlm2-bench", sets_folder), _questions("vlm2-bench", sets_folder, tmp_path / "media")
-    export(items.root, "inspect", tmp_path / "export")
+    tasks = sorted({f"vlm2-bench/{question.item.task}" for question in questions})
     environment = {"HOME": str(tmp_path), "PATH": "/usr/bin"}
-    _run([sys.executable, "-c", INSPECT], tmp_path, environment)
+    _run([sys.executable, "-c", INSPECT, str(items.root), *tasks], tmp_path, environment)
     theirs = json.loads((tmp_path / "out.json").read_text())
     replies = {
         q.item.item_id: "TF2A"[sum("\n".join(part for part in q.parts if isinstance(part, str)).encode()) % 4]
@@ -341,7 +336,8 @@ def test_inspect_gives_our_scores_and_its_logs_become_a_run(sets_folder: Path, t
     }
     assert theirs["scores"] == {q.item.item_id: q.score(replies[q.item.item_id])[1] for q in questions}
     expected = _task_scores(_examined(replies, items.root, tmp_path, "vanilla"), questions)
-    assert theirs["metrics"] == {f"vlm2_bench_{task.replace('-', '_')}": value for task, value in expected.items()}
+    names = {task: f"snellen/vlm2_bench_{task.replace('-', '_')}" for task in expected}
+    assert theirs["metrics"] == {names[task]: value for task, value in expected.items()}
     imported = run_of_logs(sorted((tmp_path / "logs").glob("*.eval")), items.root, tmp_path / "run")
     assert (imported.agreeing, imported.differing) == (len(questions), 0)
     assert _task_scores(imported.examination, questions) == expected

@@ -22,7 +22,6 @@ FORMATS: Registry[ExportFormat] = Registry(
         "hf": "snellen.interop.hub_questions:HF",
         "csv": "snellen.interop.tables:CSV",
         "jsonl": "snellen.interop.tables:JSONL",
-        "inspect": "snellen.interop.inspect_folder:INSPECT",
         "vlmevalkit": "snellen.interop.vlmevalkit:VLMEVALKIT",
         "lmms-eval": "snellen.interop.lmms_eval:LMMS_EVAL",
         "evalscope": "snellen.interop.evalscope:EVALSCOPE",

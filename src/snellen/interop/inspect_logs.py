@@ -25,6 +25,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.hashing import sha256
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.user_files import bounded_json, read_bytes
+from snellen.interop.questions import ModelQuestion, Selection
 from snellen.subjects.loading import import_extra
 
 if TYPE_CHECKING:
@@ -48,12 +49,28 @@ _Name = Annotated[str, Field(max_length=500)]
 
 
 class SampleIdentity(BaseModel):
-    """What our tasks write of a sample under `snellen`."""
+    """What our tasks write of a sample under `snellen` (`sample_metadata`)."""
 
     content_hash: _Name
     condition: _Name
     task: _Name
     media: Annotated[list[_Name], Field(max_length=10_000)]
+
+
+def sample_metadata(
+    question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]
+) -> dict[str, Any]:
+    """The subgroups of a question, its metric and group, and under `snellen` its identity and unit."""
+    item, (unit, size) = question.item, unit_of[question.item.item_id]
+    identity = {
+        "content_hash": selection.items.card.content_hash,
+        "condition": str(selection.condition),
+        "task": item.task,
+        "media": [image.sha256 for image in question.images],
+        "unit": unit,
+        "unit_size": size,
+    }
+    return {**item.factors, "metric": question.metric, "group_id": item.group_id, "snellen": identity}
 
 
 class _Metadata(BaseModel):

@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import ChatMessageUser, Content, ContentImage, ContentText
-from inspect_ai.solver import generate
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, mean, metric, scorer, stderr
+from inspect_ai.solver import TaskState, generate
 
 from snellen.core.condition import parse_conditions
 from snellen.core.errors import SnellenError
 from snellen.core.storage.home import home
 from snellen.exam.items import find_items
-from snellen.interop.inspect_folder import sample_metadata
+from snellen.interop.inspect_logs import sample_metadata
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
-from snellen.interop.scorers.inspect_questions import strict_scorer
+from snellen.interop.scorers.scoring import mean_of_units
 from snellen.interop.scoring_fields import units
 from snellen.suites import SUITES, suite_of
 
@@ -44,8 +45,8 @@ def inspect_task(suite_task: str, itemset: str = "", condition: str = "vanilla")
         )
     unit_of = units(questions)
     samples = [_sample(question, selection, unit_of) for question in questions]
-    scorer = strict_scorer({question.item.item_id: question.score for question in questions}, "protocol_scorer")
-    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=scorer)
+    score_of = strict_scorer({question.item.item_id: question.score for question in questions})
+    return Task(dataset=MemoryDataset(samples, name=suite_task), solver=generate(), scorer=score_of)
 
 
 def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str, tuple[str, int]]) -> Sample:
@@ -55,6 +56,35 @@ def _sample(question: ModelQuestion, selection: Selection, unit_of: Mapping[str,
     ]
     metadata = sample_metadata(question, selection, unit_of)
     return Sample([ChatMessageUser(content=content)], target=question.key, id=question.item.item_id, metadata=metadata)
+
+
+@metric  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+def unit_mean() -> Metric:
+    """The mean over the metric's units: questions, or groups in which every question must be right."""
+
+    def mean_over_units(sample_scores: list[SampleScore]) -> float:
+        metadata = [(each.sample_metadata or {})["snellen"] for each in sample_scores]
+        return mean_of_units(
+            (place["unit"], place["unit_size"], each.score.as_float())
+            for place, each in zip(metadata, sample_scores, strict=True)
+        )
+
+    return mean_over_units
+
+
+def strict_scorer(score_of: Mapping[str, Callable[[str], tuple[str, float]]]) -> Scorer:
+    """The main metric of the protocol, by sample id; `outcome` is `answered` or `no_answer`."""
+
+    @scorer(metrics=[unit_mean(), mean(), stderr()], name="protocol_scorer")  # type: ignore[untyped-decorator]  # not followed, for its size (pyproject)
+    def strict() -> Scorer:  # arguments of a scorer are written to every log and every sample
+        async def score_reply(state: TaskState, target: Target) -> Score:
+            reply = state.output.completion
+            outcome, value = score_of[str(state.sample_id)](reply)
+            return Score(value=value, answer=reply, metadata={"outcome": outcome})
+
+        return score_reply
+
+    return strict()
 
 
 def _register(suite_task: str) -> Callable[..., Task]:
