@@ -48,8 +48,8 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 BUDGETS: Mapping[str, int] = {
     ".": 130, "analysis": 6430, "cli": 2530, "compute": 590, "core": 5485, "curated_sets": 13_120, "curation": 1060,
-    "datasets": 2120, "exam": 3365, "interop": 3135, "presentation": 420, "reports": 4430, "runs": 3325,
-    "scoring": 4350, "stimuli": 3710, "subjects": 5840, "suites": 22_890, "towers": 6370, "web": 5095, "src": 98_585,
+    "datasets": 2120, "exam": 3365, "interop": 3145, "presentation": 420, "reports": 4430, "runs": 3325,
+    "scoring": 4350, "stimuli": 3710, "subjects": 5840, "suites": 22_890, "towers": 6370, "web": 5095, "src": 98_590,
     "tests": 85_450, "commands": 40, "options": 239, "long functions": 0, "long modules": 0, "words of docs": 87_450,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.

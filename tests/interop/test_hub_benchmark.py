@@ -11,7 +11,7 @@ import yaml
 
 from snellen.core.condition import parse_conditions
 from snellen.interop.exporting import export
-from snellen.interop.hub_questions import benchmark_tasks
+from snellen.interop.hub_questions import _pattern, benchmark_tasks
 from snellen.interop.questions import ModelQuestion, select_questions
 from snellen.suites import SUITES
 from tests.helpers.extras import need
@@ -34,6 +34,19 @@ def test_only_tasks_that_the_format_can_hold_are_declared(sets_folder: Path, tmp
     assert _questions("vlm2-bench", "vanilla", sets_folder, tmp_path) == {}
     export(small_set("vlm2-bench", sets_folder).root, "hf", tmp_path / "none")
     assert not (tmp_path / "none" / "eval.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("reply", "name"),
+    [
+        ("It is red, no, dark red.", "dark red"), ("dark red at first, but red", "red"), ("Dark Red", "Dark Red"),
+        ("not the same", "not the same"), ("the same", "the same"), ("red wine", "red wine"), ("infrared", None),
+    ],
+)  # fmt: skip
+def test_a_name_that_ends_or_begins_a_longer_one_is_told_from_it(reply: str, name: str | None) -> None:
+    pattern = _pattern({"red", "dark red", "the same", "not the same", "red wine"})
+    match = re.match(pattern, reply, re.IGNORECASE)
+    assert (match and match[1]) == name
 
 
 def test_patterns_read_keys_as_our_parser_does(sets_folder: Path, tmp_path: Path) -> None:

@@ -163,8 +163,14 @@ def _pattern(names: set[str]) -> str:
     """The last name in a reply, or its last whole number."""
     if not names:
         return r"(?s).*(?<![\d.,])(-?\d+)"
-    words = "|".join(re.escape(name) for name in sorted(names, key=lambda name: (-len(name), name)))
+    words = "|".join(_word(name, names) for name in sorted(names, key=lambda name: (-len(name), name)))
     return rf"(?s).*(?<!\w)({words})(?!\w)"
+
+
+def _word(name: str, names: set[str]) -> str:
+    """The name where it is not the end of a longer one, as *red* is of *dark red*."""
+    longer = sorted(other for other in names if other != name and other.casefold().endswith(name.casefold()))
+    return "".join(f"(?<!{re.escape(other[: -len(name)])})" for other in longer) + re.escape(name)
 
 
 HF = ExportFormat(
