@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -108,6 +109,16 @@ def test_nothing_is_judged_twice_and_failed_calls_are_asked_again(run_root: Path
     assert after - before == 1
     judge(run_root, script(tmp_path / "judge.json", {}), show_progress=False)
     assert sum(1 for folder in run_root.glob(f"{FOLDER}/*/run") for _ in read_exchanges(folder)) == after
+
+
+def test_verdicts_on_another_text_are_not_believed(run_root: Path, tmp_path: Path) -> None:
+    """As after a reply that was cut off, judged and asked again: the response has the same name and another text."""
+    lines = dict.fromkeys(judge_questions(run_root), "Score: 1")
+    judge(run_root, script(tmp_path / "judge.json", lines), show_progress=False)
+    _, items, suite = open_run_items(run_root)
+    first, *rest = judgement_items(read_responses(run_root), items, suite)
+    (verdicts,) = read_verdicts(run_root, [replace(first, question=f"{first.question} And then?"), *rest]).values()
+    assert set(verdicts) == {item.item_id for item in rest}
 
 
 def test_verdicts_are_not_written_through_links(run_root: Path, tmp_path: Path) -> None:
