@@ -31,7 +31,7 @@ from snellen.core.storage.parts import line_of, part_files, read_exchanges
 from snellen.core.storage.runfolder import read_run_card
 from snellen.core.storage.versions import versions
 from snellen.core.suite import Trial, all_trials
-from snellen.exam import verification
+from snellen.exam import omissions, verification
 from snellen.exam.items import build
 from snellen.exam.omissions import left_out
 from snellen.exam.rescoring import recover
@@ -538,6 +538,19 @@ def test_a_run_from_which_items_were_left_out_is_not_fully_checked(items: ItemSe
     declined = [replace(response, status="declined", text=None) for response in done.responses]
     assert lines(declined) == [], "a task that a subject cannot be asked"
     assert lines([declined[0], *done.responses[1:]]) == [f"{name}: 1 items were declined, of which no record shows why"]
+
+
+@pytest.mark.parametrize(("rule", "is_found"), [("", True), ("look", True), ("none", False), ("drop", False)])
+def test_only_rules_that_stop_ask_the_first_batches_alone(
+    rule: str, is_found: bool, items: ItemSet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of planned looks all items are asked."""
+    alone = ["samples=1,questions=one"]
+    done = run(items, ["fake:oracle"], tmp_path / "run", conditions=alone, show_progress=False)
+    card = read_run_card(done.root)
+    card = card.model_copy(update={"arms": [card.arms[0].model_copy(update={"max_items": 99, "decide": rule})]})
+    monkeypatch.setattr(omissions, "batches", lambda items, task, trials, order, most: [[trial] for trial in trials])
+    assert bool(left_out(card, items, done.suite, done.responses[:1])) == is_found
 
 
 def test_replies_under_one_condition_are_not_those_of_another(items: ItemSet, tmp_path: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 import snellen.exam.run
 import snellen.exam.session
+from snellen.core.prompt import Prompt, Reply
 from snellen.core.response import Response
 from snellen.core.storage import files
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
@@ -150,3 +152,27 @@ def test_a_part_of_a_set_is_not_the_whole_set(work: Path) -> None:
         examination = snellen.exam.run.run(some, SUBJECTS, work / "some", show_progress=False)
         assert len(examination.responses) == count * len(SUBJECTS)
     assert not (work / "some" / "stamp.json").exists()
+
+
+@dataclass(frozen=True)
+class Thinker(Base):
+    """All its replies end at the limit of tokens."""
+
+    prompts: list[Prompt] = field(default_factory=list)
+
+    async def answer(self, prompt: Prompt, media: MediaFolder, rng: np.random.Generator) -> Reply:
+        self.prompts.append(prompt)
+        return Reply("", stop="length", tokens_out=100, token_limit=100)
+
+
+def test_a_run_that_ended_early_is_not_finished(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message that says so recommends to keep going: then the rest is asked."""
+    monkeypatch.setattr(Thinker, "__module__", "snellen.subjects")  # others' runs have no stamp
+    items = read_itemset(work / "items")
+    subject = Thinker(SubjectCard("chat:thinker", token_limit=100, max_concurrency=1))
+    early = snellen.exam.run.run(items, [subject], tmp_path / "early", show_progress=False)
+    assert early.unasked()
+    asked = len(subject.prompts)
+    whole = snellen.exam.run.run(items, [subject], tmp_path / "early", keep_going=True, show_progress=False)
+    assert len(subject.prompts) > asked
+    assert not whole.unasked()
