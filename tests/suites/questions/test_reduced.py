@@ -20,7 +20,18 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.suite import Trial
 from snellen.exam.run import run
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.sizes import ANSWERS, LEVELS, PAIRS, advice, bias, estimate, level_of, next_level, read
+from snellen.suites.questions.sizes import (
+    ANSWERS,
+    LEVELS,
+    PAIRS,
+    advice,
+    bias,
+    estimate,
+    key_text,
+    level_of,
+    next_level,
+    read,
+)
 from tests.suites.questions.tables import write_csv
 
 COUNT, SIDE = 110, 48
@@ -143,6 +154,18 @@ def test_only_questions_that_words_may_tell_are_asked_blind(tmp_path: Path) -> N
     assert {item.question for item in items if level_of(item) < 0} == {"Which of these?"}
     assert [(item.question, level_of(item)) for item in items if item.split == "train"] == [("Which of these?", 0)]
     assert len([item for item in items if item.split == "test" and level_of(item) >= 0]) == 3 * len(LEVELS)
+
+
+def test_options_in_another_order_are_the_same_words(tmp_path: Path) -> None:
+    names = ("image", "question", "answer", "A", "B")
+    rows = [("1.png", "What is it?", "cat", "cat", "dog"), ("2.png", "What is it?", "dog", "dog", "cat")]
+    for image, *_ in rows:
+        Image.new("RGB", (SIDE, SIDE), f"#0000{image[0] * 2}").save(tmp_path / image)
+    table = write_csv(tmp_path / "t.csv", [dict(zip(names, row, strict=True)) for row in rows])
+    options = BuildOptions(tmp_path / "set", sources={"table": table}, show_progress=False)
+    items = SUITE.recipes["reduced"].build(options).items
+    assert {key_text(item) for item in items} == {"cat", "dog"}
+    assert all(level_of(item) >= 0 for item in items), "words alone cannot tell which"
 
 
 def test_yes_and_no_are_counted_apart(tmp_path: Path) -> None:

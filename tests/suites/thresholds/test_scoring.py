@@ -269,14 +269,19 @@ def test_answers_without_a_score_are_not_wrong_ones(items: ItemSet) -> None:
     assert (answers.counts.sum(), answers.right.sum()) == (2, 1)
 
 
-@pytest.mark.parametrize(("right", "goes_on"), [(1, False), (2, True)])
-def test_two_of_the_first_four_controls_are_enough_to_go_on(items: ItemSet, right: int, goes_on: bool) -> None:
+@pytest.mark.parametrize(
+    ("right", "failed", "goes_on"), [(1, 0, False), (2, 0, True), (1, 2, True), (0, 2, False), (0, 4, True)]
+)
+def test_half_of_the_first_controls_that_were_answered_are_enough_to_go_on(
+    items: ItemSet, right: int, failed: int, goes_on: bool
+) -> None:
     chosen = {item.item_id: item for item in items_of(items) if item.split == "test"}
     asking = schedule(list(chosen.values()))([Trial((item.view(),)) for item in chosen.values()])
     names = [trial.views[0].item_id for trial in next(asking)]
     controls = [name for name in names if chosen[name].factors["control"] == "yes"]
     assert len(controls) == FIRST_CONTROLS
     errors = {name: float(name in controls[right:]) for name in names}
+    errors |= dict.fromkeys(controls[right : right + failed], math.nan)
     try:
         is_asked = bool(asking.send(errors))
     except StopIteration:
