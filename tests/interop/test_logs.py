@@ -273,10 +273,10 @@ def test_a_run_is_compared_with_logs_of_the_same_questions(tmp_path: Path) -> No
         assert result.table[["before", "after", "clusters"]].iloc[0].tolist() == [1, 0.5, 12]
         assert result.causes == {"another reply": 12}
         assert compared(tmp_path / f"{number}.csv", tmp_path / "run", read=True).table["before"].tolist() == [0.5]
-    two = ["vanilla", "images=none"]
-    run(items, ["fake:oracle"], tmp_path / "two", conditions=two, show_progress=False)
-    result = compared(tmp_path / "two", tmp_path / "0.csv")
-    assert result.table["before"].tolist() == [1], "of the first condition alone"
+    for first, other in (("vanilla", "images=none"), ("images=none", "vanilla")):
+        run(items, ["fake:oracle"], tmp_path / first, conditions=[first, other], show_progress=False)
+        result = compared(tmp_path / first, tmp_path / "0.csv")
+        assert (result.table["before"].item() == 1) == (first == "vanilla"), "of the first condition alone"
     placed = json_lines(tmp_path / "m_samples_t.jsonl", [
         {"doc_id": n, "input": f"{row['question']} Think.", "target": row["answer"], "filtered_resps": ["A"],
          "exact_match": 1.0}
