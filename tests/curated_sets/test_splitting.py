@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Media
+from snellen.core.item import Media, Split
 from snellen.core.seeds import stream
-from snellen.curated_sets.splitting import assign_sides, balance, bind_units, check_splits
+from snellen.curated_sets.splitting import _improve, assign_sides, balance, bind_units, check_splits
 from snellen.suites.ava_bench.abilities.counting import counting_item
 from snellen.suites.ava_bench.items import ItemSource
 
@@ -59,6 +59,17 @@ def test_images_of_many_strata_are_split_near_the_share(seed: int) -> None:
     tests = Counter(stratum for n, strata in units.items() if side[n] == "test" for stratum in strata)
     assert {tests[stratum] for stratum in range(80)} <= {1, 2, 3, 4}  # dealt and not moved, 0 to 5 are tests
     assert tests.total() == pytest.approx(160, abs=10)  # dealt and not moved, some 205 are
+
+
+def test_no_move_leaves_a_stratum_without_a_test() -> None:
+    """Image 0 is the only test of s, and one of two of t, which needs one: another image of s takes its place."""
+    units = dict(enumerate([["s", "t"], *[["s"]] * 4, *[["t"]] * 3]))
+    side: dict[int, Split] = {n: "test" if n in (0, 5) else "train" for n in units}
+    _improve(units, side, 0.2)
+    assert Counter(stratum for n, strata in units.items() if side[n] == "test" for stratum in strata) == {
+        "s": 1,
+        "t": 1,
+    }
 
 
 def test_the_split_depends_on_the_seed_only() -> None:

@@ -19,6 +19,7 @@ import snellen
 from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log_ranks
 from snellen.analysis.comparison.logs import Log, LogRow, join
 from snellen.core.errors import SnellenError
+from snellen.exam.examine import examine
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
 from snellen.reports.changes_page import change_lines
@@ -273,10 +274,14 @@ def test_a_run_is_compared_with_logs_of_the_same_questions(tmp_path: Path) -> No
         assert result.table[["before", "after", "clusters"]].iloc[0].tolist() == [1, 0.5, 12]
         assert result.causes == {"another reply": 12}
         assert compared(tmp_path / f"{number}.csv", tmp_path / "run", read=True).table["before"].tolist() == [0.5]
-    for first, other in (("vanilla", "images=none"), ("images=none", "vanilla")):
-        run(items, ["fake:oracle"], tmp_path / first, conditions=[first, other], show_progress=False)
-        result = compared(tmp_path / first, tmp_path / "0.csv")
-        assert (result.table["before"].item() == 1) == (first == "vanilla"), "of the first condition alone"
+    for conditions, share in ((["vanilla", "images=none"], 0.5), (["images=none", "vanilla"], 0)):
+        root = tmp_path / conditions[0]
+        for condition in conditions:  # without an image there is no answer
+            examine(
+                lambda parts: "neither" if all(isinstance(part, str) for part in parts) else "A",
+                items.root, condition=condition, out=root, show_progress=False,
+            )  # fmt: skip
+        assert compared(root, tmp_path / "0.csv").table["before"].tolist() == [share], "of the first condition alone"
     placed = json_lines(tmp_path / "m_samples_t.jsonl", [
         {"doc_id": n, "input": f"{row['question']} Think.", "target": row["answer"], "filtered_resps": ["A"],
          "exact_match": 1.0}
