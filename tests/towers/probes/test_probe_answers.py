@@ -103,6 +103,15 @@ def test_counts_are_learned_on_a_logarithmic_scale() -> None:
     assert numbers.answer(view("integer", ("4", "6")), half, RNG)[0] == "1. 4"
 
 
+def test_the_nearest_of_offered_numbers_is_that_by_ratio() -> None:
+    """log(1 + 2.2) is 1.163: .447 from log(5), .470 from log(2), though 2.2 itself is nearer to 1."""
+    offered = view("integer", ("1", "4"))
+    targets = fitted(offered, "1", "4")
+    mean, half = math.log(10) / 2, math.log(2.5) / 2
+    text, (number,) = targets.answer(offered, np.array([(math.log(3.2) - mean) / half]), RNG)
+    assert (text, number) == (offered.reply.write("4"), pytest.approx(2.2))
+
+
 def test_ranges_are_learned_as_their_middles() -> None:
     bins = view("choice", ("2-3", "3-4", "4-5"))
     numbers = fitted(bins, "2-3", "4-5")
