@@ -37,6 +37,13 @@ def test_a_gate_passes_fails_or_is_undecided(
     assert snellen(*words, *options)[0] == code
 
 
+@pytest.mark.parametrize("margin", [(), ("--margin", 5)])
+def test_a_gate_is_undecided_if_items_are_missing(margin: tuple[str, ...], snellen: Command, tmp_path: Path) -> None:
+    logs = [written(tmp_path, "a", 800, 800), written(tmp_path, "b", 400)]
+    for first, second in (logs, logs[::-1]):
+        assert snellen("diff", first, second, "--out", tmp_path / "d.html", "--fail-on", "drop", *margin)[0] == 1
+
+
 def test_the_page_shows_both_replies_and_why(snellen: Command, tmp_path: Path) -> None:
     page = tmp_path / "diff.html"
     code, out, _ = snellen("diff", written(tmp_path, "a", 400), written(tmp_path, "b", 300), "--out", page)
