@@ -469,6 +469,17 @@ def test_prompts_that_a_report_shows_are_those_of_the_items(items: ItemSet, tmp_
         check_replies(done.root, read_run_card(done.root), items, done.suite)
 
 
+def test_no_image_of_a_prompt_is_replaced_by_images_laid_out(items: ItemSet, tmp_path: Path) -> None:
+    """Replaying lays nothing out, so that a montage that was sent as one image is taken for the image alone."""
+    montage = {"montage": ["0" * 64, "f" * 64], "title": "FORGED"}
+    image = {"media": "0" * 64}
+    assert verification._is_same_part(image, montage)
+    assert verification._is_same_part(montage, montage)
+    for part, other in ((montage, image), (montage, {**montage, "title": "other"}), (image, {"media": "1" * 64})):
+        assert not verification._is_same_part(part, other)
+    assert not verification._is_same_part("text", montage)
+
+
 def test_people_may_be_given_fewer_tasks(items: ItemSet, tmp_path: Path) -> None:
     done = run(items, ["fake:oracle"], tmp_path / "run", show_progress=False, limit=2)
     card = read_run_card(done.root)

@@ -165,3 +165,13 @@ def test_an_interrupted_report_is_written_again(run_copy: Path, monkeypatch: pyt
         with pytest.raises(ZeroDivisionError):
             write(run_copy, explorer=lambda exams, out: (out / "explore.html").write_text("x"))
     assert write(run_copy).page.is_file()
+
+
+def test_nothing_is_written_through_links_in_a_report(tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "report", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    (out / stamp.STAMP).write_text("{}")
+    (out / "tables").symlink_to(elsewhere)
+    with pytest.raises(SnellenError, match="a link, but what is written in report stays there"):
+        stamp.begin(out)

@@ -15,7 +15,7 @@ from yaml import YAMLError
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, read_text
+from snellen.core.storage.user_files import MAX_YAML_BYTES, file_fault, own_file, read_text
 from snellen.core.storage.user_yaml import read_yaml
 from snellen.datasets.fitting import annotated_file, box_of, read_voc
 from snellen.datasets.formats.coco_json import CocoFile, CocoJson
@@ -79,7 +79,8 @@ class OwnBoxes:
             raise SnellenError(f"{self.images}: not a folder of images; give --source images=DIR")
         suffix = self.boxes.suffix.lower()
         if self.boxes.is_dir():
-            files = sorted(path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
+            found = (path for path in self.boxes.rglob("*") if path.suffix.lower() in (".xml", ".txt"))
+            files = sorted(own_file(self.boxes, path) for path in found)
             if any(path.suffix.lower() == ".xml" for path in files):
                 return _voc(self.images, [path for path in files if path.suffix.lower() == ".xml"])
             if files:
@@ -244,7 +245,8 @@ def _yolo(images: Path, folder: Path, paths: Iterable[Path]) -> Iterator[RawSamp
 
 def _lines(path: Path) -> list[str]:
     try:
-        return [line for line in read_text(path, "utf-8-sig", MAX_YAML_BYTES).splitlines() if line.strip()]
+        lines = read_text(path, "utf-8-sig", MAX_YAML_BYTES, regular=True).splitlines()
+        return [line for line in lines if line.strip()]
     except (OSError, UnicodeDecodeError):
         return ["unreadable"]
 
@@ -254,7 +256,7 @@ def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
     for near in (folder, *folder.resolve().parents[:2]):
         for name in ("data.yaml", "dataset.yaml"):
             if (near / name).is_file():
-                content = _yaml(near / name)
+                content = _yaml(own_file(near, near / name))
                 names = content.get("names") if isinstance(content, dict) else None
                 pairs = (
                     names.items() if isinstance(names, dict) else enumerate(names) if isinstance(names, list) else ()
@@ -264,7 +266,9 @@ def _yolo_names(folder: Path) -> tuple[Mapping[str, str], int]:
                 return {str(number): str(label) for number, label in pairs}, pose
         for name in ("classes.txt", "names.txt", "obj.names"):
             if (near / name).is_file():
-                return {str(number): label.strip() for number, label in enumerate(_lines(near / name))}, 0
+                return {
+                    str(number): label.strip() for number, label in enumerate(_lines(own_file(near, near / name)))
+                }, 0
     raise SnellenError(f"{folder}: no class names; put classes.txt there, with one name per line, or YOLO's data.yaml")
 
 
@@ -302,7 +306,7 @@ def _voc(images: Path, paths: Iterable[Path]) -> Iterator[RawSample | Note]:
     for path in paths:
         image_path = path_by_name.get(normalize("NFC", path.stem))
         try:
-            root = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES))
+            root = ET.fromstring(read_text(path, "utf-8-sig", MAX_YAML_BYTES, regular=True))
         except (OSError, UnicodeDecodeError, ET.ParseError, ValueError):
             yield Note("unreadable", "not a Pascal VOC annotation", path.name)
             continue

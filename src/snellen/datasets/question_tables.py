@@ -30,6 +30,7 @@ from snellen.core.storage.user_files import (
     bounded_json,
     distinct,
     file_fault,
+    own_file,
     table_encoding,
     table_header,
 )
@@ -165,7 +166,9 @@ def find_tables(path: Path) -> list[QuestionTable]:
             raise SnellenError(f"{path}: not a table; give {forms}")
         return [QuestionTable(path)]
     found_paths = find_shards(path) or sorted(
-        file for file in path.glob("*") if _kind(file) and file.is_file() and not file.name.startswith(".")
+        own_file(path, file)
+        for file in path.glob("*")
+        if _kind(file) and file.is_file() and not file.name.startswith(".")
     )
     if not found_paths:
         raise SnellenError(f"{path}: no table in this folder ({', '.join(SUFFIXES)}, .parquet)")

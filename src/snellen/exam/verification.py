@@ -283,9 +283,9 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
 
 
 def _is_same_part(part: Any, other: Any) -> bool:
-    """True if two parts of a prompt are equal; a montage is laid out only for subjects that read images."""
-    are_images = isinstance(part, dict) and isinstance(other, dict)
-    return bool(part == other or (are_images and ("montage" in part or "montage" in other)))
+    """True if the parts of a prompt are equal; a replayed montage may have been laid out as an image."""
+    is_image = isinstance(part, dict) and "montage" not in part
+    return bool(part == other or (is_image and isinstance(other, dict) and "montage" in other))
 
 
 def _check_arms(root: Path, card: RunCard, again: RunCard) -> None:

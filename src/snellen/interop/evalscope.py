@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from snellen.core.storage import files
-from snellen.interop.formats import LETTERS, ExportFormat, image_name, not_a_choice, write_images
+from snellen.interop.formats import LETTERS, ExportFormat, image_name, not_a_choice, task_names, write_images
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen.interop.scoring_fields import NO_POINTS
 
@@ -31,12 +31,12 @@ def write_folders(selection: Selection, out: Path) -> None:
 
     Results number the rows of a file; a file per task lets `recorded:` tell by their number which items they are of.
     """
-    for task in selection.counts():
+    for task, name in task_names(selection, "-").items():
         questions = [question for question in selection.questions if question.item.task == task]
         choices = [question for question in questions if not_a_choice(question) is None]
         if choices:
-            _write_lines(out / "mcq" / f"{task}.jsonl", [_choice_row(question) for question in choices])
-        _write_lines(out / "vqa" / f"{task}.jsonl", [_open_row(question) for question in questions])
+            _write_lines(out / "mcq" / f"{name}.jsonl", [_choice_row(question) for question in choices])
+        _write_lines(out / "vqa" / f"{name}.jsonl", [_open_row(question) for question in questions])
     write_images(selection, out)
 
 

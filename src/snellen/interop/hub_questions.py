@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from snellen.core.grouping import lists_by_key
 from snellen.core.storage import files
-from snellen.interop.formats import CHOICES, ExportFormat, export_name, fields
+from snellen.interop.formats import CHOICES, ExportFormat, export_name, fields, task_names
 from snellen.interop.huggingface import parquet_writer
 from snellen.interop.questions import ModelQuestion, Selection
 from snellen_sight.messages import data_url
@@ -101,15 +101,16 @@ def _is_possible(question: ModelQuestion) -> bool:
     return len(question.images) <= 1 and (kind == "integer" or (kind in CHOICES and len(question.option_names) > 1))
 
 
-def table_path(task: str) -> str:
-    """The path of a task's table in the export."""
-    return f"benchmark/{task}.parquet"
+def table_path(name: str) -> str:
+    """The path in the export of a task's table, by the plain name of the task."""
+    return f"benchmark/{name}.parquet"
 
 
 def configurations(selection: Selection) -> str:
     """The lines of the dataset card that declare one configuration per task."""
+    names = task_names(selection, "-")
     return "".join(
-        f"- config_name: {task}\n  data_files:\n  - split: test\n    path: {table_path(task)}\n"
+        f"- config_name: {names[task]}\n  data_files:\n  - split: test\n    path: {table_path(names[task])}\n"
         for task in benchmark_tasks(selection)
     )
 
@@ -118,7 +119,8 @@ def write_benchmark(selection: Selection, out: Path) -> None:
     """Write `eval.yaml` and a table per task; nothing if no task can be run from it."""
     import yaml
 
-    tasks = benchmark_tasks(selection)
+    names = task_names(selection, "-")
+    tasks = {names[task]: questions for task, questions in benchmark_tasks(selection).items()}
     if not tasks:
         return
     for task, questions in tasks.items():

@@ -25,6 +25,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.plain_text import short_reason
 from snellen.core.storage.item_rows import read_image_names
 from snellen.core.storage.runfolder import is_run
+from snellen.core.storage.user_files import own_file
 from snellen.exam.compare import run_of_subject
 from snellen.exam.examination import Examination
 from snellen.interop.inspect_import import SCORES, is_log, logged_rows
@@ -103,7 +104,7 @@ def _files(folder: Path) -> Iterator[Path]:
     for path in folder.rglob("*"):
         inner = path.with_suffix("") if path.suffix.lower() == ".gz" else path
         if inner.suffix.lower() in (*ENDINGS, ".eval") and path.is_file():
-            yield path
+            yield own_file(folder, path)
 
 
 def _scaled(cell: Any, settings: Mapping[str, str]) -> float:

@@ -30,6 +30,7 @@ from snellen.core.hashing import sha256
 from snellen.core.item import Item
 from snellen.core.plain_text import short_reason
 from snellen.core.prompt import Reply
+from snellen.core.storage.user_files import own_file
 from snellen.core.subject import Subject, SubjectCard
 from snellen.interop import recorded_files
 from snellen.interop.inspect_import import MAX_MODEL, is_log, log_recordings, score_of
@@ -104,6 +105,7 @@ def make_recorded(name: str, settings: Mapping[str, str], items: Sequence[Item])
     with suppress(ValueError, OSError):  # neither a name nor a pattern
         is_path = path.exists()
         paths = [path] if is_path else sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+    paths = [found if found == path else own_file(found.parent, found) for found in paths]
     if not paths or not all(path.is_file() for path in paths):
         what = "not a file" if paths else "no such file"
         raise SnellenError(f"{PREFIX}{name}: {what}; write recorded:FILE, or a pattern of files in quotes")

@@ -12,7 +12,7 @@ from snellen.core.hashing import digest
 from snellen.core.storage import files
 from snellen.core.storage.itemset_cards import is_itemset
 from snellen.core.storage.runfolder import is_run, read_run_card
-from snellen.core.storage.trees import code_digest, tree_digest, tree_files
+from snellen.core.storage.trees import code_digest, refuse_links, tree_digest, tree_files
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_mark, read_text
 
 STAMP = "stamp.json"
@@ -60,4 +60,5 @@ def begin(out: Path) -> None:
     is_report = (out / STAMP).is_file() or (out / "results.parquet").is_file()
     if is_run(out) or is_itemset(out) or (out.is_dir() and not is_report and next(out.iterdir(), None)):
         raise SnellenError(f"{out}: holds other files than a report; choose another --out")
+    refuse_links(out)
     files.write_text(out / STAMP, "{}\n")

@@ -14,6 +14,7 @@ from snellen.core.plain_text import short_reason
 from snellen.core.storage import files
 from snellen.core.storage.home import home
 from snellen.core.storage.schemas import Card, read_card_file
+from snellen.core.storage.trees import refuse_links
 from snellen_sight.results import SightCall, SightLine, faults_of
 
 FOLDER = "sight"
@@ -115,6 +116,7 @@ def copy_sight(root: Path, cards: Iterable[AddressedCard], *, is_finished: bool 
     for card in cards:
         latest, earlier = latest_sight(card), sight_of(root, card.fingerprint())
         if latest and latest != earlier and not (earlier and is_finished):
+            refuse_links(root)
             write_sight(_file_of(root, card.fingerprint()), latest)
 
 

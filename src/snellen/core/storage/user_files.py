@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, AnyStr
 
+from snellen.core.errors import SnellenError
+
 MAX_LIST_BYTES = 2_000_000_000
 """Limit of a list of records of a dataset or another tool; LLaVA's has 1.03 GB."""
 MAX_MEDIA_BYTES = 200_000_000
@@ -87,6 +89,16 @@ def leads_outside(name: str) -> bool:
     """True if a path in a file leads out of the folder that it is relative to: the file may be a stranger's."""
     path = PurePosixPath(name.replace("\\", "/"))
     return path.is_absolute() or ".." in path.parts
+
+
+def own_file(folder: Path, path: Path) -> Path:
+    """The path of a file that was found in a folder, which may be a stranger's.
+
+    Raises SnellenError for a link to a file elsewhere, whose content would be published with the folder's.
+    """
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise SnellenError(f"{path}: a link to a file outside of {folder}; copy the file there if you trust it")
+    return path
 
 
 def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:
