@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sqlite3
+import time
 from pathlib import Path
 
 from snellen.core.errors import SnellenError
@@ -21,7 +22,7 @@ CREATE TABLE IF NOT EXISTS rows (
   PRIMARY KEY (participant, sequence)
 ) WITHOUT ROWID;
 """
-BUSY_SECONDS = 30.0
+BUSY_SECONDS, SCHEMA_SECONDS = 30.0, 10.0
 
 
 @functools.cache
@@ -36,12 +37,14 @@ def open_database(path: Path, *, shared: bool = False) -> sqlite3.Connection:
     """A connection. Raises SnellenError for a database that may lead elsewhere, or hold programs.
 
     A stranger may have made it: a rollback journal may name any file, which SQLite then deletes; views and triggers run
-    what they say.
+    what they say; and pages that lead to each other many times make a schema without end.
     """
     journal = path.with_name(f"{path.name}-journal")
     if link := next((name for name in (path, journal) if name.is_symlink()), journal if journal.exists() else None):
         raise SnellenError(f"{link}: a link, or a journal that `snellen study serve` does not write; move it away")
     connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=not shared)
+    end = time.monotonic() + SCHEMA_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
     try:
         statements = connection.execute("SELECT sql FROM sqlite_master WHERE sql NOT NULL")
         if any(sql not in _own_statements() for (sql,) in statements):
@@ -49,6 +52,7 @@ def open_database(path: Path, *, shared: bool = False) -> sqlite3.Connection:
     except BaseException:
         connection.close()
         raise
+    connection.set_progress_handler(None, 0)
     return connection
 
 

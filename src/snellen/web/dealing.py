@@ -14,6 +14,8 @@ from snellen.web.pages import TRUTHS
 from snellen.web.plan import Choice, Page, PageBlock, Question, Term, TextPart
 
 CHECK_NAMES = ("A", "B", "C", "D")
+MAX_PAGES = 1_000_000
+"""Pages of all forms together, each with its name in the plan."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +45,15 @@ def deal_forms(
 
     Raises SnellenError if a block has fewer pages than a participant is to see.
     """
-    forms = []
+    forms, pages = list[tuple[PageBlock, ...]](), 0
     for form in range(len(design.reviewers) or design.forms):
         order = _block_order(design, len(blocks), form, seed)
         forms.append(tuple(_deal(point, form, seed) for place in order for point in blocks[place]))
+        pages += sum(len(block.page_ids) for block in forms[-1])
+        if pages > MAX_PAGES:
+            raise SnellenError(
+                f"more than {MAX_PAGES} pages in all forms; ask for fewer forms, conditions or questions"
+            )
     return tuple(forms)
 
 

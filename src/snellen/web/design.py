@@ -39,7 +39,7 @@ class BlockDesign(Frozen):
     name: str
     items: str = ""
     tasks: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ("vanilla",)
+    conditions: tuple[str, ...] = Field(default=("vanilla",), max_length=100)
     questions: int | None = Field(default=None, ge=1)
     assignment: Literal["sample", "spread", "same"] = "sample"
     order: Literal["random", "as stored"] = "random"
@@ -75,7 +75,7 @@ class StudyDesign(Frozen):
     calibration: bool = False
     share_words: bool = False
     forms: int = Field(default=20, ge=1, le=1000)
-    reviewers: tuple[str, ...] = ()
+    reviewers: tuple[str, ...] = Field(default=(), max_length=1000)
     parameters: tuple[str, ...] = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
     source: str = ""
 

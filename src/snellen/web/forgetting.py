@@ -15,6 +15,7 @@ from typing import Any
 from snellen.analysis.studies.people import HUMAN
 from snellen.core.errors import SnellenError
 from snellen.core.storage import files
+from snellen.core.storage.trees import refuse_links
 from snellen.core.storage.user_files import MAX_CARD_BYTES, file_fault
 from snellen.web import databases, store
 from snellen.web.admission import code_digest, person_digests, start_digest
@@ -38,6 +39,8 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
 
 
 def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
+    for folder in folders:  # they may be a stranger's
+        refuse_links(folder)
     people = list(store.read_stored(root, with_rows=False)) if (root / RESULTS).is_file() else []
     in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}

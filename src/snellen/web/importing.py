@@ -26,6 +26,7 @@ from snellen.core.prompt import Prompt, Reply
 from snellen.core.sheet import answer_views
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
+from snellen.core.storage.trees import refuse_links
 from snellen.core.storage.user_files import read_text
 from snellen.core.storage.versions import versions
 from snellen.core.subject import Base, SubjectCard
@@ -163,6 +164,8 @@ def import_locked(
     card, plan = read_study(root), read_plan(root)
     if out.resolve() in (root.resolve(), *root.resolve().parents):
         raise SnellenError(f"--out {out}: is or holds the study itself; choose a folder of its own, such as people")
+    if out.is_dir():  # it may be a stranger's
+        refuse_links(out)
     people, refused = admit_all(submissions, root, skip=skip, skip_bad=skip_bad, out=out)
     earlier, gone = list(imported(out)), forgotten(root) | forgotten(out)
     removed = [participant for participant in earlier if not gone.isdisjoint(person_digests(participant.rows))]

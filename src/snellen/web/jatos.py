@@ -33,7 +33,7 @@ from snellen.web.admission import BadLine, Submission, start_digest
 from snellen.web.page import index_page
 from snellen.web.plan import RecordRow, Start, StudyPlan
 from snellen.web.record_lines import CHECKSUM, MAX_LINE, parse_line
-from snellen.web.study import BUNDLE, INDEX, bundle_files, read_plan, read_study
+from snellen.web.study import BUNDLE, INDEX, MAX_TOTAL_BYTES, bundle_files, read_plan, read_study
 
 JAS_VERSION = "3"
 WORKERS = ("GeneralMultiple", "GeneralSingle", "Jatos", "PersonalMultiple", "PersonalSingle")
@@ -49,7 +49,6 @@ MAX_FILE_BYTES = 16 * 2**20
 """Limit for a file, and for the components of one study result together; JATOS's own default is 5 MB a component."""
 MAX_RECORD_BYTES = 4 * MAX_FILE_BYTES
 """Limit for a person's rows as they are written again, with fields that the file had left out."""
-MAX_TOTAL_BYTES = 4 * 2**30
 MAX_METADATA_BYTES = 8 * 2**20
 MAX_ROWS = 100_000
 """Lines of a study result, or of a text export."""
@@ -357,9 +356,10 @@ def _participants(texts: Sequence[str], source: str, max_line: int = MAX_LINE) -
 
 
 def _lines(text: str) -> Iterator[str]:
-    """The lines that are not empty, one at a time: a file may have millions."""
+    """The lines that are not blank of the first 4 `MAX_ROWS`, one at a time: a file may have millions of blank ones."""
     # Not splitlines: answers may contain other line separators of Unicode, which JSON does not escape.
-    return filter(None, (match[0].strip() for match in LINE.finditer(text)))
+    lines = islice(LINE.finditer(text), 4 * MAX_ROWS)
+    return filter(None, (match[0].strip() for match in lines))
 
 
 def _is_torn(line: str) -> bool:

@@ -19,6 +19,8 @@ from snellen.web.design import StudyDesign
 from snellen.web.plan import Entry, Frozen, StudyPlan
 
 STUDY, BUNDLE, PLAN, SCRIPT, RESULTS = "study.json", "bundle", "plan.json", "plan.js", "results.sqlite"
+MAX_TOTAL_BYTES = 400_000_000
+"""Of all results of a study that are read at once: a row with many answers takes 18 times as much in memory."""
 INDEX = "index.html"
 """The page itself, which is made for each transport and so not among these files."""
 FOLDERS = ("media", "page", "vendor")

@@ -55,7 +55,7 @@
       element: field,
       read: () => typed(field) || undefined,
       complaint: () => (field.value.trim() ? "" : "Please write an answer."),
-      reveal: (right, page) => [question.kind === "description" ? null : Snellen.isRightText(typed(field), [right, ...(page.accepted[question.item_id] ?? [])], page.tolerance), String(right)],
+      reveal: (right, page) => [question.kind === "description" ? null : Snellen.isRightText(typed(field), [right, ...(Object.hasOwn(page.accepted, question.item_id) ? page.accepted[question.item_id] : [])], page.tolerance), String(right)],
       focus: () => field.focus(),
     };
   }
