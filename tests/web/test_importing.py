@@ -477,6 +477,21 @@ def test_imported_files_are_private_and_a_changed_record_is_not_imported(filled:
         import_study(filled.root, [], out)
 
 
+@pytest.mark.parametrize("name", ["records", "authenticity"])
+def test_nothing_is_written_or_deleted_through_links(name: str, filled: FilledStudy, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "people", tmp_path / "elsewhere"
+    submissions = [Submission("a", filled.forms[0])]
+    import_study(filled.root, submissions, out)
+    elsewhere.mkdir()
+    if (out / name).is_dir():
+        shutil.move(out / name, elsewhere)
+    (out / name).symlink_to(elsewhere / name if (elsewhere / name).is_dir() else elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    for act in (lambda: import_study(filled.root, submissions, out), lambda: forget(filled.root, "p01", [out])):
+        assert_refused(act, "a link, but what is written in people stays there")
+    assert sorted(elsewhere.rglob("*")) == before
+
+
 def test_a_person_is_forgotten_everywhere(filled: FilledStudy, tmp_path: Path) -> None:
     """By the code on their screen: no file of study or import holds their answers, and no import brings them back."""
     root, out = tmp_path / "study", tmp_path / "people"

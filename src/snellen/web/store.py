@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from snellen.core.errors import SnellenError
+from snellen.core.plain_text import short_reason
 from snellen.web.admission import FormProgress
 from snellen.web.databases import TABLES, connect, open_database
 from snellen.web.plan import RecordRow
@@ -357,7 +358,7 @@ def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
             connection.execute("PRAGMA query_only=ON")
             connection.execute("BEGIN")
             if (fault := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-                raise ValueError(fault)
+                raise ValueError(short_reason(fault, 100))
             participants = connection.execute("SELECT number, name FROM participants ORDER BY number").fetchall()
             for number, name in participants:
                 if not isinstance(name, str):
