@@ -114,7 +114,7 @@ STYLES = """image => {
 def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> None:
     index = write_bundle(tmp_path, plan(*KINDS))
     with tab(browser) as opened:
-        begin(opened, f"{index.as_uri()}?participant=p07&form=1&source=hall")
+        begin(opened, f"{index.as_uri()}?participant=p07&form=1&source=hall&token={'x' * 2000}")
         wait_for(opened, "choice")
         opened.hover(".image")
         assert set(opened.locator(".image img").evaluate(STYLES)) == {"none 1"}
@@ -127,6 +127,7 @@ def test_every_kind_by_mouse_from_a_file(browser: Browser, tmp_path: Path) -> No
     check_kinds(rows)
     start = rows[0].plain()["record"]
     assert (start["participant"], start["form"], start["parameters"]["source"]) == ("p07", 1, "hall")
+    assert "token" not in start["parameters"], "an import refuses a start that is too large"
     assert start["plan_hash"] == plan(*KINDS).plan_hash
 
 

@@ -151,7 +151,8 @@
   async function run() {
     const plan = globalThis.snellenPlan;
     const transport = Snellen.transports[document.documentElement.dataset.transport](plan);
-    const address = Object.fromEntries(new URLSearchParams(location.search));
+    // An import refuses a start with more, or longer ones, and the person with it.
+    const address = Object.fromEntries([...new URLSearchParams(location.search)].filter(([name, text]) => name.length + text.length < 500).slice(0, 12));
     const code = Snellen.randomCode();
     const returns = await insist(() => transport.returns(address), "The study could not be opened.");
     if (plan.texts.consent && (!returns || transport.personal)) await agree(plan, transport, transport.personal ? "" : code); // theirs comes with their rows
