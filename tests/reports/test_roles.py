@@ -109,6 +109,20 @@ def test_a_new_kind_of_simulated_observer_is_treated_as_one_everywhere(toy: str,
     assert toy not in {answer.arm for example in page_examples for answer in example.predictions}
 
 
+def test_an_example_prints_the_reply_whose_mark_it_shows(tmp_path: Path) -> None:
+    """The first repeat's: scores come in the order of the responses."""
+    items = write_items(tmp_path / "items", 4, tasks=("naming",))
+    run = load_run(
+        write_run(tmp_path / "run", items, [able("chat:m", items, {"naming": 1.0})], tasks=("naming",)), suite_of
+    )
+    again = [
+        replace(r, response_id=f"{r.response_id}/again", repeat=1, text="of the second repeat") for r in run.responses
+    ]
+    expected = {r.item_id: r.text for r in run.responses}
+    ((_, page_examples), *_) = examples(replace(run, responses=(*run.responses, *again)), InlineThumbs(run), 4, 4)
+    assert {example.item_id: example.predictions[0].text for example in page_examples} == expected
+
+
 def test_examples_of_runs_on_one_set_print_the_replies_of_each(tmp_path: Path) -> None:
     """Also of a reply in which no answer was found, which is in the calls of its run alone."""
     items = write_items(tmp_path / "items", 4, tasks=("naming",))
