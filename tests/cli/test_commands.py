@@ -42,7 +42,6 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     printed = snellen("run", built, *subjects, "--out", run)[1]
     assert f"Next: snellen report {run} --out report" in " ".join(printed.split())
     assert [path.read_bytes() for path in (run / "parts").iterdir()] == [record], "a finished run asks no questions"
-    assert "--decide" not in printed
     code, _, err = snellen("report", tmp_path, "--out", out)
     assert (code, f"1 are in it (run); give {tmp_path}/*" in err) == (2, True)
     assert snellen("verify", run)[0] == 0
@@ -57,13 +56,6 @@ def test_from_items_to_report(snellen: Command, built: Path, tmp_path: Path) -> 
     assert set(oracle.protocol) == {"strict", "published"}
     assert (oracle.value == 1).all()
     assert "GPT-4V" in (out / "combo.html").read_text()
-
-
-def test_after_asking_until_decided_a_second_subject_can_get_the_same_items(
-    snellen: Command, built: Path, tmp_path: Path
-) -> None:
-    printed = snellen("run", built, "--subject", "fake:chance", "--until-decided", "--out", tmp_path / "run")[1]
-    assert f"snellen diff {tmp_path / 'run'} SUBJECT --decide 10" in " ".join(printed.split())
 
 
 def test_help_of_the_command_line(snellen: Command) -> None:

@@ -69,28 +69,6 @@ def test_a_drop_outweighs_what_could_not_be_compared() -> None:
     _guard(None, ["a"], 3)
 
 
-def test_a_subject_is_asked_until_it_is_decided_whether_it_dropped(
-    snellen: Command, run_root: Path, tmp_path: Path
-) -> None:
-    former, words = f"{run_root}:{ORACLE}", ("--decide", "10", "--fail-on", "drop")
-    code, out, err = snellen("diff", former, UNREADABLE, *words, "--run", tmp_path / "asked", "--json")
-    decided = json.loads(out)
-    (row,) = decided["rows"]
-    assert (code, row["verdict"], decided["after"]) == (4, "dropped", UNREADABLE)
-    assert "replies cannot be read, such as 'none'" in err
-    assert row["high"] < -0.1
-    assert 0 < row["n"] < 70, "not all ten objects"
-    code, out, _ = snellen("diff", former, tmp_path / "asked", *words)
-    assert code == 4
-    assert "Dropped: parts of an object (pattern-perception)\n" in out
-    assert snellen("diff", former, former, *words)[0] == 1, "ten objects do not show that nothing dropped"
-    for wrong in (("--decide", "0"), ("--decide", "10", "--fail-on", "rise")):
-        code, _, err = snellen("diff", former, former, *wrong)
-        assert (code, err.count("\n")) == (2, 1)
-    code, _, err = snellen("diff", former, "chatty:nobody", *words)
-    assert (code, err.count("\n")) == (2, 1)
-
-
 def test_the_page_loads_nothing_and_runs_no_script(snellen: Command, run_root: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     snellen("diff", f"{run_root}:{ORACLE}", f"{run_root}:{BLIND}", "--out", page)

@@ -102,7 +102,7 @@ def test_what_follows_a_run_depends_on_what_was_answered(capsys: Captured, monke
         _summary("runs/none", 0), _summary("runs/failed", 4, 4), _summary("runs/a b", 5, 4, cost={"x": 0.5, "y": 1.25}),
         _summary("runs/c", 5, is_old=True),
     ]  # fmt: skip
-    _print_results(summaries, is_partial=True)
+    _print_results(summaries)
     printed = capsys.readouterr()
     lines = [line for line in printed.out.splitlines() if line != "None"]
     assert lines == [
@@ -112,17 +112,14 @@ def test_what_follows_a_run_depends_on_what_was_answered(capsys: Captured, monke
         "Run: runs/c",
         "Next: the same command again, which repeats the failed calls",
         "Next: snellen report 'runs/a b' runs/c --out report",
-        "Another subject on the same items: snellen diff 'runs/a b' SUBJECT --decide 10",
     ]
     assert printed.err.splitlines() == [
         "runs/none: nothing was asked",
         "runs/c: finished earlier, so nothing was asked; another --out asks again",
     ]
     assert sights == [Path("runs/failed"), Path("runs/a b"), Path("runs/c")]
-    _print_results([summaries[0]], is_partial=True)
+    _print_results([summaries[0]])
     assert capsys.readouterr().out == ""
-    _print_results([summaries[-1]], is_partial=False)
-    assert "Another" not in capsys.readouterr().out
 
 
 def test_each_of_several_sets_has_a_folder_of_its_suite(tmp_path: Path) -> None:

@@ -18,7 +18,6 @@ from snellen.scoring.sequential import (
     confidence_sequence,
     greatest_wealth,
     is_paired_beyond,
-    paired_sequence,
     rounds,
 )
 
@@ -107,21 +106,6 @@ def test_the_truth_is_refuted_at_no_moment_in_more_than_five_of_a_hundred_runs(
     assert refuted <= 8
 
 
-def test_a_paired_sequence_is_that_of_the_differences() -> None:
-    rng = np.random.default_rng(5)
-    a, b = rng.binomial(1, 0.8, 120), 0.75 * rng.binomial(1, 0.3, 120)
-    low, high = paired_sequence(a, b, range(120), (0, 1))
-    assert (low, high) == confidence_sequence(a - b, range(120), (-0.75, 1))
-    assert low < np.mean(a - b) < high
-    assert paired_sequence([], [], [], (0, 1)) == (-1, 1)
-    rounds_of_four = np.repeat(np.arange(30), 4)
-    greatest = max(b.reshape(30, 4).mean(axis=1))
-    least = min(b.reshape(30, 4).mean(axis=1))
-    assert greatest < 0.75, "no round of four has the floor right four times"
-    expected = confidence_sequence(a - b, rounds_of_four, (-greatest, 1 - least))
-    assert paired_sequence(a, b, rounds_of_four, (0, 1)) == expected
-
-
 def test_every_beginning_of_the_order_has_the_shares_of_the_whole() -> None:
     """Three answers and a rare level: after k clusters each count is within one of k times its share."""
     rng = np.random.default_rng(2)
@@ -142,14 +126,16 @@ def test_the_first_of_equal_clusters_is_asked_first() -> None:
     assert asking_order([]) == []
 
 
-def test_one_wealth_tells_on_which_side_of_a_mean_a_paired_sequence_is() -> None:
+def test_one_wealth_tells_on_which_side_of_a_mean_the_sequence_of_differences_is() -> None:
+    """In rounds of two no floor has a mean of 1, so that a bet can lose no more than the greatest mean of b."""
     rng = stream("sides of a paired sequence")
-    for _ in range(40):
-        a, b = rng.random(60) < 0.7, rng.random(60)
-        low, high = paired_sequence(a, b, range(60), (0, 1))
+    for number in range(40):
+        a, b, turns = rng.random(60) < 0.7, rng.random(60), np.repeat(np.arange(60 // (size := 1 + number % 2)), size)
+        means = b.reshape(-1, size).mean(axis=1)
+        low, high = confidence_sequence(a - b, turns, (-max(means), 1 - min(means)))
         for mean in (*rng.uniform(-1, 1, 8), low - 1e-6, low + 1e-6, high - 1e-6, high + 1e-6, -1.5, 1.5):
-            assert is_paired_beyond(a, b, range(60), (0, 1), mean, 1) == (low > mean)
-            assert is_paired_beyond(a, b, range(60), (0, 1), mean, -1) == (high < mean)
+            assert is_paired_beyond(a, b, turns, (0, 1), mean, 1) == (low > mean)
+            assert is_paired_beyond(a, b, turns, (0, 1), mean, -1) == (high < mean)
     assert not is_paired_beyond([], [], [], (0, 1), 0.0, 1)
 
 

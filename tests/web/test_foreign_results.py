@@ -11,7 +11,8 @@ import pytest
 
 from snellen.web import databases, dealing, jatos, store
 from snellen.web.databases import TABLES, open_database
-from snellen.web.design import BlockDesign, StudyDesign, Texts
+from snellen.web.design import BlockDesign, StudyDesign
+from snellen.web.plan import Texts
 from snellen.web.store import read_stored
 from snellen.web.study import RESULTS
 from tests.helpers.refusals import assert_refused

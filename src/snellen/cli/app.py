@@ -16,7 +16,6 @@ from snellen.cli.judging import judge
 from snellen.cli.options import (
     Inputs,
     Json,
-    MaxItems,
     OneCondition,
     Seed,
     Subjects,
@@ -30,7 +29,7 @@ from snellen.cli.study import app as study
 from snellen.core.build_options import BuildOptions
 from snellen.core.errors import SnellenError
 from snellen.core.registry import own_entries
-from snellen.runs.planning.options import MAX_ITEMS, RunOptions
+from snellen.runs.planning.options import RunOptions
 
 app = typer.Typer(
     cls=Overview,
@@ -283,8 +282,7 @@ def export(
         str,
         typer.Option(
             "--to",
-            help="Item sets: hf, csv, jsonl, inspect, vlmevalkit, lmms-eval or evalscope. Runs: every-eval-ever or "
-            "hf-results.",
+            help="Item sets: hf, csv, jsonl, vlmevalkit, lmms-eval or evalscope. Runs: every-eval-ever or hf-results.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="New or empty folder.")],
@@ -318,30 +316,17 @@ def diff(
         typer.Option("--margin", "--least-drop", help="With --fail-on: points to detect (own: 20; logs: to exclude)."),
     ] = None,
     read: Annotated[bool, typer.Option("--read", help="Score the replies of logs with Snellen's parser.")] = False,
-    decide: Annotated[
-        float | None,
-        typer.Option(
-            help="Decide whether each task dropped by at least so many points. The second may be a subject, e.g. "
-            "chat:openai/gpt-4o, which is asked until that is decided."
-        ),
-    ] = None,
-    max_items: MaxItems = MAX_ITEMS,
-    run: Annotated[Path | None, typer.Option(help="Folder of the run of a subject asked with --decide.")] = None,
     out: Annotated[Path, typer.Option("--page", "--out", help="Page of changed answers.")] = Path("diff.html"),
     as_json: Json = False,
 ) -> None:
     """Compare two subjects on the same items: abilities that changed and answers that flipped."""
     from snellen.cli.diff import diff as do
-    from snellen.cli.diff import print_drops
     from snellen.core.storage.sight import is_sight
 
     if is_sight(Path(former)) and is_sight(Path(current)):
         from snellen.cli.sight import print_changes
 
         return print_changes(Path(former), Path(current), as_json)
-    if decide is not None:
-        return print_drops(former, current, decide, max_items, run, fail_on, as_json)
-
     return do(former, current, fail_on, margin, out, as_json, more or [], read)
 
 

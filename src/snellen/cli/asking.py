@@ -79,7 +79,7 @@ def run(itemsets: Sequence[str], subjects: Sequence[str], options: RunOptions, a
         runs = [_as_json(summary_of_run) | {"digest": digests.get(summary_of_run.root)} for summary_of_run in summaries]
         print_json({"runs": runs, **(stopped_fields(stop) if stop else {})})
     else:
-        _print_results(summaries, is_partial=options.until_decided)
+        _print_results(summaries)
         for root, digest in digests.items():
             print(f"Digest of {root}: {digest}")
     if stop is not None:
@@ -158,7 +158,7 @@ def announce(estimates: Sequence[Estimate]) -> None:
         )
 
 
-def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None:
+def _print_results(summaries: Sequence[RunSummary]) -> None:
     for summary in summaries:
         if not summary.responses:
             print(f"{summary.root}: nothing was asked", file=sys.stderr)
@@ -177,8 +177,6 @@ def _print_results(summaries: Sequence[RunSummary], *, is_partial: bool) -> None
         print("Next: the same command again, which repeats the failed calls")
     if scored:
         console().print(f"Next: snellen report {' '.join(scored)} --out report", soft_wrap=True, markup=False)
-    if scored and is_partial:
-        print(f"Another subject on the same items: snellen diff {scored[0]} SUBJECT --decide 10")
 
 
 def _print_sight(root: Path) -> None:

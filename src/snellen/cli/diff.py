@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from snellen.analysis.comparison.changes import changes, plain_changes
-from snellen.analysis.comparison.drops import DROPPED as DECIDED_DROP
-from snellen.analysis.comparison.drops import UNDECIDED, Drop
 from snellen.analysis.comparison.log_changes import LogRanks, log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.unpaired import unpaired_changes
 from snellen.analysis.comparison.verdicts import DROPPED, MOVED, ROSE, TOO_FEW, Comparison, plain
@@ -24,7 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.score import Metric
 from snellen.core.storage.files import write_text
 from snellen.core.storage.runfolder import same_items
-from snellen.exam.compare import Drops, decide_drops, run_of_subject
+from snellen.exam.compare import run_of_subject
 from snellen.exam.verification import read_apart
 from snellen.interop.log_files import are_logs, read_logs
 from snellen.reports.changes_page import (
@@ -79,30 +77,6 @@ def _guard(fail_on: str | None, dropped: object, undecided: object) -> None:
         raise typer.Exit(DROPPED_CODE if dropped else INCOMPLETE_CODE)
 
 
-def print_drops(
-    former: str, current: str, points: float, max_items: int, folder: Path | None, fail_on: str | None, as_json: bool
-) -> None:
-    """Decide for each task whether it dropped by at least so many points, print it, and exit by `fail_on`."""
-    if fail_on not in (None, "drop"):
-        raise SnellenError(f"--fail-on {fail_on!r}: only 'drop' is supported")
-    if not 0 < points <= 100:
-        raise SnellenError(f"--decide {points:g}: give points above 0 and up to 100")
-    decided = decide_drops(former, current, points / 100, max_items=max_items, out=folder, show_progress=not as_json)
-    if as_json:
-        print_json(
-            {
-                "before": decided.before.card.arms[0].subject,
-                "after": decided.after.card.arms[0].subject,
-                "margin": decided.margin,
-                "run": str(decided.after.root),
-                "rows": [{name: plain(cell) for name, cell in asdict(row).items()} for row in decided.rows],
-            }
-        )
-    else:
-        _print_drops(decided, points)
-    _guard(fail_on, decided.names(DECIDED_DROP), decided.names(UNDECIDED))
-
-
 def _table(*heads: str) -> Table:
     """A table of names, and of numbers under these heads, which rich cuts if it must."""
     from rich import box
@@ -113,36 +87,6 @@ def _table(*heads: str) -> Table:
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     return table
-
-
-def _print_drops(decided: Drops, points: float) -> None:
-    from rich.markup import escape
-
-    table = _table("before", "after", "change", "n")
-    table.add_column("")
-    for row in decided.rows:
-        metric = main_metric(decided.before, row.task)
-        before, after = (number(score, metric, row.n) for score in (row.before, row.after))
-        change = points_of(row, metric)
-        title = arm_name(decided.before.suite.card.task_title(row.task), row.condition)
-        table.add_row(escape(title), before, after, escape(change), str(row.n), row.verdict)
-    screen = console(80)
-    screen.print(table)
-    screen.print(
-        f"Decided: a drop of at least {points:g} points, or less. Intervals are 95 % confidence sequences, which hold "
-        "whenever asking ends."
-    )
-    if names := decided.names(DECIDED_DROP):
-        screen.print(f"[red]Dropped: {escape('; '.join(names))}[/]", highlight=False)
-    if names := decided.names(UNDECIDED):
-        screen.print(f"Undecided: {escape('; '.join(names))}.", highlight=False)
-    screen.print(f"Run: {decided.after.root}", soft_wrap=True)
-
-
-def points_of(drop: Drop, metric: Metric) -> str:
-    """The change with its interval: in points for shares, otherwise in the unit of the metric."""
-    change, low, high = (signed(number, metric) for number in (drop.change, drop.low, drop.high))
-    return f"{change} [{low}, {high}]"
 
 
 def _print_unpaired(first_run: Run, second_run: Run, fail_on: str | None, as_json: bool) -> None:
@@ -210,8 +154,6 @@ def _print(compared: Comparison, out: Path, is_guard: bool) -> None:
             f"{missing.total} items unpaired: {missing.only_before} scored only before, {missing.only_after} only "
             f"after, {missing.neither} in neither."
         )
-    if missing.only_before and missing.only_after:
-        screen.print("`snellen diff RUN SUBJECT --decide POINTS` asks a second subject what the first was asked.")
     for note in compared.notes:
         screen.print(escape(note), highlight=False)
     if compared.left_out:

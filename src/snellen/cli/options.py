@@ -16,7 +16,6 @@ Inputs = Annotated[
     list[str], typer.Option("--input", help="NAME=RUN or NAME=FILE: a table that a condition uses, e.g. boxes=RUN.")
 ]
 TrainingItems = Annotated[str, typer.Option("--items", help="Item set with training items, or a suite.")]
-MaxItems = Annotated[int, typer.Option(min=1, help="Most items asked of a task with --until-decided.")]
 Workers = Annotated[int | None, typer.Option(help="Number of processes. Default: one per core.")]
 
 

@@ -14,7 +14,10 @@ Role = Literal["model", "encoder", "person", "simulated"]
 Source = Literal["asked", "recorded"]
 """Where the replies of a subject come from; one whose replies were recorded elsewhere cannot be asked for more."""
 StoppingRule = Literal["none", "look", "drop", ""]
-"""What ends asking: a decided grade, the same at planned looks alone, a decided drop; empty if all items are asked."""
+"""What ends asking: a decided grade, or the same at planned looks alone; empty if all items are asked.
+
+Runs up to version 0.2 may also have ended by a decided drop.
+"""
 
 
 @dataclass(frozen=True, slots=True)

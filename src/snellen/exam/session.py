@@ -36,7 +36,6 @@ from snellen.runs.asking.preflight import Preflight, make_subjects, refuse_unpri
 from snellen.runs.asking.preview import Estimate, asks_remote, estimates, limit_faults
 from snellen.runs.asking.replay import responses_of
 from snellen.runs.asking.stopping import BudgetSpent
-from snellen.runs.planning.deciding import DropDecider
 from snellen.runs.planning.options import RunOptions
 from snellen.runs.planning.plan import Arm, Plan, by_draw, most_items, recorded_arms, run_card
 from snellen.runs.planning.recorded_scores import compared_scores
@@ -53,14 +52,12 @@ from snellen.suites import SUITES, suite_of
 class AskingOptions(RunOptions):
     """Options of a run, with what its caller learns and decides while it is asked.
 
-    `drop` is a rule that ends asking (`planning.deciding`). A set in instalments grows while a task is undecided, to at
-    most `max_instalments` of them. No call starts after the `time.monotonic` of `deadline`. `announce` receives the
-    estimates of remote subjects and may stop the run by an error, as may `after_call` after each call. `preflight`
-    knows which subjects were asked a first question. `progress` counts the items in place of a line of the run's own,
-    `watch` is that of `Plan`.
+    A set in instalments grows while a task is undecided, to at most `max_instalments` of them. No call starts after the
+    `time.monotonic` of `deadline`. `announce` receives the estimates of remote subjects and may stop the run by an
+    error, as may `after_call` after each call. `preflight` knows which subjects were asked a first question. `progress`
+    counts the items in place of a line of the run's own, `watch` is that of `Plan`.
     """
 
-    drop: DropDecider | None = None
     max_instalments: int | None = None
     deadline: float | None = None
     announce: Callable[[Sequence[Estimate]], None] | None = None
@@ -72,7 +69,7 @@ class AskingOptions(RunOptions):
     @property
     def decide(self) -> StoppingRule:
         """What is decided by asking: `Arm.decide`."""
-        return "drop" if self.drop else "none" if self.until_decided else ""
+        return "none" if self.until_decided else ""
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,7 @@ class Session:
         items, card = self.itemset, self.card or self.items.card
         # The key covers the whole set on disk.
         is_whole = not isinstance(items, ItemSet) or len(items.items) == card.items
-        if not is_whole or not SUITES.is_packaged(card.suite) or self.options.drop:
+        if not is_whole or not SUITES.is_packaged(card.suite):
             return ""
         root = items.root if isinstance(items, ItemSet) else self._folder_of(items)
         return run_key(root, _about(self.subjects), self.options.inputs, **self.options.deciding())
@@ -210,7 +207,7 @@ class Session:
         options = self.options
         return Plan(
             items, suite_of(items), arms, options.seed, options.limit, options.max_items, options.budget,
-            options.deadline, keep_going=options.keep_going, versions=versions(), drop=options.drop,
+            options.deadline, keep_going=options.keep_going, versions=versions(),
         )  # fmt: skip
 
     def _prepared_plan(self) -> Plan:

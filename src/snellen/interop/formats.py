@@ -48,17 +48,17 @@ def export_name(selection: Selection) -> str:
     return plain_name(f"snellen_{selection.suite.name}_{selection.items.card.content_hash[:8]}")
 
 
-def plain_name(text: str, kept: str = "") -> str:
-    """The text with everything except ASCII letters, digits and `kept` replaced by `_`."""
-    return re.sub(f"[^A-Za-z0-9{kept}]", "_", text)
+def plain_name(text: str, signs: str = "") -> str:
+    """The text with everything except ASCII letters, digits and `signs` replaced by `_`."""
+    return re.sub(f"[^A-Za-z0-9{signs}]", "_", text)
 
 
-def task_names(selection: Selection, kept: str = "") -> dict[str, str]:
+def task_names(selection: Selection, signs: str = "") -> dict[str, str]:
     """The plain name of each task, which may be a stranger's: names of files are made of it.
 
     Raises SnellenError if two are equal, since files would replace each other.
     """
-    names = {task: plain_name(task, kept) for task in selection.counts()}
+    names = {task: plain_name(task, signs) for task in selection.counts()}
     if duplicates := [name for name, count in Counter(names.values()).items() if count > 1]:
         raise SnellenError(
             f"two tasks of {selection.suite.name} are both named {duplicates[0]!r} in the export; rename one"

@@ -92,22 +92,6 @@ def _refuted(game: Rounds, least: float, most: float, needed: float) -> float:
     return low
 
 
-def paired_sequence(
-    a: npt.ArrayLike,
-    b: npt.ArrayLike,
-    turns: npt.ArrayLike,
-    bounds: tuple[float, float],
-    level: float = 0.95,
-) -> tuple[float, float]:
-    """The ends of the confidence sequence of the mean of a - b over the units that both have.
-
-    `bounds` are those of a. b is known before anything is asked (a floor), so no bet can lose more than the greatest
-    mean of b in a round allows.
-    """
-    differences, differences_bounds = _differences(a, b, turns, bounds)
-    return confidence_sequence(differences, turns, differences_bounds, level)
-
-
 def is_paired_beyond(
     a: npt.ArrayLike,
     b: npt.ArrayLike,
@@ -117,9 +101,10 @@ def is_paired_beyond(
     side: Literal[-1, 1],
     level: float = 0.95,
 ) -> bool:
-    """True if the paired sequence is above this mean (`side` 1), or below it (-1): one wealth tells, no end is sought.
+    """True if the confidence sequence of the mean of a - b is above this mean (`side` 1), or below it (-1).
 
-    The sequence is found to within `STEPS` halvings of its range, this to the last digit.
+    `bounds` are those of a. b is known before anything is asked (a floor), so no bet can lose more than the greatest
+    mean of b in a round allows. One wealth tells, and no end is sought: this holds to the last digit.
     """
     differences, (least, most) = _differences(a, b, turns, bounds)
     game = rounds(side * differences, turns)

@@ -15,7 +15,6 @@ import pytest
 
 from snellen.analysis.comparison import logs
 from snellen.analysis.comparison.changes import changes
-from snellen.analysis.comparison.drops import drops
 from snellen.analysis.comparison.groups import counterparts, groupings
 from snellen.analysis.comparison.log_changes import log_changes, log_ranks, plain_log_changes
 from snellen.analysis.comparison.logs import Log, LogRow, join, targets_agree
@@ -93,18 +92,6 @@ def test_grades_are_those_of_the_row_of_the_task_under_its_condition(items: Item
     rows = compared.table[compared.table["kind"] == "task"].set_index("condition")
     assert rows["grade_before"].to_dict() == {"vanilla": "none", "samples=1": "some"}
     assert rows["grade_after"].to_dict() == {"vanilla": "open: too few items", "samples=1": ""}
-
-
-def test_a_drop_is_decided_for_each_task_and_condition_of_both_runs(items: ItemSet) -> None:
-    former = run_of(items, lambda item: 1.0, tasks=("naming", "finding"), conditions=TWO)
-    current = run_of(items, lambda item: float(item.task == "finding"), tasks=("finding", "naming"), conditions=TWO)
-    rows = drops(former, current, 0.1, 8)
-    assert [(row.task, row.condition, row.before, row.after, row.change, row.n) for row in rows] == [
-        ("naming", "vanilla", 1, 0, -1, 8), ("naming", "samples=1", 1, 0, -1, 8),
-        ("finding", "vanilla", 1, 1, 0, 8), ("finding", "samples=1", 1, 1, 0, 8),
-    ]  # fmt: skip
-    alone = run_of(items, lambda item: 1.0, tasks=("naming",), conditions={"samples=1": "original"})
-    assert [(row.task, row.condition) for row in drops(former, alone, 0.1, 8)] == [("naming", "samples=1")]
 
 
 def test_unpaired_changes_are_corrected_over_all_tasks_and_conditions(items: ItemSet) -> None:

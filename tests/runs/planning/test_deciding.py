@@ -30,7 +30,7 @@ from snellen.runs.asking.ask import AHEAD, ask
 from snellen.runs.asking.preview import estimates
 from snellen.runs.asking.replay import replay
 from snellen.runs.planning import deciding as runs_deciding
-from snellen.runs.planning.deciding import BATCH, DropDecider, batches
+from snellen.runs.planning.deciding import BATCH, batches
 from snellen.runs.planning.plan import Arm, Plan
 from snellen.runs.scores.score import score
 from tests.reports.exam import SUITE, Able, able, write_items
@@ -199,24 +199,6 @@ def test_a_replay_keeps_what_was_decided(tmp_path: Path, items: ItemSet) -> None
     before = read_run_card(tmp_path)
     assert sorted(map(repr, replay(tmp_path, items, SUITE, {}))) == sorted(map(repr, responses))
     assert read_run_card(tmp_path).arms == before.arms
-
-
-def test_a_subject_is_asked_until_its_drop_is_decided(tmp_path: Path, items: ItemSet) -> None:
-    """About the items of the earlier run alone, in the order of the set; an equal subject takes more of them."""
-    former = able("chat:former", items, {"naming": 0.9})
-    responses = ask(tmp_path / "former", Plan(items, SUITE, [Arm(former, Condition(SUITE.axes))], limit=100))
-    scores = score(responses, items, SUITE)
-    naming = scores[(scores["task"] == "naming") & (scores["metric"] == "accuracy")].set_index("item_id")["value"]
-    counts = {}
-    for name, skill in (("chat:worse", 0.0), ("chat:equal", 0.9)):
-        rule = DropDecider(items, {("naming", "vanilla"): naming}, 0.1, MAX_ITEMS)
-        arms = [Arm(able(name, items, {"naming": skill}), Condition(SUITE.axes), decide="drop")]
-        later = ask(tmp_path / name, Plan(items, SUITE, arms, max_items=MAX_ITEMS, drop=rule))
-        names = {response.item_id for response in later if response.task == "naming"}
-        assert names <= set(naming.index)
-        counts[name] = len(names)
-        assert read_run_card(tmp_path / name).arms[0].decide == "drop"
-    assert BATCH <= counts["chat:worse"] < counts["chat:equal"] <= 100
 
 
 @pytest.mark.parametrize(("units", "growth"), [(3.0, 1.0), (24.0, 2.0)])

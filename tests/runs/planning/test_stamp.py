@@ -172,7 +172,7 @@ def test_a_run_that_ended_early_is_not_finished(work: Path, tmp_path: Path, monk
     subject = Thinker(SubjectCard("chat:thinker", token_limit=100, max_concurrency=1))
     early = snellen.exam.run.run(items, [subject], tmp_path / "early", show_progress=False)
     assert early.unasked()
-    asked = len(subject.prompts)
+    count = len(subject.prompts)
     whole = snellen.exam.run.run(items, [subject], tmp_path / "early", keep_going=True, show_progress=False)
-    assert len(subject.prompts) > asked
+    assert len(subject.prompts) > count
     assert not whole.unasked()

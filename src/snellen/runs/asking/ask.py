@@ -160,9 +160,7 @@ async def _begin_task(runner: ArmCalls, task: Task) -> _TrialBatches:
 
     # A replay asks nobody: the record alone tells which trials were asked.
     def order() -> BatchSchedule:
-        if arm.decide == "drop" and runner.plan.drop is not None:
-            return runner.plan.drop.schedule(task, trials, str(arm.condition))
-        if task.schedule is None and arm.decide and arm.decide != "drop" and not runner.plan.is_replay:
+        if task.schedule is None and arm.decide and not runner.plan.is_replay:
             is_fitted = subject.card.fingerprint() != arm.subject.card.fingerprint()
             watch = partial(runner.plan.watch, arm.subject.card)
             decider, axes = runner.plan.decider, runner.condition.columns()

@@ -122,45 +122,6 @@ class Decider:
         return replace(row, grade=grade_of(row, metric, units, floors))
 
 
-@dataclass
-class DropDecider:
-    """The rule by which a subject is asked until it is decided, of each task, whether it dropped.
-
-    `before` has the scores of the units of a task under a condition in an earlier run; only these are asked.
-    """
-
-    items: ItemSet
-    before: Mapping[tuple[str, str], pd.Series[float]]
-    margin: float
-    max_items: int = MAX_ITEMS
-
-    def schedule(self, task: Task, trials: Sequence[Trial], condition: str) -> BatchSchedule:
-        """Batches of trials until the drop is decided or `max_items` are asked; receives the scores of their items."""
-        from snellen.analysis.comparison.drops import UNDECIDED, drop_of
-
-        protocol = task.protocols["strict"]
-        metric, earlier = protocol.metrics[0], self.before.get((task.id, condition), pd.Series(dtype=float))
-        order, values = turns(self.items, task, self.max_items), dict[str, float]()
-        names = set(earlier.index)
-        known = [
-            trial
-            for trial in trials
-            if any(names & {view.item_id, self.items.by_id[view.item_id].group_id} for view in trial.views)
-        ]
-        for batch in batches(self.items, task, known, order, self.max_items):
-            new = yield batch
-            values |= new
-            if not new or not metric.is_bounded_mean:
-                continue
-            units, unit_names = scored_values(task, protocol, metric, self.items, values)
-            pairs = pd.DataFrame(
-                {"after": units["value"].to_numpy(float), "cluster": units["cluster_id"].to_numpy()}, index=unit_names
-            )
-            pairs["before"] = earlier.reindex(unit_names).to_numpy(float)
-            if drop_of(pairs, order, metric, self.margin).verdict != UNDECIDED:
-                return
-
-
 def batches(
     items: ItemSet, task: Task, trials: Sequence[Trial], order: Mapping[str, int], max_items: int
 ) -> Iterator[tuple[Trial, ...]]:

@@ -21,7 +21,7 @@ from snellen.core.storage.itemset import ItemSet
 from snellen.core.storage.runfolder import ArmCard, RunCard, is_run, price_of, read_run_card
 from snellen.core.subject import Subject, SubjectCard
 from snellen.core.suite import Schedule, Suite, Task, Transform, ViewContext, all_trials, settle
-from snellen.runs.planning.deciding import Decider, DropDecider
+from snellen.runs.planning.deciding import Decider
 from snellen.runs.planning.options import MAX_ITEMS
 from snellen.subjects.joins import ItemIndex
 from snellen.subjects.recorded import Recorded, Recording
@@ -60,7 +60,7 @@ class Arm:
 
     def schedule_of(self, task: Task, items: Sequence[Item]) -> Schedule:
         """The order in which these test items of a task are asked: the arm's, or else the task's own."""
-        is_own = self.schedule is not all_trials or self.decide == "drop" or self.is_recorded
+        is_own = self.schedule is not all_trials or self.is_recorded
         return self.schedule if is_own or task.schedule is None else task.schedule(items)
 
     def asks(self, task: Task) -> bool:
@@ -109,7 +109,6 @@ class Plan:
     versions: Mapping[str, str] = field(default_factory=dict)
     preflight: Sequence[Exchange] = ()
     is_replay: bool = False
-    drop: DropDecider | None = None
     deciders: list[Decider] = field(default_factory=list, compare=False)
 
     @property
