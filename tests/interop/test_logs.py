@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -336,6 +337,20 @@ def test_more_logs_have_pairs_and_ranks() -> None:
     plain = log_changes(logs[1], logs[2]).table.iloc[0]
     pair = ranks.table.iloc[2]
     assert pair["high"] - pair["low"] > plain["high"] - plain["low"]  # for three pairs together
+
+
+def test_a_long_name_of_a_group_takes_its_memory_once() -> None:
+    logs = []
+    for name in "abc":
+        rows = log([0, 1] * 200, name).rows
+        logs.append(Log(name, [replace(row, group="x" * 10**6 * (not n) or f"g{n}") for n, row in enumerate(rows)]))
+    tracemalloc.start()
+    try:
+        assert list(log_changes(*logs[:2]).table["clusters"]) == [400]
+        assert list(log_ranks(logs).table["clusters"]) == [400] * 3
+        assert tracemalloc.get_traced_memory()[1] < 10**8
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow
