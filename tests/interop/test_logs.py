@@ -251,7 +251,7 @@ def test_a_question_and_images_join_only_rows_that_fit_alone() -> None:
             if len(best) == 1:
                 fitting.setdefault(best[0], []).append(key)
         expected = {keys[0]: name for name, keys in fitting.items() if len(keys) == 1}
-        assert list(_by_question(*sides, {}).items()) == list(expected.items())
+        assert list(_by_question(sides[0], sides[1], {}).items()) == list(expected.items())
         count += len(expected)
     assert count > 100
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_contradictions_are_counted_over_all_files_and_repeats_are_in_order() ->
     ]  # fmt: skip
 
 
-def _fitting(index: ItemIndex, names: dict[str, tuple[str, ...]], row: AnswerRow) -> list[Item]:
+def _fitting(index: ItemIndex, names: Mapping[str, tuple[str, ...]], row: AnswerRow) -> list[Item]:
     """The items of a row by definition."""
     plain, words = " ".join(row.question.split()), words_of(row.question)
     alike = [each for each in index.by_id.values() if row.question and " ".join(each.question.split()) == plain]
@@ -147,7 +148,7 @@ def test_rows_fit_items_by_question_and_images_or_by_a_prompt() -> None:
         shown = [IMAGES[int(n)] for n in random.integers(0, len(IMAGES), 8)]
         texts = [" ".join(random.choice(["a", "b", "c", "?", " "], 1 + n % 3)) for n in range(8)]
         names = {f"i{n}": (f"{n % 4}.png",) for n in range(8) if random.random() < 0.5}
-        provenance = [{"path": names[f"i{n}"][0]} if f"i{n}" in names else {} for n in range(8)]
+        provenance: list[dict[str, Any]] = [{"path": names[f"i{n}"][0]} if f"i{n}" in names else {} for n in range(8)]
         items = [
             item(f"i{n}", [shown[n]], "red", "text", question=text, provenance=provenance[n])
             for n, text in enumerate(texts)
