@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -90,6 +91,9 @@ def test_lines_are_read_with_their_numbers_and_faults_are_collected(root: Path) 
     assert [problem.partition(" (")[0] for problem in problems] == ["questions.jsonl line 3: not JSON"]
     assert list(read_json_lines(root / "answers.jsonl", "answers.jsonl", problems)) == []
     assert problems[1] == "answers.jsonl: missing"
+    os.mkfifo(root / "pipe.jsonl")
+    assert list(read_json_lines(root / "pipe.jsonl", "pipe.jsonl", problems)) == []
+    assert "pipe.jsonl: cannot be read ([Errno 22] not a file" in problems.pop()
     with pytest.raises(SnellenError, match="2 of the lines are wrong; get them again"):
         RECIPE.refuse(root, problems)
 

@@ -8,7 +8,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
-from snellen.curation.review import read_review
+from snellen.curation.review import read_lines, read_review
 from tests.helpers.journey import colour_set
 
 
@@ -44,6 +44,11 @@ def test_a_bad_review_is_named_by_file_and_line(tmp_path: Path, built: ItemSet, 
         read_review(path, built)
     assert str(caught.value).startswith(f"{path}")
     assert message in str(caught.value)
+
+
+def test_short_lines_are_not_filled(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("item_id,decision" + "," * 1000 + "\n\na\nb,keep\n")
+    assert read_lines(tmp_path / "a.csv") == [{"item_id": "a"}, {"item_id": "b", "decision": "keep"}]
 
 
 def test_a_review_that_is_not_text_is_refused(tmp_path: Path, built: ItemSet) -> None:

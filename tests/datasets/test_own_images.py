@@ -80,6 +80,10 @@ def test_other_files_and_tables_are_refused_by_name(tmp_path: Path, monkeypatch:
     }.items():
         with pytest.raises(SnellenError, match=f"{name}: {words}"):
             read(tmp_path / name)
+    monkeypatch.setattr(own_images, "MAX_VALUES", 5)
+    (tmp_path / "e.csv").write_text("path,class,,,,\na.png\n")
+    with pytest.raises(SnellenError, match=r"e\.csv: more than 5 cells; keep the columns that are needed"):
+        read(tmp_path / "e.csv")
     monkeypatch.setattr(own_images, "MAX_LABELS", 2)
     assert len(read(class_folders(tmp_path / "two", 2, "a", "b"))[0]) == 4
     with pytest.raises(SnellenError, match=r"three: more than 2 classes; are these ids\?"):

@@ -23,7 +23,7 @@ from snellen.cli.verification import verify
 from snellen.core.build_options import BuildOptions
 from snellen.core.condition import Condition, parse_conditions
 from snellen.core.errors import SnellenError
-from snellen.core.item import ReplySpec
+from snellen.core.item import Option, ReplySpec
 from snellen.core.response import Response
 from snellen.core.storage.itemset import ItemSet, read_itemset, recipe_hash
 from snellen.core.storage.itemset_cards import BlindCard, BlindScore, FloorScore, write_blind, write_card
@@ -53,6 +53,7 @@ from snellen.runs.scores.box_units import set_box_unit
 from snellen.stimuli.render import rebuild
 from snellen.subjects.registry import make_subject
 from snellen.suites import SUITES
+from tests.helpers.journey import item
 from tests.helpers.sets import small_set
 from tests.suites.thresholds.banks import bank, observer
 
@@ -190,6 +191,22 @@ def test_a_blind_score_measured_again_may_differ_by_a_few_items(
     change: dict[str, float], n: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert words in _checked(monkeypatch, _blind(MEASURED | change, n), n=n)
+
+
+@pytest.mark.parametrize(
+    ("count", "change", "is_measured"),
+    [
+        (100, {}, True),
+        (20, {"options": tuple(Option(str(n), f"thing {n}") for n in range(1500))}, False),
+        (100, {"question": "word " * 20_000}, False),
+    ],
+)
+def test_blind_scores_that_would_take_long_are_not_measured_again(
+    count: int, change: dict[str, Any], is_measured: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verification, "measure_by_folds", lambda items, suite: [])
+    items: Any = SimpleNamespace(items=[item(f"{n}", [], "1", "choice", task="naming", **change) for n in range(count)])
+    assert verification._measured(items, SUITES.get("ava-bench")) == ({}, set() if is_measured else {"naming"})
 
 
 def test_blind_scores_that_nobody_measures_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

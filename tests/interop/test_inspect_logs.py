@@ -20,6 +20,7 @@ from snellen.core.storage.runfolder import is_run, read_run_card
 from snellen.exam.examine import examine
 from snellen.exam.run import run
 from snellen.interop import inspect_logs
+from snellen.interop.inspect_logs import read_log
 from snellen.interop.questions import ModelQuestion, Selection, select_questions
 from snellen.runs.scores.score import read_scores
 from snellen.suites import SUITES
@@ -140,6 +141,20 @@ def test_texts_and_images_may_be_attachments(selection: Selection, tmp_path: Pat
         text["text"], image["image"] = "attachment://a", "attachment://b"
     log = write_eval(tmp_path / "a.eval", log_header(), samples)
     assert run_of_logs([log], selection.items.root, tmp_path / "run").agreeing == len(samples)
+
+
+@pytest.mark.parametrize("key", ["a", 'with " and \\ and \u00e9'])
+def test_attachments_count_as_often_as_they_are_shown(
+    key: str, selection: Selection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (sample, *_) = log_samples(selection, TASK, right)
+    sample["attachments"] = {key: "x" * 1000, "unused": "x" * 10_000}
+    sample["input"][0]["content"] = [{"type": "text", "text": f"attachment://{key}"}] * 20
+    log = read_log(write_eval(tmp_path / "a.eval", log_header(), [sample]))
+    monkeypatch.setattr(inspect_logs, "MAX_MEMBER_BYTES", 20_000)
+    assert len(list(log.samples())) == 1
+    monkeypatch.setattr(inspect_logs, "MAX_MEMBER_BYTES", 19_999)
+    assert_refused(lambda: list(log.samples()), "more than 19999 bytes with its attachments; log without images")
 
 
 def test_a_json_log_is_read(selection: Selection, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -17,8 +18,9 @@ import pytest
 
 import snellen
 from snellen.analysis.comparison.log_changes import LogChanges, log_changes, log_ranks
-from snellen.analysis.comparison.logs import Log, LogRow, join
+from snellen.analysis.comparison.logs import Log, LogRow, _by_question, _images_agree, join
 from snellen.core.errors import SnellenError
+from snellen.core.seeds import stream
 from snellen.exam.examine import examine
 from snellen.exam.run import run
 from snellen.interop.log_files import read_log_files
@@ -216,6 +218,44 @@ def test_images_of_other_items_refuse_a_join_and_unknown_ones_do_not() -> None:
         join(originals, image_log([f"{5 - n}.png" for n in range(6)]))
 
 
+def test_many_images_with_one_question_are_joined_in_a_moment() -> None:
+    """Over 20 seconds without an index."""
+    start = time.perf_counter()
+    logs = [
+        Log(side, [LogRow(f"{side}{n}", question="Which?", images=(f"{n}.png",), number=n) for n in range(6000)])
+        for side in "ab"
+    ]
+    joined = join(*logs)
+    assert joined.counts == {"question and images": 6000}
+    assert all(pair.before[0].number == pair.after[0].number for pair in joined.pairs)
+    assert time.perf_counter() - start < 5
+
+
+def test_a_question_and_images_join_only_rows_that_fit_alone() -> None:
+    """By definition: rows with an image in common, or else those whose images cannot be compared."""
+    random, count = stream("tests.logs"), 0
+    images = [(), ("0.png",), ("1.png",), ("a" * 64,), ("b" * 64,), ("0.png", "a" * 64), ("b" * 64, "1.png")]
+    for _ in range(300):
+        sides = [
+            {
+                f"{side}{n}": [LogRow(f"{side}{n}", question=random.choice(["x", "y ", ""]), images=images[int(k)])]
+                for n, k in enumerate(random.integers(0, len(images), 5))
+            }
+            for side in "ab"
+        ]
+        fitting = dict[str, list[str]]()
+        for key, (row,) in sides[0].items():
+            alike = [name for name, (other,) in sides[1].items() if other.question == row.question != ""]
+            agree = {name: _images_agree(row, sides[1][name][0]) for name in alike}
+            best = [name for name in alike if agree[name]] or [name for name in alike if agree[name] is None]
+            if len(best) == 1:
+                fitting.setdefault(best[0], []).append(key)
+        expected = {keys[0]: name for name, keys in fitting.items() if len(keys) == 1}
+        assert list(_by_question(sides[0], sides[1], {}).items()) == list(expected.items())
+        count += len(expected)
+    assert count > 100
+
+
 def test_place_counts_only_without_contradictions() -> None:
     sides = [
         [LogRow(str(n + start), score=1.0, target=(str(n),), is_numbered=True) for n in range(5)] for start in (0, 1)
@@ -336,6 +376,20 @@ def test_more_logs_have_pairs_and_ranks() -> None:
     plain = log_changes(logs[1], logs[2]).table.iloc[0]
     pair = ranks.table.iloc[2]
     assert pair["high"] - pair["low"] > plain["high"] - plain["low"]  # for three pairs together
+
+
+def test_a_long_name_of_a_group_takes_its_memory_once() -> None:
+    logs = []
+    for name in "abc":
+        rows = log([0, 1] * 200, name).rows
+        logs.append(Log(name, [replace(row, group="x" * 10**6 * (not n) or f"g{n}") for n, row in enumerate(rows)]))
+    tracemalloc.start()
+    try:
+        assert list(log_changes(*logs[:2]).table["clusters"]) == [400]
+        assert list(log_ranks(logs).table["clusters"]) == [400] * 3
+        assert tracemalloc.get_traced_memory()[1] < 10**8
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.slow

@@ -123,6 +123,16 @@ def test_a_video_is_decoded_once_and_then_never(items: list[Item], media: MediaF
     assert decodings == [8, 8, 16]
 
 
+def test_no_more_frames_are_in_memory_than_fit(
+    items: list[Item], media: MediaFolder, decodings: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clip,) = items[0].query
+    whole = Frames("8").extract(clip, media)
+    monkeypatch.setattr(module, "MAX_DECODED", 3 * 16 * 16)
+    assert Frames("8").extract(clip, MediaFolder(tmp_path / "parts", media)) == whole
+    assert decodings == [8, 3, 3, 2]
+
+
 def test_frames_are_stored_in_the_run_not_in_the_set(items: list[Item], media: MediaFolder, tmp_path: Path) -> None:
     run = MediaFolder(tmp_path / "run", behind=media)
     (still, *_) = transform_view(items[0].view(), run, Frames("8")).query

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from snellen.core.errors import SnellenError
-from snellen.core.item import Option
+from snellen.core.item import Item, Media, Option
 from snellen.core.prompt import Reply
+from snellen.core.seeds import stream
 from snellen.core.subject import SubjectCard
 from snellen.subjects.joins import (
     CONTRADICTION,
@@ -20,15 +23,19 @@ from snellen.subjects.joins import (
     RecordedAnswer,
     answers_digest,
     contradictions,
+    image_name,
     is_refused,
     question_agrees,
     refuse_other_items,
+    words_of,
 )
 from snellen.subjects.recorded import Recording
 from tests.helpers.journey import item, suite_of
 
 COLOURS = tuple(Option(key, text) for key, text in (("A", "red"), ("B", "green"), ("C", "blue")))
 ROW = AnswerRow("a", "Which?", ("x.png",), "vanilla", 0, RecordedAnswer(Reply("red")), "f.csv", 1, ("red",), NUMBER)
+
+IMAGES = [Media(letter * 64, "image", "png", 8, 8) for letter in "abc"]
 
 
 def test_a_digest_of_answers_covers_all_that_decides_what_they_are_of() -> None:
@@ -123,3 +130,51 @@ def test_contradictions_are_counted_over_all_files_and_repeats_are_in_order() ->
     assert [(repeat, list(subject.answers), subject.tasks) for _, repeat, subject in arms] == [
         (1, ["b"], frozenset({"task"})), (2, ["a"], frozenset({"task"})),
     ]  # fmt: skip
+
+
+def _fitting(index: ItemIndex, names: Mapping[str, tuple[str, ...]], row: AnswerRow) -> list[Item]:
+    """The items of a row by definition."""
+    plain, words = " ".join(row.question.split()), words_of(row.question)
+    alike = [each for each in index.by_id.values() if row.question and " ".join(each.question.split()) == plain]
+    near = [each for each in alike or index.by_id.values() if not index.images_of[each.item_id].isdisjoint(row.images)]
+    if not alike:
+        return [each for each in near if words_of(each.question) in words]
+    return near or [each for each in alike if not (any(map(image_name, row.images)) and each.item_id in names)]
+
+
+def test_rows_fit_items_by_question_and_images_or_by_a_prompt() -> None:
+    random, lone = stream("tests.joins"), 0
+    for _ in range(60):
+        shown = [IMAGES[int(n)] for n in random.integers(0, len(IMAGES), 8)]
+        texts = [" ".join(random.choice(["a", "b", "c", "?", " "], 1 + n % 3)) for n in range(8)]
+        names = {f"i{n}": (f"{n % 4}.png",) for n in range(8) if random.random() < 0.5}
+        provenance: list[dict[str, Any]] = [{"path": names[f"i{n}"][0]} if f"i{n}" in names else {} for n in range(8)]
+        items = [
+            item(f"i{n}", [shown[n]], "red", "text", question=text, provenance=provenance[n])
+            for n, text in enumerate(texts)
+        ]
+        index = ItemIndex(items)
+        for text in (*texts, "x a b y", "c", "", " ", "??", "a a b"):
+            for images in ((), ("0.png",), ("9.png",), (shown[0].sha256,), (shown[1].sha256, "1.png"), ("f" * 64,)):
+                row = replace(ROW, item="", question=text, images=images)
+                expected, got = _fitting(index, names, row), index.match(row)
+                assert [each.item_id for each in got] == [each.item_id for each in expected] or (
+                    len(got) >= 2 and len(expected) >= 2
+                )
+                lone += len(expected) == 1
+    assert lone > 500
+
+
+@pytest.mark.parametrize("is_prompt", [True, False])
+def test_many_rows_about_one_image_or_with_one_question_are_matched_in_a_moment(is_prompt: bool) -> None:
+    """Twenty times as long without the index."""
+    count, start = 6000, time.perf_counter()
+    images = [replace(IMAGES[0], sha256=f"{n * (not is_prompt):064x}") for n in range(count)]
+    texts = [f"What is it, number {n * is_prompt}?" for n in range(count)]
+    items = [item(f"i{n}", [image], "red", "text", question=texts[n]) for n, image in enumerate(images)]
+    index = ItemIndex(items)
+    for n in range(count):
+        text = f"{texts[n]} Answer in a word." if is_prompt else texts[n]
+        row = replace(ROW, item="", question=text, images=(images[n].sha256,))
+        assert [each.item_id for each in index.match(row)] == [f"i{n}"]
+    assert time.perf_counter() - start < 5

@@ -133,7 +133,7 @@ def read_json_lines(path: Path, name: str, problems: list[str]) -> Iterator[tupl
     An unreadable file, and lines that are not JSON, are added to `problems`.
     """
     try:
-        lines = read_text(path, "utf-8-sig").split("\n")
+        lines = read_text(path, "utf-8-sig", regular=True).split("\n")
     except (OSError, UnicodeDecodeError) as error:
         reason = "missing" if isinstance(error, FileNotFoundError) else f"cannot be read ({error})"
         problems.append(f"{name}: {reason}")

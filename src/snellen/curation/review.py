@@ -58,7 +58,9 @@ def read_lines(path: Path) -> list[dict[str, str]]:
     """The lines of a CSV file by column. Raises SnellenError if it cannot be read."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as opened:
-            return list(csv.DictReader(opened))
+            rows = csv.reader(opened)
+            names = next(rows, [])
+            return [dict(zip(names, row, strict=False)) for row in rows if row]  # unfilled: rows may be very short
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SnellenError(f"{path}: not a readable CSV file ({error})") from error
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from snellen.core.errors import SnellenError
 from snellen.core.plain_text import control_character, printable
 from snellen.core.storage import files
-from snellen.core.storage.user_files import file_fault, read_text, table_header
+from snellen.core.storage.user_files import MAX_VALUES, file_fault, read_text, table_header
 from snellen.datasets.formats.file_tree import SPLITS, SUFFIXES, name_on_disk
 from snellen.datasets.hub_tables import ShardReader, TableRow, TableShard, find_shards, label_text, open_shard
 from snellen.datasets.image_files import ImageFile
@@ -196,6 +196,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise SnellenError(f"{path}: not a CSV file in UTF-8 ({reason}); save it as CSV in UTF-8") from error
     if not cells:
         raise SnellenError(f"{path}: has no row below its header; write one per image")
+    if len(cells) * len(names) > MAX_VALUES:
+        raise SnellenError(f"{path}: more than {MAX_VALUES} cells; keep the columns that are needed, or split it")
     return [{name: row[n].strip() if n < len(row) else "" for n, name in enumerate(names)} for row in cells]
 
 

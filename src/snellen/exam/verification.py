@@ -56,7 +56,10 @@ Measured with the machine code of five processors: no score of ComBo, VFM-Bench 
 561 of VLM2-Bench's, by at most four items, since attackers that are equally good are chosen by the last digits.
 """
 BLIND_SECONDS, ITEM_SECONDS = 60.0, 0.02
-"""Time for measuring blind scores again, and the time expected per item (measured: 0.001 to 0.04)."""
+"""Time for measuring blind scores again, and the time expected per item (measured: 0.001 to 0.04).
+
+More than 26 options are compared with each other, and texts beyond 2000 characters have many words.
+"""
 
 
 def check_rows(items: ItemSet) -> bool:
@@ -148,7 +151,8 @@ def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[
     tasks = lists_by_key((item.task, item) for item in items.items)
     measured, left_out, end = dict[Key, BlindScore](), set[str](), time.monotonic() + BLIND_SECONDS
     for task, of_task in sorted(tasks.items(), key=lambda pair: len(pair[1])):
-        if time.monotonic() + len(of_task) * ITEM_SECONDS > end:
+        sizes = (max(1.0, (len(item.options) / 26) ** 2, len(item.question) / 2000) for item in of_task)
+        if time.monotonic() + sum(sizes) * ITEM_SECONDS > end:
             left_out.add(task)
         else:
             measured |= {score.key: score for score in measure_by_folds(of_task, suite)}

@@ -11,7 +11,9 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,6 +41,7 @@ MAX_JSON_LOG_BYTES = 512 * 2**20
 MAX_EPOCHS = 1000
 _CHUNK = 4096
 """Bytes at a time: what is compressed in so few grows to 128 MiB at most."""
+_LINK = re.compile(r'"attachment://(?:[^"\\]|\\.)*"')
 _HEADER, _START = "header.json", "_journal/start.json"
 _EVAL_FIELDS = ("created", "task", "task_id", "model", "model_generate_config", "packages", "dataset", "config")
 _SAMPLE_FIELDS = (
@@ -183,7 +186,11 @@ def _sample(document: Any, location: str) -> LogSample:
     with _ours(location):
         own = _Sample.model_validate(document) if is_own else _OtherSample.model_validate(document)
         kept = {key: document[key] for key in _SAMPLE_FIELDS if key in document}
-        record = resolve_sample_attachments(EvalSample.model_validate(kept))
+        sample, counts = EvalSample.model_validate(kept), Counter(_LINK.findall(json.dumps(kept | {"attachments": {}})))
+        sizes = (counts[json.dumps(f"attachment://{key}")] * len(text) for key, text in sample.attachments.items())
+        if sum(sizes) > MAX_MEMBER_BYTES:  # a text may stand in many places
+            raise ValueError(f"more than {MAX_MEMBER_BYTES} bytes with its attachments; log without images")
+        record = resolve_sample_attachments(sample)
     return LogSample(str(own.id), own.epoch, own.metadata.snellen if isinstance(own, _Sample) else None, record)
 
 

@@ -47,8 +47,8 @@ def print_table(
     rows = whole_tasks(results)
     several, arms = rows["suite"].nunique() > 1, arm_order(rows)
     columns = []
-    for suite, task in dict.fromkeys(zip(rows["suite"], rows["task"], strict=True)):
-        part = rows[(rows["suite"] == suite) & (rows["task"] == task)]
+    for key, part in rows.groupby(["suite", "task"], sort=False):
+        suite, task = map(str, key)
         metric = metric_in(suite_of(suite), next(rows_of(part)))
         best = metric.bounds and metric.bounds[metric.higher_is_better]
         scores = [[score for score in part[name].dropna() if score != best] for name in HEADS]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TypeAlias
@@ -99,16 +101,19 @@ class ItemIndex:
     """The test items of a set by id, by the id or number that their source gives them, and by question.
 
     `image_names` are those that images had in the user's folder, by SHA-256. `images_of` has the file names and the
-    SHA-256 of an item's images, `images` those of all items. `first` is the number of the first row of the source if
-    items are numbered, else None.
+    SHA-256 of an item's images, `images` those of all items. `by_sign` has the items by image and question, and by
+    image and rarest word after a space; `unnamed` those without file names by question. `first` is the number of the
+    first row of the source if items are numbered, else None.
     """
 
     def __init__(self, items: Iterable[Item], image_names: Mapping[str, Sequence[str]] | None = None) -> None:
         self.words: dict[str, str] = {}
         self.by_id = {item.item_id: item for item in items if item.split == "test"}
         self.by_provenance: dict[str, list[Item]] = {}
-        self.by_question: dict[str, list[tuple[Item, frozenset[str], frozenset[str]]]] = {}
-        self.images_of, self.by_image = dict[str, frozenset[str]](), dict[str, list[Item]]()
+        self.by_question, self.unnamed = dict[str, list[Item]](), dict[str, list[Item]]()
+        self.images_of, self.by_sign = dict[str, frozenset[str]](), dict[tuple[str, str], list[Item]]()
+        self.texts = {item.item_id: words_of(item.question) for item in self.by_id.values()}
+        counts = Counter(word for text in self.texts.values() for word in set(text.split()))
         for item in self.by_id.values():
             if own_id := str(item.provenance.get("id", "")):
                 self.by_provenance.setdefault(own_id, []).append(item)
@@ -116,10 +121,13 @@ class ItemIndex:
             names = frozenset(filter(None, map(image_name, texts)))
             digests = frozenset(image.stored_sha256 for image in item.media())
             digests = digests.union(*((image_names or {}).get(digest, ()) for digest in digests))
-            self.by_question.setdefault(self.plain(item.question), []).append((item, names, digests))
+            question = self.plain(item.question)
+            for items_by_question in (self.by_question,) if names else (self.by_question, self.unnamed):
+                items_by_question.setdefault(question, []).append(item)
             self.images_of[item.item_id] = names | digests
-            for image in names | digests:
-                self.by_image.setdefault(image, []).append(item)
+            rarest = min(self.texts[item.item_id].split(), key=counts.__getitem__, default="")
+            for key in product(names | digests, (question, f" {rarest}")):
+                self.by_sign.setdefault(key, []).append(item)
         self.images = frozenset().union(*self.images_of.values())
         self.tasks = dict[str, list[Item]]()
         for item in self.by_id.values():
@@ -144,18 +152,22 @@ class ItemIndex:
         return []
 
     def match(self, row: AnswerRow) -> Sequence[Item]:
-        """The items that a row may belong to, by its id or else by its question, also within a prompt, and images."""
+        """The items that a row may belong to, by its id or else by its question, also within a prompt, and images.
+
+        Of many by their question, which are as good as none, there are at least two.
+        """
         if items := self.named(row.item):
             return items
-        alike = self.by_question.get(self.plain(row.question), []) if row.question else []
-        if not alike:  # a prompt, which has more words than the question
-            shown = {item.item_id: item for image in row.images for item in self.by_image.get(image, ())}
-            words = words_of(row.question)
-            return [item for item in shown.values() if words_of(item.question) in words]
-        if same_image := [item for item, names, digests in alike if not (names | digests).isdisjoint(row.images)]:
-            return same_image
+        question, words = self.plain(row.question), words_of(row.question)
+        alike = self.by_question.get(question, []) if row.question else []
+        # A prompt has more words than the question.
+        keys = product(row.images, [question] if alike else {" ", *(f" {word}" for word in words.split())})
+        near = [item for key in keys for item in self.by_sign.get(key, [])[: 2 if alike else None]]
+        fitting = {item.item_id: item for item in near if alike or self.texts[item.item_id] in words}
+        if fitting or not alike:
+            return list(fitting.values())
         has_name = any(map(image_name, row.images))  # then it is of another image than items with other names
-        return [item for item, names, _ in alike if not (has_name and names)]
+        return (self.unnamed.get(question, []) if has_name else alike)[:2]
 
 
 MAX_SHARE, MIN_ROWS = 0.02, 2

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from snellen.analysis.blind import measure_blind, measure_by_folds, too_blind
+from snellen.analysis.blind import attacks, measure_blind, measure_by_folds, too_blind
 from snellen.analysis.blind.attacks import (
     applied,
     best_answer,
@@ -87,6 +89,24 @@ def test_the_odd_option_is_found() -> None:
     """Three of four options share a word; the fourth is right."""
     items = [question(n, f"a {n}", [f"the {n} cup", f"the {n} pen", f"a {n}", f"the {n} hat"]) for n in range(20)]
     assert right(odd_one(items, ACCURACY)(items), items) == 1.0
+
+
+def test_the_most_frequent_words_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One word per statement tells whether it is true, and each statement has words of its own."""
+    items = [
+        item(f"{n}", [IMAGE], ("true", "false")[n % 2], "true_false", question=f"w{n} {('yes', 'no')[n % 2]} v{n}")
+        for n in range(40)
+    ]
+    monkeypatch.setattr(attacks, "MAX_WORDS", 2)
+    widths, count = list[int](), attacks._word_counts
+
+    def watched(some: Sequence[Item], columns: Mapping[str, int]) -> NDArray[np.float64]:
+        widths.append(len(columns))
+        return count(some, columns)
+
+    monkeypatch.setattr(attacks, "_word_counts", watched)
+    assert right(word_weights(items, ACCURACY)(items), items) == 1.0
+    assert widths == [2, 2]
 
 
 def test_the_learner_finds_words_that_go_with_answers() -> None:

@@ -7,7 +7,8 @@ import io
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,25 @@ def test_the_content_hash_covers_items_and_the_recipe_hash_the_recipe(tmp_path: 
     recipes, contents = [s.card.recipe_hash for s in sets], [s.card.content_hash for s in sets]
     assert recipes == [digest(["hard", "1", "generated", {"seed": 0}])] * 3
     assert contents[0] == contents[1] != contents[2]
+
+
+def test_items_are_sorted_by_task_once(root: Path) -> None:
+    passes = []
+
+    class Watched(tuple[Item, ...]):
+        def __iter__(self) -> Iterator[Item]:
+            passes.append(len(self))
+            return super().__iter__()
+
+    items = replace(
+        read_itemset(root), items=Watched(item(f"{n}", [], "red", "text", task=f"t{n % 9}") for n in range(30))
+    )
+    passes.clear()
+    for number in range(9):
+        items.task(f"t{number}").clear()
+        assert [int(each.item_id) for each in items.task(f"t{number}")] == list(range(number, 30, 9))
+    assert items.task("none") == []
+    assert passes == [30]
 
 
 def test_invalid_sets_are_not_written(tmp_path: Path) -> None:

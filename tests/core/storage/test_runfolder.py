@@ -291,6 +291,16 @@ def test_a_run_is_not_written_through_links(tmp_path: Path, built: ItemSet, name
         run(tmp_path / "run", built)
 
 
+@pytest.mark.parametrize("name", ["parts", "lock", "run.json"])
+def test_a_folder_without_a_card_is_not_written_through_links_either(tmp_path: Path, built: ItemSet, name: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to(tmp_path / "elsewhere" / ("" if name == "parts" else name))
+    with pytest.raises(SnellenError, match=f"run/{name}: a link, but what is written in run stays there"):
+        run(tmp_path / "run", built)
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
 def test_a_closed_folder_is_named(tmp_path: Path, built: ItemSet) -> None:
     closed = tmp_path / "closed"

@@ -19,6 +19,7 @@ from snellen.core.storage.trees import tree_digest
 from snellen.core.storage.user_files import (
     TableLines,
     bounded_json,
+    bounded_literal,
     distinct,
     file_fault,
     leads_outside,
@@ -177,6 +178,16 @@ def test_lines_and_values_are_read_up_to_their_limits(monkeypatch: pytest.Monkey
     assert {name: leads_outside(name) for name in names} == names
     encodings = {b"\xff\xfea\0": "utf-16", b"\xfe\xff\0a": "utf-16", b"\xef\xbb\xbfa": "utf-8-sig", b"": "utf-8-sig"}
     assert {start: table_encoding(start) for start in encodings} == encodings
+
+
+def test_long_literals_are_lists_of_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bounded_literal("['a', (1, None)]") == ["a", (1, None)]
+    monkeypatch.setattr(user_files, "MAX_LITERAL", 8)
+    assert bounded_literal("['abc', 'def']") == ["abc", "def"]
+    monkeypatch.setattr(user_files, "MAX_VALUES", 3)
+    for text in ("(1, 2, 3, 4)", "[[], [], [], []]"):
+        with pytest.raises(ValueError, match=r"Expecting value|more than 3 values"):
+            bounded_literal(text)
 
 
 def test_a_missing_file_is_distinguished_from_one_that_is_not_read(tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ DRAWS = 100
 """Random word weights that are tried; at most as many others are added."""
 MAX_PLACES = 8
 """Words from either end of a question whose places are known to the learner."""
+MAX_WORDS = 50_000
+"""Words, and pairs of words, that are weighed, the most frequent ones; each takes some kilobytes."""
 MIN_ALIKE = 8
 """Training items per question below which the ranking of the whole task is used."""
 
@@ -149,7 +151,8 @@ def odd_one(train: Sequence[Item], metric: Metric) -> Attacker:
     def ranked(item: Item) -> list[str]:
         names = labels(item)
         words = {key: set(name.lower().split()) for key, name in names.items()}
-        shared = {key: sum(len(words[key] & words[other]) for other in words if other != key) for key in words}
+        counts = Counter(word for of_key in words.values() for word in of_key)
+        shared = {key: sum(counts[word] - 1 for word in words[key]) for key in words}
         return sorted(words, key=lambda key: (shared[key], len(names[key]), key))
 
     rights = np.zeros(2)
@@ -169,9 +172,8 @@ def word_weights(train: Sequence[Item], metric: Metric) -> Attacker:
     """
     if train[0].answer_kind != "true_false":
         return best_position(train, metric)
-    columns = {
-        word: n for n, word in enumerate(sorted({word for item in train for word in words_in_order(item.question)}))
-    }
+    frequent = Counter(word for item in train for word in words_in_order(item.question)).most_common(MAX_WORDS)
+    columns = {word: n for n, word in enumerate(sorted(word for word, _ in frequent))}
     counts = _word_counts(train, columns)
     _, groups = np.unique([item.group_id for item in train], return_inverse=True)
     means = _sums(counts, groups) / np.bincount(groups)[:, None]

@@ -50,7 +50,7 @@ def contrasts(
             family = family_of(arm[0], other[0], simulated)
             names = {"family": family, "first": arm_name(*arm), "second": arm_name(*other)}
             numbers = contrast(
-                both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(str),
+                both["value"].to_numpy(float), both["value_second"].to_numpy(float), both["cluster"].to_numpy(object),
                 *keys.values(), names["first"], names["second"],
                 bounds=bounds.get(keys["task"], (0.0, 1.0)), level=level,
             )  # fmt: skip
@@ -84,7 +84,7 @@ def family_of(subject: str, other_subject: str, simulated: Collection[str]) -> s
 def contrast(
     scores_first: npt.NDArray[np.float64],
     scores_second: npt.NDArray[np.float64],
-    clusters: npt.NDArray[np.str_],
+    clusters: npt.NDArray[Any],
     *key: str,
     bounds: Bounds | None = (0.0, 1.0),
     level: float = LEVEL,

@@ -154,7 +154,7 @@ def _read(row: LogRow, other_row: LogRow) -> float:
 def _row(name: str, tasks: Sequence[str], pair: pd.DataFrame, key: str) -> dict[str, Any]:
     both = pair.dropna()
     first, second = both["before"].to_numpy(float), both["after"].to_numpy(float)
-    clusters = both["cluster"].to_numpy(str)
+    clusters = both["cluster"].to_numpy(object)  # of long names, an array of texts takes the longest for each
     return {
         "condition": CONDITION, "kind": "task" if name in tasks else "whole", "name": name, "tasks": tuple(tasks),
         "family": name not in tasks, "metric": SCORE.name, "before": first.mean(), "after": second.mean(),

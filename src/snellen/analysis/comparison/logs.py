@@ -173,23 +173,29 @@ def _numbers(log_items: LogItems) -> list[tuple[int, int, str]]:
 
 def _by_question(former_items: LogItems, current_items: LogItems, by_id: Mapping[str, str]) -> dict[str, str]:
     """The keys of items that alone have their question and images in both."""
-    by_question, fitting = dict[str, list[str]](), dict[str, list[str]]()
+    by_sign, fitting = dict[tuple[str, object], list[str]](), dict[str, list[str]]()
     for key, rows in current_items.items():
         if key not in by_id and rows[0].question:
-            by_question.setdefault(" ".join(rows[0].question.split()), []).append(key)
-    for key, rows in former_items.items() if by_question else ():
-        alike = [] if key in by_id else by_question.get(" ".join(rows[0].question.split()), [])
-        images = {other: _images_agree(rows[0], current_items[other][0]) for other in alike}
-        best = [other for other in alike if images[other]] or [other for other in alike if images[other] is None]
-        if len(best) == 1:
-            fitting.setdefault(best[0], []).append(key)
+            for sign in {*rows[0].images, _kinds(rows[0])}:
+                by_sign.setdefault((" ".join(rows[0].question.split()), sign), []).append(key)
+    kinds = {sign for _, sign in by_sign if isinstance(sign, frozenset)}
+    for key, rows in former_items.items() if by_sign else ():
+        question, best = " ".join(rows[0].question.split()), set[str]()
+        for signs in (rows[0].images, kinds - {sign for sign in kinds if sign & _kinds(rows[0])}):
+            best = best or {other for sign in signs for other in by_sign.get((question, sign), [])[:2]}  # or more
+        if key not in by_id and len(best) == 1:
+            fitting.setdefault(best.pop(), []).append(key)
     return {keys[0]: other for other, keys in fitting.items() if len(keys) == 1}
+
+
+def _kinds(row: LogRow) -> frozenset[bool]:
+    """Whether images are named, whether some have a SHA-256, or both; empty without images."""
+    return frozenset(bool(image_name(image)) for image in row.images)
 
 
 def _images_agree(row: LogRow, other_row: LogRow) -> bool | None:
     """Whether two rows have an image in common; None if their images cannot be compared."""
-    kinds = [{bool(image_name(image)) for image in images} for images in (row.images, other_row.images)]
-    return not set(row.images).isdisjoint(other_row.images) if kinds[0] & kinds[1] else None
+    return not set(row.images).isdisjoint(other_row.images) if _kinds(row) & _kinds(other_row) else None
 
 
 def contradictions(keys: Mapping[str, str], former_items: LogItems, current_items: LogItems) -> tuple[int, list[str]]:

@@ -91,7 +91,7 @@ def margins(matrix: ScoreMatrix) -> tuple[list[str], Floats]:
 
     Sums are over the items of the cluster that both have, in the unit of the metric, positive for better.
     """
-    names, codes = np.unique(np.array(matrix.clusters, dtype=str), return_inverse=True)
+    names, codes = np.unique(np.array(matrix.clusters, dtype=object), return_inverse=True)
     values = -matrix.values if matrix.lower_is_better else matrix.values
     sums = np.zeros((len(names), len(values), len(values)))
     for row, values_of_subject in enumerate(values):
@@ -177,7 +177,7 @@ def _rank_bounds(matrix: ScoreMatrix) -> tuple[Floats, Floats]:
         return np.full(subjects, np.nan), np.full(subjects, np.nan)
     clear = np.zeros((subjects, subjects))
     values = -matrix.values if matrix.lower_is_better else matrix.values
-    codes = np.unique(np.array(matrix.clusters, dtype=str), return_inverse=True)[1]
+    codes = np.unique(np.array(matrix.clusters, dtype=object), return_inverse=True)[1]
     for first, second in combinations(range(subjects), 2):
         gaps = values[first] - values[second]
         common = ~np.isnan(gaps)
@@ -216,7 +216,7 @@ def spread(matrix: ScoreMatrix, rng: np.random.Generator, draws: int = DRAWS) ->
     """
     complete = ~np.isnan(matrix.values).any(axis=0)
     values = matrix.values[:, complete]
-    names, codes = np.unique(np.array(matrix.clusters, dtype=str)[complete], return_inverse=True)
+    names, codes = np.unique(np.array(matrix.clusters, dtype=object)[complete], return_inverse=True)
     if len(values) < 2 or values.shape[1] < 2:
         return None
     means = values.mean(axis=1)

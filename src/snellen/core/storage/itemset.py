@@ -18,6 +18,7 @@ from typing import Any, get_args
 import pyarrow as pa
 
 from snellen.core.errors import SnellenError
+from snellen.core.grouping import lists_by_key
 from snellen.core.hashing import ListDigest, digest
 from snellen.core.item import AnswerKind, Demo, Item, Media, Option, Split
 from snellen.core.item_checks import item_fault, media_fault
@@ -79,7 +80,11 @@ class ItemSet:
 
     def task(self, task: str) -> list[Item]:
         """The items of one task, in order."""
-        return [item for item in self.items if item.task == task]
+        return list(self._tasks.get(task, ()))
+
+    @cached_property
+    def _tasks(self) -> Mapping[str, list[Item]]:
+        return lists_by_key((item.task, item) for item in self.items)
 
     @cached_property
     def instalments(self) -> tuple[tuple[Item, ...], ...]:

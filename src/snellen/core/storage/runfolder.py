@@ -279,13 +279,13 @@ def open_run(root: Path, card: RunCard, behind: MediaFolder) -> Iterator[RunFold
 
     Raises SnellenError if another process writes here, or if the run has another item set, seed or limit.
     """
+    refuse_links(root)
     try:
         (root / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise files.cannot_write(root, error) from error
     with files.kernel_lock(root / "lock", root):
         if is_run(root):
-            refuse_links(root)
             card = _merge_cards(root, read_run_card(root), card)
         files.write_text(root / "run.json", card.model_dump_json(indent=1) + "\n")
         run = RunFolder(root, MediaFolder(root / "media", behind))

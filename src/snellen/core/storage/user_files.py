@@ -6,9 +6,11 @@ they are regular: a pipe or a device might never end.
 
 from __future__ import annotations
 
+import ast
 import codecs
 import errno
 import hashlib
+import json
 import os
 import stat
 from collections import Counter
@@ -30,6 +32,8 @@ MAX_DATASET_BYTES = 10**12
 """Limit of a file that is read piece by piece."""
 MAX_VALUES, MAX_CARD_VALUES = 40_000_000, 4_000_000
 """Values of a JSON text, and of a card: an empty list takes 60 bytes as data, and 280 while pydantic reads it."""
+MAX_LITERAL = 100_000
+"""Characters of a Python list: its parser takes much memory."""
 MAX_LINES = 10_000_000
 """Lines of a table, blank ones too: a compressed file of a megabyte may have a billion."""
 _PIECE = 1_000_000
@@ -108,6 +112,11 @@ def bounded_json(json_text: AnyStr, limit: int = 0, start: int = 0) -> AnyStr:
     if len(json_text) - start > limit and sum(json_text.count(mark, start) for mark in marks) > limit:
         raise ValueError(f"more than {limit} values in one text; split it")
     return json_text
+
+
+def bounded_literal(text: str) -> Any:
+    """The Python literal; a long one only if it is a list of texts without quotes in them, such as base64."""
+    return ast.literal_eval(text) if len(text) <= MAX_LITERAL else json.loads(bounded_json(text).replace("'", '"'))
 
 
 class TableLines(Iterator[AnyStr]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import lru_cache, partial
 
 import numpy as np
 from PIL import Image
@@ -15,6 +15,9 @@ from snellen.core.storage.media import MediaFolder
 from snellen.stimuli.video import frames_at, rate_times, uniform_times
 
 _UNIFORM, _RATE = re.compile(r"[1-9][0-9]*"), re.compile(r"([0-9]+(?:\.[0-9]+)?)fps")
+
+MAX_DECODED = 256_000_000
+"""Pixels of frames that are in memory at a time, about as many in all as 5 minutes of 1280 x 720 at 1fps."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +48,16 @@ class Frames:
         raise SnellenError(f"frames {self.how!r}: give a number (8), or a number per second (1fps)")
 
     def extract(self, video: Media, media: MediaFolder) -> tuple[Media, ...]:
-        """The frames of one video. It is decoded at most once, and only if a frame is not stored yet."""
-        times = self.times(video.seconds)
+        """The frames of one video. Each part is decoded at most once, and only if a frame is not stored yet."""
+        times, size = self.times(video.seconds), max(1, MAX_DECODED // (video.width * video.height))
 
-        @cache
-        def decoded() -> list[tuple[float, Image.Image]]:
+        @lru_cache(maxsize=1)
+        def decoded(part: int) -> list[tuple[float, Image.Image]]:
             media.read(video)  # checks the hash
-            return frames_at(media.find(video), times)
+            return frames_at(media.find(video), times[part * size : (part + 1) * size])
 
         def still(index: int) -> Image.Image:
-            return decoded()[index][1]
+            return decoded(index // size)[index % size][1]
 
         return tuple(
             media.derive(["frame", self.version, video.sha256, time], partial(still, index), video)

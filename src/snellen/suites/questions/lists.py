@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from functools import lru_cache
 from typing import Any
 
-MAX_LITERAL = 100_000
-"""Characters of a Python list: its parser takes much memory."""
+from snellen.core.storage.user_files import bounded_literal
+
 FORMS = (
     re.compile(r"^[ \t]{0,8}[(\[]?([A-Za-z])[)\].:][ \t]{1,4}(?=\S)", re.MULTILINE),
     re.compile(r"\(([A-Za-z])\)[ \t]{0,4}(?=\S)"),
@@ -34,7 +33,7 @@ def without_labels(options: list[str]) -> list[str]:
 
 def as_list(text: str) -> list[Any] | None:
     """The list that a text is, in JSON or as Python writes it; None if it is none."""
-    for read in (json.loads, _literal):
+    for read in (json.loads, bounded_literal):
         try:
             value = read(text)
         except (ValueError, SyntaxError, RecursionError, MemoryError):
@@ -42,11 +41,6 @@ def as_list(text: str) -> list[Any] | None:
         if isinstance(value, list | tuple):
             return list(value)
     return None
-
-
-def _literal(text: str) -> Any:
-    """The Python literal; a long one only if it is a list of texts without quotes in them, such as base64."""
-    return ast.literal_eval(text) if len(text) <= MAX_LITERAL else json.loads(text.replace("'", '"'))
 
 
 @lru_cache(maxsize=1 << 12)

@@ -7,7 +7,6 @@ released data file was available when this was written, and the published test.j
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from snellen.core.storage.media import open_image
-from snellen.core.storage.user_files import leads_outside
+from snellen.core.storage.user_files import bounded_literal, leads_outside
 from snellen.curation.released import read_json_lines, validate_line
 from snellen.suites.vfm_bench.items import INDUSTRIES, SHOTS
 from snellen.suites.vfm_bench.prompts import DEFINITIONS
@@ -205,7 +204,7 @@ def _candidates(field: list[str] | str) -> tuple[str, ...]:
     names: Any = field
     if isinstance(field, str):
         try:
-            names = ast.literal_eval(field.strip())
+            names = bounded_literal(field.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise ValueError(f"query_info.candidate: {field[:80]!r} is not a list") from None
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):

@@ -7,7 +7,6 @@ VLM2Bench_img.tsv from the same source, with columns `COLUMNS` and no videos. Bo
 
 from __future__ import annotations
 
-import ast
 import base64
 import binascii
 import contextlib
@@ -23,7 +22,7 @@ from snellen.core.errors import SnellenError
 from snellen.core.item import Media
 from snellen.core.storage import files
 from snellen.core.storage.media import MediaFolder
-from snellen.core.storage.user_files import is_file, leads_outside
+from snellen.core.storage.user_files import bounded_json, bounded_literal, is_file, leads_outside
 from snellen.curation.released import read_json_lines
 from snellen.suites.vlm2_bench.released.records import (
     MODELS,
@@ -173,10 +172,10 @@ def _fields(task: str, row: Mapping[str, Any]) -> dict[str, Any]:
 def _encoded(cell: str) -> list[str]:
     """The base64 texts of a cell: a list in JSON or in Python's notation."""
     try:
-        texts = json.loads(cell)
+        texts = json.loads(bounded_json(cell))
     except (ValueError, RecursionError):
         try:
-            texts = ast.literal_eval(cell)
+            texts = bounded_literal(cell)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             raise ValueError("image: not a list of base64 texts") from None
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
