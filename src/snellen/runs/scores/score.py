@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item, Split
+from snellen.core.item import AnswerKind, Item, Split
 from snellen.core.response import Response
 from snellen.core.score import Outcome, Protocol
 from snellen.core.storage import files
@@ -50,6 +50,7 @@ COLUMNS = (
 a box or colour in the reply (`scoring.answers.answer_form`), empty for other answers."""
 BATCH = 100_000
 """Responses scored at a time."""
+_NUMBERS: Mapping[str, int] = {"box": 4, "point": 2, "colour": 3, "integer": 1, "number": 1}
 
 
 def is_judged(response: Response, protocol: Protocol) -> bool:
@@ -254,13 +255,24 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
         limits = bounds[str(task), str(metric)]
         if limits is not None and len(odd_values := outside(part["value"], limits)):
             return f"value {odd_values[0]:g} of {metric}, outside of {limits[0]:g} to {limits[1]:g},"
-    for column in ("truth", "prediction"):
-        for text in rows[column].unique():
-            try:
-                json.loads(text)
-            except (ValueError, RecursionError):
-                return f"{column} {text!r:.60}"
+    truths = {name: json.dumps(item.answer) for name, item in items.by_id.items()}
+    if len(odd_truths := rows["truth"][rows["truth"] != rows["item_id"].map(truths)]):
+        return f"truth {odd_truths.iloc[0]!r:.60}"
+    predictions = rows[["task", "outcome", "prediction"]].drop_duplicates()
+    for task, outcome, text in predictions.itertuples(index=False, name=None):
+        if not (_is_answer(text, suite.tasks[task].kind) if outcome == "answered" else text == "null"):
+            return f"prediction {text!r:.60}"
     return ""
+
+
+def _is_answer(text: str, kind: AnswerKind) -> bool:
+    """True if JSON may be the answer that was read from a reply of this kind, or from a verdict about it."""
+    try:
+        answer = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    count, parts = _NUMBERS.get(kind), answer if isinstance(answer, list) else [answer]
+    return count in (None, len(parts)) and {*map(type, parts)} <= ({int, float} if count else {int, float, str})
 
 
 def damaged_scores(root: Path) -> list[str]:
