@@ -50,7 +50,6 @@ COLUMNS = (
 a box or colour in the reply (`scoring.answers.answer_form`), empty for other answers."""
 BATCH = 100_000
 """Responses scored at a time."""
-_NUMBERS: Mapping[str, int] = {"box": 4, "point": 2, "colour": 3, "integer": 1, "number": 1}
 
 
 def is_judged(response: Response, protocol: Protocol) -> bool:
@@ -255,24 +254,25 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
         limits = bounds[str(task), str(metric)]
         if limits is not None and len(odd_values := outside(part["value"], limits)):
             return f"value {odd_values[0]:g} of {metric}, outside of {limits[0]:g} to {limits[1]:g},"
-    truths = {name: json.dumps(item.answer) for name, item in items.by_id.items()}
-    if len(odd_truths := rows["truth"][rows["truth"] != rows["item_id"].map(truths)]):
-        return f"truth {odd_truths.iloc[0]!r:.60}"
-    predictions = rows[["task", "outcome", "prediction"]].drop_duplicates()
-    for task, outcome, text in predictions.itertuples(index=False, name=None):
-        if not (_is_answer(text, suite.tasks[task].kind) if outcome == "answered" else text == "null"):
-            return f"prediction {text!r:.60}"
+    for column in ("truth", "prediction"):
+        for task, outcome, text in rows[["task", "outcome", column]].drop_duplicates().to_numpy():
+            kind = suite.tasks[task].kind
+            is_none = text == "null" and (outcome != "answered" if column == "prediction" else kind == "description")
+            if not (is_none or _is_answer(text, kind)):
+                return f"{column} {text!r:.60}"
     return ""
 
 
 def _is_answer(text: str, kind: AnswerKind) -> bool:
-    """True if JSON may be the answer that was read from a reply of this kind, or from a verdict about it."""
+    """True if JSON may be an answer of this kind that was read from a reply, or from a verdict about it."""
     try:
-        answer = json.loads(text)
+        answer = json.loads(text, parse_constant=str)  # NaN is no number
     except (ValueError, RecursionError):
         return False
-    count, parts = _NUMBERS.get(kind), answer if isinstance(answer, list) else [answer]
-    return count in (None, len(parts)) and {*map(type, parts)} <= ({int, float} if count else {int, float, str})
+    parts, count = answer if isinstance(answer, list) else [answer], {"box": 4, "point": 2, "colour": 3}.get(kind, 0)
+    if count or kind in ("integer", "number"):
+        return {*map(type, parts)} <= {int, float} and isinstance(answer, list) * len(parts) == count
+    return {*map(type, parts)} <= {int, float, str}
 
 
 def damaged_scores(root: Path) -> list[str]:
