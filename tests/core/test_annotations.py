@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from snellen.core.annotations import Annotations, read_annotations, write_annota
 from snellen.core.errors import SnellenError
 from snellen.core.storage.itemset import ItemSet
 from tests.helpers.journey import colour_set
+from tests.helpers.refusals import assert_refused
 
 
 @pytest.fixture
@@ -55,7 +57,10 @@ def test_an_altered_table_is_refused(tmp_path: Path, built: ItemSet, captions: A
     with pytest.raises(SnellenError, match=r"a\.parquet: altered"):
         read_annotations(path, built)
     rows = table.to_pydict()
-    rows["row"][0] = "{"
+    for text in ("{", "5", "[[1, 2]]", '"ab"', "[" * 5000, None):
+        rows["row"][0] = text
+        pq.write_table(type(table).from_pydict(rows, schema=table.schema), path)
+        assert_refused(partial(read_annotations, path, built), "a.parquet: a row is not a JSON object")
+    rows["item_id"][1], rows["row"][0] = None, "{}"
     pq.write_table(type(table).from_pydict(rows, schema=table.schema), path)
-    with pytest.raises(SnellenError, match=r"a\.parquet"):
-        read_annotations(path, built)
+    assert_refused(partial(read_annotations, path, built), "a.parquet: altered")

@@ -62,9 +62,18 @@ def test_an_answer_has_its_kind(kind: Any, right: list[Any], wrong: list[Any]) -
         ({"measures": {"a": float("inf")}}, "measure 'a' is inf"),
         ({"measures": {"a": True}}, "measure 'a' is True"),
         ({"factors": {"level": 1}}, "factor 'level' is 1, not a text"),
+        ({"factors": {"": "a"}}, "factor '' is 'a', not a text with a name"),
+        ({"latent": {"worlds": "a"}}, "latent has no worlds that"),
+        ({"latent": {"worlds": [{"look": "a", "answer": "r"}]}}, "latent has no look that"),
+        ({"latent": {"shows": {"0": "a"}}}, "latent has no shows that"),
+        ({"latent": {"partitions": {"AB": []}}}, "latent has no partitions that"),
         ({"options": (RED, Option("b", "x" * 1_000_001))}, "more than 1000000 characters"),
         ({"options": (), "answer": None}, "a choice has no options"),
         ({"options": (), "answer": None, "answer_kind": "choices"}, "a choice has no options"),
+        (
+            {"options": tuple(Option(str(n), f"x{n}") for n in range(27)), "answer_kind": "choices"},
+            "several of more than 26 options",
+        ),
         ({"question": "x" * 1_000_001}, "more than 1000000 characters"),
     ],
 )

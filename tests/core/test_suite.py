@@ -69,13 +69,14 @@ def test_items_that_a_suite_cannot_score_are_named_by_row(tmp_path: Path) -> Non
     check_items(items, suite_of())
     changes: list[tuple[dict[str, Any], str]] = [
         ({"task": "x"}, "hard has no task 'x'"), ({"query": ()}, "'001' shows no image"),
+        ({"answer_kind": "box", "answer": (0, 0, 1, 1), "options": ()}, "hard has no task 'task' of box"),
         ({"answer": None}, "'001' has no answer"), ({}, "of red is undefined if the answer is 'green'"),
     ]  # fmt: skip
     for change, message in changes:
         changed = replace(items, items=(items.items[0], replace(items.items[1], **change)))
         assert_refused(partial(check_items, changed, suite), f"items.parquet row 1: {message}")
     described = replace(items.items[0], answer=None, answer_kind="description")
-    check_items(replace(items, items=(described,)), suite)
+    check_items(replace(items, items=(described,)), suite_of(kind="description"))
 
 
 def fitted(items: Any, scores: Any) -> Measurement:

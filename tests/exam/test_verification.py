@@ -319,6 +319,8 @@ def test_only_images_drawn_here_must_be_equal(items: ItemSet, monkeypatch: pytes
     for change in changes:
         verification.rebuild_images(replace(items, card=items.card.model_copy(update={"provenance": {}, **change})), 1)
     assert exact == [True, False, False]
+    monkeypatch.undo()
+    assert rebuild.drawn_here("mitsuba")
 
 
 def test_another_parser_excuses_other_readings_and_no_other_score(items: ItemSet, tmp_path: Path) -> None:

@@ -277,6 +277,9 @@ def test_damaged_archives_are_refused_in_one_line(
 
 
 def test_a_log_without_samples_is_refused(selection: Selection, tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text(json.dumps({**log_header(), "samples": [True]}))
+    odd = f"recorded:{tmp_path}/odd.json"
+    assert_refused(lambda: run(selection.items, [odd], tmp_path / "run"), "samples are not a list of objects")
     log = write_eval(tmp_path / "a.eval", log_header(), [])
     assert_refused(lambda: run(selection.items, [f"recorded:{log}"], tmp_path / "run"), "no answers in it")
 

@@ -402,6 +402,9 @@ HOSTILE: dict[str, tuple[str, bytes, str]] = {
     "JSON object": ("a.json", b'{"a": 1}', "a dict, neither a list of objects nor replies by id"),
     "JSON log": ("a.json", b'{"eval": 1}', "not written by a Snellen task"),
     "JSON list of numbers": ("a.json", b"[1, 2]", "a int, not an object"),
+    "table of numbers": ("a.json", b'{"columns": ["id"], "data": [5]}', "a int, not an object"),
+    "part of a reply is a number": ("a.jsonl", b'{"id": 1, "reply": [{"content": [1]}]}\n', "a int, not an object"),
+    "options with a list as key": ("a.csv", b"id,options,reply\n1,[{[]: 1}],red\n", ""),
     "no zip": ("a.xlsx", GOOD, "not readable"),
     "no sheet": ("a.xlsx", b"PK\x05\x06" + bytes(18), "no sheet in it"),
     "entities": (

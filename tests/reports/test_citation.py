@@ -125,6 +125,9 @@ def test_a_methods_paragraph_states_the_numbers_of_the_run(tmp_path: Path) -> No
     assert seal.seed not in text
     first, again = citation([exam, exam]).methods
     assert ("We examined caller (code " in first, "We examined caller with Snellen" in again) == (True, True)
+    odd_card = exam.joined.items.card.model_copy(update={"provenance": {"render": "x"}})
+    odd = replace(exam, joined=replace(exam.joined, items=replace(exam.joined.items, card=odd_card)))
+    assert "images of 120 x 90" not in methods_paragraph(odd, "fu2024combo")
     only_fakes = replace(exam.joined, card=exam.joined.card.model_copy(update={"arms": exam.joined.card.arms[2:]}))
     assert "We examined fake:chance" in methods_paragraph(replace(exam, joined=only_fakes))
 

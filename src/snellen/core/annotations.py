@@ -49,19 +49,17 @@ def read_annotations(path: Path, items: ItemSet) -> Annotations:
         metadata = json.loads((table.schema.metadata or {}).get(b"snellen", b"{}"))
     except (ValueError, RecursionError):
         metadata = {}
-    if (
-        not isinstance(metadata, dict)
-        or table.column_names != ["item_id", "row"]
-        or set(metadata) != {"name", "author", "about", "hash"}
-    ):
+    facts = {"name", "author", "about", "hash"}
+    if table.column_names != ["item_id", "row"] or not isinstance(metadata, dict) or metadata.keys() != facts:
         raise SnellenError(f"{path}: not an annotation table; make it with a run or import a CSV")
     files.refuse_vast_json(path, [table.column("row")])
     try:
-        rows = {row["item_id"]: json.loads(row["row"]) for row in table.to_pylist()}
-    except (ValueError, TypeError) as error:
-        raise SnellenError(f"{path}: a row is not valid JSON ({error}); make the table again") from error
-    annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
-    if annotations.hash != metadata["hash"]:
+        rows = {str(row["item_id"]): {**json.loads(row["row"])} for row in table.to_pylist()}
+        annotations = Annotations(metadata["name"], metadata["author"], metadata["about"], rows)
+        is_altered = annotations.hash != metadata["hash"]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise SnellenError(f"{path}: a row is not a JSON object ({error}); make the table again") from error
+    if is_altered:
         raise SnellenError(f"{path}: altered after it was written; make it again")
     if annotations.about != items.card.content_hash:
         raise SnellenError(f"{path}: annotates a different item set from {items.root}; make it again for this one")

@@ -6,7 +6,7 @@ They run whenever a set is written or read: by `verify`, `run`, `show`, `report`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from snellen.core.item import Item, Media
@@ -20,6 +20,12 @@ STEP_SUITE = "curation-steps"
 """The answers of its items are unknown; the items may have no image and free examples."""
 _SHA256, _FORMAT = re.compile("[0-9a-f]{64}"), re.compile("[a-z0-9]{1,8}")
 _NAMES = ("item_id", "suite", "task", "stimulus_id", "group_id", "cluster_id", "version")
+_LISTS, _NUMBER = (list, tuple), int | float
+_LATENT: Mapping[str, Sequence[Any]] = {
+    "claims": (dict, dict, _LISTS), "named": (dict, dict, _LISTS), "shows": (dict, dict), "worlds": (_LISTS, dict),
+    "partitions": (dict, str), "definitions": (dict, str), "sides": (_LISTS, str), "look": [dict], "level": [_NUMBER],
+}  # fmt: skip
+"""Types of what ideal observers and reports read of a latent and its worlds, each of the parts of the one before."""
 
 
 def item_fault(item: Item) -> str | None:
@@ -34,12 +40,14 @@ def _faults(item: Item) -> Iterator[str | None]:
     if item.answer_kind == "point" and item.answer is not None and not item.measures.get("radius_px", 0) > 0:
         yield "a point has no measure 'radius_px', the radius of its target"
     yield _support_fault(item)
+    yield _latent_fault(item.latent)
+    yield from map(_latent_fault, item.latent.get("worlds", ()))
     for name, measure in item.measures.items():
         if not _is_number(measure):
             yield f"measure {name!r} is {measure!r:.40}, not a finite number"
     for name, level in item.factors.items():
-        if not isinstance(level, str):
-            yield f"factor {name!r} is {level!r:.40}, not a text"
+        if not name or not isinstance(level, str):
+            yield f"factor {name!r} is {level!r:.40}, not a text with a name"
 
 
 def _text_fault(item: Item) -> str | None:
@@ -91,6 +99,8 @@ def _option_fault(item: Item) -> str | None:
         return "an option has an empty key"
     if item.answer_kind in ("choice", "choices") and not keys:
         return "a choice has no options"
+    if item.answer_kind == "choices" and len(keys) > 26:
+        return "several of more than 26 options may be right"
     return None
 
 
@@ -116,6 +126,16 @@ def _support_fault(item: Item) -> str | None:
         if keys and demo.answer not in keys:
             return f"an example's answer {demo.answer!r:.60} is not among the options"
     return None
+
+
+def _latent_fault(cells: Mapping[str, Any]) -> str:
+    odd = next((name for name, types in _LATENT.items() if name in cells and not _holds(cells[name], types)), "")
+    return f"latent has no {odd} that an ideal observer can read" if odd else ""
+
+
+def _holds(cell: Any, types: Sequence[Any]) -> bool:
+    parts = cell.values() if isinstance(cell, dict) else cell
+    return isinstance(cell, types[0]) and (len(types) == 1 or all(_holds(part, types[1:]) for part in parts))
 
 
 def _is_number(answer: Any) -> bool:

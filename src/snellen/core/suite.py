@@ -282,8 +282,10 @@ def check_items(items: ItemSet, suite: Suite) -> None:
     for number, item in enumerate(items.items):
         task = suite.tasks.get(item.task)
         location = f"{path} row {number}"
-        if task is None:
-            raise SnellenError(f"{location}: {suite.name} has no task {item.task!r:.60}; build the item set again")
+        if task is None or (item.answer_kind != task.kind and suite.name != STEP_SUITE):
+            raise SnellenError(
+                f"{location}: {suite.name} has no task {item.task!r:.60} of {item.answer_kind}; build it again"
+            )
         if suite.name != STEP_SUITE and next(item.media(), None) is None:
             raise SnellenError(f"{location}: {item.item_id!r} shows no image; build the item set again")
         if suite.name != STEP_SUITE and item.answer is None and item.answer_kind != "description":

@@ -192,7 +192,7 @@ def rebuild_images(items: ItemSet, count: int) -> tuple[int, int, float]:
     rng = stream("verify", secrets.token_hex(16))  # nobody may know beforehand which images are compared
     chosen = [images[int(n)] for n in rng.permutation(len(images))[:count]]
     # Later instalments may have been drawn elsewhere.
-    is_drawn_here = rebuild.drawn_here(items.card.provenance.get("render") or {}) and len(items.card.instalments) < 2
+    is_drawn_here = rebuild.drawn_here(items.card.provenance.get("render")) and len(items.card.instalments) < 2
     paths = {items.media.find(media_by_hash[sha256]): recipes[sha256] for sha256 in chosen}
     return len(chosen), len(media_by_hash), rebuild.rebuild(paths, is_drawn_here=is_drawn_here)
 

@@ -162,8 +162,8 @@ def read_log(path: Path) -> InspectLog:
         raise SnellenError(f"{path}: not readable ({error.strerror}); write the log as .eval") from error
     document = _parsed(raw, str(path))
     samples = document.get("samples") or []
-    if not isinstance(samples, list):
-        raise SnellenError(f"{path}: not an Inspect log: its samples are not a list")
+    if not isinstance(samples, list) or not all(isinstance(sample, dict) for sample in samples):
+        raise SnellenError(f"{path}: not an Inspect log: its samples are not a list of objects")
     return InspectLog(path, _header(document, str(path)), samples)
 
 

@@ -324,7 +324,7 @@ def _replies(cell: Any) -> Iterator[tuple[str | None, str]]:
         yield None, ""
     elif isinstance(cell, list) and all(isinstance(part, dict) for part in cell):
         contents = (part["content"] if isinstance(part.get("content"), list) else [part] for part in cell)
-        parts = [part for content in contents for part in content]  # the messages of OpenAI's responses have parts
+        parts = [recorded_files.json_object(part) for content in contents for part in content]  # as OpenAI's responses
         texts = [str(part.get("text") or part["refusal"]) for part in parts if part.get("text") or part.get("refusal")]
         yield "\n".join(texts), "\n".join(str(part["reasoning"]) for part in parts if part.get("reasoning"))
     elif isinstance(cell, list) and all(isinstance(part, str | list | None) for part in cell):

@@ -102,7 +102,7 @@ def _rows(path: Path) -> Iterator[Row]:
         elif ending == ".json":
             if len(text := file.read(MAX_JSON_BYTES + 1)) > MAX_JSON_BYTES:
                 raise ValueError("more bytes than are read; split the file")
-            yield from map(_object, _listed(_parsed(text)))
+            yield from map(json_object, _listed(_parsed(text)))
         else:
             brackets = 0
             for line in (lines := TableLines[bytes](file, MAX_LINE, MAX_LIST_BYTES)):
@@ -110,7 +110,7 @@ def _rows(path: Path) -> Iterator[Row]:
                 if brackets > 4 * MAX_ROWS:  # all rows are in memory at once
                     raise ValueError(f"more than {4 * MAX_ROWS} objects and lists; split the file")
                 if line.strip():
-                    yield _object(_parsed(line))
+                    yield json_object(_parsed(line))
 
 
 def _parsed(text: bytes) -> Any:
@@ -135,7 +135,7 @@ def _listed(content: Any) -> list[Any]:
     if isinstance(content, dict):
         rows, columns = content.get("data", content), content.get("columns")
     if isinstance(rows, list) and isinstance(columns, list):
-        return [dict(zip(map(str, columns), row, strict=False)) for row in rows]
+        return [dict(zip(map(str, columns), row, strict=False)) if isinstance(row, list) else row for row in rows]
     if isinstance(rows, dict) and rows and all(isinstance(cell, str | dict) for cell in rows.values()):
         return [{"id": key, **(cell if isinstance(cell, dict) else {"reply": cell})} for key, cell in rows.items()]
     if not isinstance(rows, list):
@@ -143,7 +143,8 @@ def _listed(content: Any) -> list[Any]:
     return rows
 
 
-def _object(row: Any) -> Row:
+def json_object(row: Any) -> Row:
+    """The row itself. Raises ValueError if it is no object."""
     if not isinstance(row, dict):
         raise ValueError(f"a {type(row).__name__}, not an object")
     return row

@@ -136,15 +136,15 @@ def _subjects(run: Run) -> dict[str, str]:
 
 def _item_set(run: Run) -> str:
     card = run.items.card
-    recipe, render = card.recipe, card.provenance.get("render", {})
+    recipe = card.recipe
     origin = f'The items were made by the recipe "{card.source}"'
     if SEALED in recipe:
         origin += f" from a secret seed, sealed with the commitment {recipe[SEALED]}"
     elif "seed" in recipe:
         origin += f" from seed {recipe['seed']}"
-    match recipe.get("renderer"), recipe.get("size_px"):
-        case str(renderer), [width, height]:
-            version = render.get("versions", {}).get(renderer, "")
+    match recipe.get("renderer"), recipe.get("size_px"), card.provenance.get("render", {"versions": {}}):
+        case str(renderer), [width, height], {"versions": {**versions}}:
+            version = versions.get(renderer, "")
             quality = f", quality {recipe['quality']}" if "quality" in recipe else ""
             origin += f", with images of {width} x {height} pixels by {renderer} {version}".rstrip() + quality
     return f"{origin} (rows hash {card.rows_hash or card.content_hash})."

@@ -80,9 +80,10 @@ def config_fields(path: Path) -> dict[str, Any]:
 @once
 def read_tokenizer(who: str, path: str) -> Any:
     """The tokenizer. Raises SnellenError if there is none."""
+    transformers = import_extra("transformers", who)
     try:
-        return import_extra("transformers", who).AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    except (ImportError, OSError, ValueError) as error:
+        return transformers.AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+    except Exception as error:  # as of `read_config`
         raise SnellenError(f"{who}: no tokenizer ({first_line(error)}); {_tokenizer_remedy(path)}") from error
 
 
@@ -101,15 +102,15 @@ def read_image_processor(who: str, path: str) -> Any:
 
     That of DINOv3 does, but only resizes and normalises, as that of ViT does with Pillow.
     """
+    transformers = import_extra("transformers", who)
     try:
-        transformers = import_extra("transformers", who)
         settings: dict[str, Any] = {}
         with suppress(OSError):  # some processors are described elsewhere
             settings, _ = transformers.ImageProcessingMixin.get_image_processor_dict(path)
         if str(settings.get("image_processor_type", "")).startswith("DINOv3ViT"):
             return transformers.ViTImageProcessorPil(**{**DINOV3, **settings})
         processor = transformers.AutoImageProcessor.from_pretrained(path, backend="pil", trust_remote_code=False)
-    except (OSError, ValueError, ImportError) as error:
+    except Exception as error:  # as of `read_config`
         names = ("preprocessor_config.json", "processor_config.json")
         if Path(path).is_dir() and not any((Path(path) / name).is_file() for name in names):
             advice = "copy that of the model it was trained from; encoders also take ?processor=FOLDER"

@@ -10,7 +10,7 @@ import pytest
 
 from snellen.analysis.grading.rows import ResultRow
 from snellen.analysis.tables.cells import DASH, listing, percent, result_cell
-from snellen.analysis.tables.pivot import level_lines, reference_lines, table_section
+from snellen.analysis.tables.pivot import level_lines, position_cells, reference_lines, table_section
 from snellen.analysis.tables.run_view import rows_by_arm
 
 ROW: dict[str, Any] = {
@@ -43,6 +43,12 @@ def test_words() -> None:
     assert result_cell(None) == DASH
     assert [percent(0.125, 200, "+"), percent(0.126, 199)] == ["+12.5", "13"]
     assert [listing("a"), listing("ab"), listing("abc")] == ["a", "a and b", "a, b and c"]
+
+
+def test_an_answer_that_was_not_offered_has_no_position() -> None:
+    part = pd.DataFrame({"prediction": ["A", {}], "truth": ["A", "C"], "cluster_id": ["1", "2"]})
+    cells = position_cells(part, [("A", "B")] * 2, 3)
+    assert [cell.partition(" ")[0] for cell in cells] == ["50", "0", ""]
 
 
 def test_tables_of_sections() -> None:

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from snellen.core.hashing import canonical
 from snellen.core.item import Item, Media
 from snellen.core.storage import item_rows
@@ -20,6 +23,7 @@ from snellen.core.storage.item_rows import (
 )
 from snellen.core.storage.itemset import ItemSet, read_itemset, write_itemset
 from snellen.core.storage.media import MediaFolder
+from tests.helpers.refusals import assert_refused
 
 SPEC = {"height": 0.3, "side": 2.0, "name": "cube"}
 RECIPE = {"settings": {"renderer": "mitsuba"}, "spec": SPEC}
@@ -120,6 +124,12 @@ def test_all_names_of_the_images_that_are_shown_are_stored(tmp_path: Path) -> No
     item_rows.write_image_names(tmp_path, [item], {"a" * 64: {"x.png"}, image_hash: {"c.png", "a.png", "b.png"}})
     assert item_rows.read_image_names(tmp_path) == {image_hash: ["a.png", "b.png", "c.png"]}
     assert item_rows.read_image_names(tmp_path / "1") == {}
+    path = tmp_path / "image_names.parquet"
+    pq.write_table(pa.table({"sha256": ["a"], "names": pa.array([None], pa.list_(pa.string()))}), path)
+    assert item_rows.read_image_names(tmp_path) == {"a": []}
+    for cells in ({"sha256": ["a"]}, {"sha256": ["a"], "names": ["b"]}):
+        pq.write_table(pa.table(cells), path)
+        assert_refused(lambda: item_rows.read_image_names(tmp_path), "image_names.parquet: missing or retyped columns")
 
 
 def test_the_hash_of_test_items_is_that_of_a_set_of_them_alone() -> None:

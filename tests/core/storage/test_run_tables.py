@@ -79,9 +79,19 @@ def test_a_response_that_is_there_twice_and_a_damaged_spec_are_refused(tmp_path:
     root = folder(tmp_path / "twice", card, (), [response("x"), response("y"), response("x", repeat=1)])
     assert_refused(lambda: read_responses(root), f"{root}/responses.parquet: a response is in it twice; run the same")
     table = files.read_table(root / "responses.parquet")
-    rows = [{**row, "reply_spec": '{"kind": "choice"}'} for row in table.to_pylist()]
-    files.write_table(root / "responses.parquet", files.table_of(rows, table.schema))
-    assert_refused(lambda: read_responses(root), "responses.parquet: not a table of responses ('keys'); run the same")
+    frames: list[Any] = [5, {"a": 0, "e": 0}, {"a": "1"}, {"a": 0.0, "b": 0.01, "d": 0.01, "e": 0.0}]
+    odd_cells: list[dict[str, Any]] = [
+        {"kind": "a"},
+        {"kind": ["box"]},
+        {"keys": [[1, 2]]},
+        {"unit": "a"},
+        *({"frame": cell} for cell in frames),
+    ]
+    whole_spec: dict[str, Any] = {"kind": "box", "keys": [], "frame": None}
+    for spec in ('{"kind": "choice"}', "[" * 5000, "[]", *(json.dumps({**whole_spec, **cells}) for cells in odd_cells)):
+        rows = [{**row, "reply_spec": spec} for row in table.to_pylist()]
+        files.write_table(root / "responses.parquet", files.table_of(rows, table.schema))
+        assert_refused(lambda: read_responses(root), "responses.parquet: not a table of responses (")
     (root / "responses.parquet").unlink()
     assert_refused(lambda: read_responses(root), f"{root}: the run was interrupted")
 

@@ -228,6 +228,10 @@ def test_an_adapter_beside_a_configuration_is_named_unless_it_has_weights(tmp_pa
 
 
 def test_what_an_encoder_lacks_is_named(tmp_path: Path) -> None:
+    for text in ("[]", '{"a":' * 3000 + "1" + "}" * 3000):
+        (vit(tmp_path / "odd") / "preprocessor_config.json").write_text(text)
+        with pytest.raises(SnellenError, match="no image processor works with Pillow"):
+            load_encoder(f"hf/{tmp_path / 'odd'}", {}).features(IMAGES)
     (vit(tmp_path / "vit") / "preprocessor_config.json").unlink()
     with pytest.raises(SnellenError, match=r"has no preprocessor_config\.json; copy that"):
         load_encoder(f"hf/{tmp_path / 'vit'}", {}).features(IMAGES)

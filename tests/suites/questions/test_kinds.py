@@ -24,7 +24,7 @@ from snellen.runs.asking.views import show_items
 from snellen.runs.scores.score import score_one
 from snellen.runs.sets.gate import open_items
 from snellen.suites.questions import SUITE
-from snellen.suites.questions.kinds import AXES, PROTOCOLS, with_chance
+from snellen.suites.questions.kinds import AXES, PROTOCOLS, tasks_of, with_chance
 from snellen.suites.questions.prompts import for_people, placed
 from tests.suites.questions import tables
 
@@ -73,6 +73,7 @@ def test_the_kind_of_each_task_is_found(kinds_set: ItemSet) -> None:
         "text": ["a cat", ("dog", "hound"), "3 cats", "yes"],
     }
     assert not SUITE.tasks
+    assert tasks_of([replace(kinds_set.items[0], answer_kind="box")]) == {}
 
 
 def test_the_oracle_is_perfect_and_chance_is_as_stated(kinds_set: ItemSet, tmp_path: Path) -> None:

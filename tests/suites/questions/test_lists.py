@@ -10,7 +10,7 @@ import pytest
 
 from snellen.core.errors import SnellenError
 from snellen.datasets.question_tables import QuestionTable, RawRow
-from snellen.suites.questions.lists import options_in, without_labels
+from snellen.suites.questions.lists import as_list, options_in, without_labels
 from snellen.suites.questions.table.answers import (
     READINGS,
     TableQuestion,
@@ -51,6 +51,11 @@ def test_labels_are_taken_off_if_they_count_from_the_first(options: list[str], b
 )  # fmt: skip
 def test_the_last_list_of_a_question_counts(text: str, options: tuple[tuple[str, str], ...]) -> None:
     assert options_in(text) == options
+
+
+@pytest.mark.parametrize("text", ["[{[]: 1}]", "[" * 5000, "[1", "{}"])
+def test_a_text_that_is_no_list_is_none(text: str) -> None:
+    assert as_list(text) is None
 
 
 @pytest.mark.parametrize(

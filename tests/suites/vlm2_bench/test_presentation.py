@@ -187,6 +187,8 @@ def test_an_empty_detection_gives_no_box_and_a_missing_one_is_an_error() -> None
     assert best_box(reply) == (1, 2, 3, 4)
     with pytest.raises(SnellenError, match="not a JSON object with boxes"):
         best_box("a dog")
+    with pytest.raises(SnellenError, match="not a JSON object with boxes"):
+        best_box("[" * 5000)
 
 
 def test_an_error_about_missing_boxes_states_how_to_get_them(small: ItemSet, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def chosen_cell(chosen: Sequence[Any], right: Sequence[Any], option: Any, cluste
 def position_cells(part: pd.DataFrame, options: Sequence[Sequence[str]], count: int) -> list[str]:
     """A `chosen_cell` for each of `count` positions among the options offered with each answer; "" beyond the last."""
     chosen, right = (
-        [keys.index(answer) for keys, answer in zip(options, part[column], strict=True)]
+        [keys.index(answer) if answer in keys else -1 for keys, answer in zip(options, part[column], strict=True)]
         for column in ("prediction", "truth")
     )
     clusters, most = list(part["cluster_id"]), max(map(len, options))

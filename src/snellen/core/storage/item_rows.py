@@ -124,5 +124,6 @@ def write_image_names(root: Path, items: Iterable[Item], image_names: Mapping[st
 
 def read_image_names(root: Path) -> dict[str, list[str]]:
     """The names that a set's images had in the user's folder, by SHA-256; empty if there is no file of them."""
-    table = files.read_table(root / _NAMES) if (root / _NAMES).is_file() else _NAME_SCHEMA.empty_table()
-    return {str(row["sha256"]): list(map(str, row["names"])) for row in files.rows_of(table)}
+    path, schema = root / _NAMES, _NAME_SCHEMA
+    table = files.read_table(path, schema=schema) if path.is_file() else schema.empty_table()
+    return {str(row["sha256"]): list(map(str, row["names"] or ())) for row in files.rows_of(table)}

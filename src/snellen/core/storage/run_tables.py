@@ -8,17 +8,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pydantic import TypeAdapter
 
+from snellen.core.box_units import BOX_UNITS, asks_for_fractions, image_size
 from snellen.core.errors import SnellenError
 from snellen.core.item import Affine, ReplySpec
-from snellen.core.plain_text import encodable
+from snellen.core.plain_text import encodable, short_reason
 from snellen.core.prompt import Reply
 from snellen.core.response import Exchange, Response
 from snellen.core.storage import files
@@ -35,7 +37,7 @@ RESPONSES = pa.schema(_RESPONSE | {"calls": pa.list_(pa.string())})
 SENT = pa.schema({"digest": pa.string(), "parts": pa.string()})
 _REPEATED = ("subject", "fingerprint", "item_id", "task", "condition", "status", "text", "reason")
 """Columns of responses with many equal values."""
-_MADE_OF = "parts"
+_MADE_OF, _SPEC = "parts", TypeAdapter(ReplySpec)
 _REMEDY = "run the same `snellen run` command again, which recreates its tables from the parts"
 
 
@@ -91,8 +93,8 @@ def read_responses(root: Path) -> list[Response]:
     try:
         files.refuse_vast_json(path, [table.column("reply_spec").unique()])
         responses = [_response(row, specs, shared) for row in files.rows_of(table)]
-    except (ValueError, KeyError, TypeError) as error:
-        raise SnellenError(f"{path}: not a table of responses ({error}); {_REMEDY}") from error
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
+        raise SnellenError(f"{path}: not a table of responses ({short_reason(str(error), 200)}); {_REMEDY}") from error
     if len({response.response_id for response in responses}) < len(responses):
         raise SnellenError(f"{path}: a response is in it twice; {_REMEDY}")
     return responses
@@ -211,5 +213,8 @@ def _response_cells(response: Response) -> dict[str, Any]:
 
 def _spec(text: str) -> ReplySpec:
     cells = json.loads(text)
-    keys = tuple((name, key) for name, key in cells["keys"])
-    return ReplySpec(cells["kind"], keys, cells["frame"] and Affine(**cells["frame"]), cells.get("unit", ""))
+    frame, unit = cells["frame"] and Affine(**cells["frame"]), cells.get("unit") and BOX_UNITS[cells["unit"]].name
+    spec = replace(_SPEC.validate_json(text, strict=True), frame=frame, unit=unit or "")  # integers stay integers
+    if frame and frame.inverse() != frame and asks_for_fractions(spec):
+        image_size(spec)  # as `inverse`, raises ZeroDivisionError
+    return spec

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from snellen.core.condition import near
 from snellen.core.errors import SnellenError
-from snellen.core.item import Item, Split
+from snellen.core.item import AnswerKind, Item, Split
 from snellen.core.response import Response
 from snellen.core.score import Outcome, Protocol
 from snellen.core.storage import files
@@ -255,12 +255,24 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
         if limits is not None and len(odd_values := outside(part["value"], limits)):
             return f"value {odd_values[0]:g} of {metric}, outside of {limits[0]:g} to {limits[1]:g},"
     for column in ("truth", "prediction"):
-        for text in rows[column].unique():
-            try:
-                json.loads(text)
-            except (ValueError, RecursionError):
+        for task, outcome, text in rows[["task", "outcome", column]].drop_duplicates().to_numpy():
+            kind = suite.tasks[task].kind
+            is_none = text == "null" and (outcome != "answered" if column == "prediction" else kind == "description")
+            if not (is_none or _is_answer(text, kind)):
                 return f"{column} {text!r:.60}"
     return ""
+
+
+def _is_answer(text: str, kind: AnswerKind) -> bool:
+    """True if JSON may be an answer of this kind that was read from a reply, or from a verdict about it."""
+    try:
+        answer = json.loads(text, parse_constant=str)  # NaN is no number
+    except (ValueError, RecursionError):
+        return False
+    parts, count = answer if isinstance(answer, list) else [answer], {"box": 4, "point": 2, "colour": 3}.get(kind, 0)
+    if count or kind in ("integer", "number"):
+        return {*map(type, parts)} <= {int, float} and isinstance(answer, list) * len(parts) == count
+    return {*map(type, parts)} <= {int, float, str}
 
 
 def damaged_scores(root: Path) -> list[str]:

@@ -37,9 +37,9 @@ MAX_SAMPLES, MAX_PARTS = 2_000_000_000, 1000
 """Most samples, and most solids, lights, softboxes and points, of an image that is rendered again."""
 
 
-def drawn_here(renderer: Mapping[str, Any]) -> bool:
+def drawn_here(renderer: Any) -> bool:
     """True if the renderer on a set's card (`renderer_info`) draws on this machine the same pixels as it did there."""
-    if renderer.get("renderer") != "mitsuba":
+    if not isinstance(renderer, dict) or renderer.get("renderer") != "mitsuba":
         return True
     here = renderer_info(RenderSettings())
     return all(renderer.get(name) == here[name] for name in ("variant", "versions", "llvm", "processor"))

@@ -52,7 +52,7 @@ def dimensions_of(items: Iterable[Item]) -> set[str]:
         for item in items
         for appearance in (
             *item.latent.get("shows", {}).values(),
-            *(world["look"] for world in item.latent.get("worlds", ())),
+            *(world.get("look", {}) for world in item.latent.get("worlds", ())),
         )
     )
     return {dimension for appearance in appearances for dimension in appearance}
@@ -258,8 +258,8 @@ def by_worlds(view: View, item: Item, blind_to: frozenset[str]) -> str | None:
     worlds = item.latent["worlds"]
     if [image.stored_sha256 for image in view.query] != [image.stored_sha256 for image in item.query] or not worlds:
         return None
-    actual = perceive(worlds[0]["look"], blind_to)
-    return _common_answer(world["answer"] for world in worlds if perceive(world["look"], blind_to) == actual)
+    actual = perceive(worlds[0].get("look", {}), blind_to)
+    return _common_answer(w.get("answer") for w in worlds if perceive(w.get("look", {}), blind_to) == actual)
 
 
 def known_same(

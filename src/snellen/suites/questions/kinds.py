@@ -182,7 +182,7 @@ def tasks_of(items: Sequence[Item]) -> dict[str, Task]:
 
     If some items share a group, the protocol `all-right` counts groups of which all items are right.
     """
-    by_task = lists_by_key((item.task, item) for item in items)
+    by_task = lists_by_key((item.task, item) for item in items if item.answer_kind in PROTOCOLS)  # no others
     tasks = {}
     for name, of_task in by_task.items():
         kind = of_task[0].answer_kind

@@ -36,7 +36,7 @@ def as_list(text: str) -> list[Any] | None:
     for read in (json.loads, bounded_literal):
         try:
             value = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
             continue
         if isinstance(value, list | tuple):
             return list(value)

@@ -158,7 +158,7 @@ def best_box(reply: str | None) -> Box | None:
         if best is None:
             return None
         x1, y1, x2, y2 = (float(x) for x in best["box"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SnellenError(
             f"a detector's reply is not a JSON object with boxes ({error}): {(reply or '')[:80]!r}"
         ) from error

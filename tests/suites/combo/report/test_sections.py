@@ -89,6 +89,9 @@ def test_levels_are_named_after_their_encoder_until_people_have_compared_them(
     for count, name in ((39, "distance by efficientnet-lite2"), (40, "difficulty")):
         monkeypatch.setattr("snellen.suites.combo.report.sections.comparisons", lambda run, count=count: count)
         assert levels_name(loaded) == name
+    monkeypatch.setattr("snellen.suites.combo.report.sections.comparisons", lambda run: 0)
+    card = loaded.items.card.model_copy(update={"provenance": {"difficulty": {}}})
+    assert levels_name(replace(loaded, items=replace(loaded.items, card=card))) == "distance"
 
 
 def test_table_2_has_one_row_per_arm_the_pivot_if_asked_and_chance(report: dict[str, ReportSection]) -> None:

@@ -307,7 +307,7 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         changed(FULL, "query_info", candidate="'good'"),
         changed(FULL, "query_info", candidate=["good", "crack", "good"]), changed(FULL, "data_info", level="Taste"),
         changed(FULL, "data_info", industry="Fishing"), {**FULL, "demo_info": {"good": []}}, missing, away,
-        {"data_info": {}, "query_info": {}},
+        {"data_info": {}, "query_info": {}}, changed(FULL, "query_info", candidate="[{[]: 1}]"),
     )  # fmt: skip
     with pytest.raises(SnellenError) as error:
         built(root, tmp_path / "out")
@@ -324,9 +324,10 @@ def test_all_problems_are_reported_at_once(tmp_path: Path) -> None:
         10: f"missing: {BOTTLE}/good/007.png",
         11: "../000.png leads out of",
         12: "data_info.id: Field required",
+        13: "query_info.candidate: '[{[]: 1}]' is not a list",
     }.items():
         assert f"test.jsonl line {number}: {problem}" in message
-    assert "11 of the released records" in message
+    assert "12 of the released records" in message
     assert not (tmp_path / "out").exists(), "nothing is kept of a refused build"
 
 

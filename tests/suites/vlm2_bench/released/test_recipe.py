@@ -375,11 +375,13 @@ def test_bad_rows_of_a_tsv_are_named_together(root: Path, tmp_path: Path) -> Non
     lines[2] = lines[2].replace("\tgc-mat\t", "\tgc-mut\t")
     lines[3] = lines[3].rsplit("\t", 1)[0]
     lines[4] = lines[4].replace("gc-mat_7_n", "gc-mat_7")
+    lines[5] = lines[5].rsplit("\t", 1)[0] + "\t[{[]: 1}]"
     path.write_text("\n".join(line for line in lines if "\tpc-grp\t" not in line), "utf-8")
     with pytest.raises(SnellenError) as error:
         built(path, tmp_path / "out")
     message = str(error.value)
     assert "line 2: image: not a list" in message
+    assert "line 6: image: not a list" in message
     assert "line 3: category: 'gc-mut' is not a task" in message
     assert "line 4: the number of cells differs" in message
     assert "line 5: index: 'gc-mat_7' is not gc-mat_ID_p or gc-mat_ID_n" in message

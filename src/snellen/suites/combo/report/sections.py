@@ -216,7 +216,7 @@ def levels_name(run: Run) -> str:
     if comparisons(run) >= PAPER_COMPARISONS:
         return "difficulty"
     about = run.items.card.provenance.get("difficulty")
-    return f"distance by {about['encoder']}" if isinstance(about, dict) else "distance"
+    return f"distance by {about['encoder']}" if isinstance(about, dict) and "encoder" in about else "distance"
 
 
 def _method_of(card: ArmCard) -> str:

@@ -205,7 +205,7 @@ def _candidates(field: list[str] | str) -> tuple[str, ...]:
     if isinstance(field, str):
         try:
             names = bounded_literal(field.strip())
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             raise ValueError(f"query_info.candidate: {field[:80]!r} is not a list") from None
     if not isinstance(names, list) or not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError("query_info.candidate: not a list of names")

@@ -176,7 +176,7 @@ def _encoded(cell: str) -> list[str]:
     except (ValueError, RecursionError):
         try:
             texts = bounded_literal(cell)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             raise ValueError("image: not a list of base64 texts") from None
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise ValueError("image: not a list of base64 texts")
