@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6365, "cli": 2455, "compute": 590, "core": 5500, "curated_sets": 13_120, "curation": 1060,
-    "datasets": 2130, "exam": 3300, "interop": 3150, "presentation": 420, "reports": 4430, "runs": 3285,
-    "scoring": 4335, "stimuli": 3710, "subjects": 5840, "suites": 22_890, "towers": 6370, "web": 5120, "src": 98_385,
-    "tests": 85_630, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
+    ".": 130, "analysis": 6370, "cli": 2455, "compute": 590, "core": 5540, "curated_sets": 13_120, "curation": 1065,
+    "datasets": 2130, "exam": 3305, "interop": 3160, "presentation": 420, "reports": 4430, "runs": 3295,
+    "scoring": 4335, "stimuli": 3710, "subjects": 5855, "suites": 22_885, "towers": 6370, "web": 5120, "src": 98_465,
+    "tests": 85_930, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 
@@ -115,9 +115,9 @@ and 725 more since no path of a stranger leads out of its folder, nothing is wri
 recipes, volumes, lists and checkpoints of strangers are read within limits.
 `curated_sets` and `towers` have 1,365 and 180 more, which nothing else used: 755 lines of `datasets`, 330 of
 `curation`, 230 of `subjects`, 170 of `suites` and 40 of `runs`. `src` and `tests` have 40 and 55 more for imports.
-`core`, `datasets`, `web` and `tests` have 15, 10, 25 and 180 more since links out of strangers' folders, databases,
-archives and designs of studies are refused or bounded, and for faults that lived; `diff --decide` and exports for
-Inspect are gone, 330 lines.
+`core`, `datasets`, `subjects`, `web` and `tests` have 55, 10, 15, 25 and 480 more since links out of strangers'
+folders, databases, archives and designs of studies are refused or bounded, odd facts of sets, runs and logs are a
+line, and for faults that lived; `diff --decide` and exports for Inspect are gone, 330 lines.
 `curated_sets` has 3,695 more, which `suites` and `curation` lost: the rules of selection of AVA-Bench, and its `own`.
 """
 
