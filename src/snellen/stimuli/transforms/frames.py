@@ -52,12 +52,12 @@ class Frames:
         times, size = self.times(video.seconds), max(1, MAX_DECODED // (video.width * video.height))
 
         @lru_cache(maxsize=1)
-        def decoded(part: int) -> list[tuple[float, Image.Image]]:
+        def decoded(index: int) -> list[tuple[float, Image.Image]]:
             media.read(video)  # checks the hash
-            return frames_at(media.find(video), times[part * size : (part + 1) * size])
+            return frames_at(media.find(video), times[index * size : (index + 1) * size])
 
-        def still(index: int) -> Image.Image:
-            return decoded(index // size)[index % size][1]
+        def still(number: int) -> Image.Image:
+            return decoded(number // size)[number % size][1]
 
         return tuple(
             media.derive(["frame", self.version, video.sha256, time], partial(still, index), video)
