@@ -13,6 +13,7 @@ from PIL import Image
 from snellen.core.storage.itemset import ItemSet, write_itemset
 from snellen.core.storage.media import MediaFolder
 from snellen.core.storage.sight import FOLDER, SightCard, copy_sight, keep_sight
+from snellen.curated_sets.vlm2_bench.edit_pairs import read_edit_pairs
 from snellen.curation.steps import copy_media
 from snellen.datasets.own_boxes import OwnBoxes
 from snellen.datasets.question_tables import find_tables
@@ -20,6 +21,7 @@ from snellen.exam.run import run
 from snellen.interop.exporting import export
 from snellen.interop.log_files import read_log_files
 from snellen.subjects.registry import subjects_of
+from snellen.suites.ava_bench.released.files import find_shelves, released_form
 from tests.helpers.refusals import assert_refused
 from tests.suites.questions.tables import build_set, image_text, write_csv
 
@@ -100,6 +102,16 @@ def test_pipes_among_labels_do_not_block(name: str, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "labels" / name)
     (tmp_path / "labels" / "classes.txt").write_text("cat\n")
     list(own.samples())
+
+
+def test_pipes_among_released_shards_and_edited_images_do_not_block(tmp_path: Path) -> None:
+    folder = tmp_path / "train" / released_form("localization").folder
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "train-00000-of-00001.parquet")
+    assert find_shelves(tmp_path, ["localization"], []) == []
+    (tmp_path / "edits" / "1").mkdir(parents=True)
+    os.mkfifo(tmp_path / "edits" / "1" / "instruction.txt")
+    assert_refused(lambda: read_edit_pairs(tmp_path / "edits"), "not readable as text in UTF-8")
 
 
 @pytest.mark.parametrize("task", ["../../evil", "/evil", "..", "a/b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -89,6 +90,21 @@ def test_the_odd_option_is_found() -> None:
     """Three of four options share a word; the fourth is right."""
     items = [question(n, f"a {n}", [f"the {n} cup", f"the {n} pen", f"a {n}", f"the {n} hat"]) for n in range(20)]
     assert right(odd_one(items, ACCURACY)(items), items) == 1.0
+
+
+def test_thousands_of_options_take_a_moment() -> None:
+    """Without counting words and looking answers up, every option is compared with every other: over a minute."""
+    start = time.perf_counter()
+    items = [question(n, f"a {n} 0", [f"a {n} {place}" for place in range(4000)]) for n in range(24)]
+    assert best_answer(items[:4], ACCURACY)(items[4:]) == [f"a {n} 0" for n in range(4, 24)]
+    assert right(odd_one(items[:4], ACCURACY)(items[4:]), items[4:]) == 1.0
+    assert time.perf_counter() - start < 5
+
+
+def test_of_options_with_one_name_the_first_is_given() -> None:
+    options = tuple(Option(key, "a cup" if key != "C" else "a pen") for key in "ABC")
+    items = [item(f"{n}", [IMAGE], "B", "choice", options=options, question="Which?") for n in range(3)]
+    assert best_answer(items, ACCURACY)(items) == ["A"] * 3
 
 
 def test_the_most_frequent_words_are_weighed(monkeypatch: pytest.MonkeyPatch) -> None:

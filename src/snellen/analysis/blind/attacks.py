@@ -103,8 +103,11 @@ def _by_worth(items: Sequence[Item], metric: Metric) -> list[Answer]:
 
 def _first_offered(ranked: Sequence[Answer], item: Item) -> Answer:
     """The best answer that the item offers; its first option if none is known."""
+    if choices(item):
+        keys = {name: key for key, name in list(labels(item).items())[::-1]}  # of equal names the first counts
+        return next((keys[answer] for answer in ranked if answer in keys), choices(item)[0])
     answers = (applied(answer, item) for answer in ranked)
-    return next((answer for answer in answers if answer is not None), (choices(item) or (None,))[0])
+    return next((answer for answer in answers if answer is not None), None)
 
 
 def best_answer(train: Sequence[Item], metric: Metric) -> Attacker:

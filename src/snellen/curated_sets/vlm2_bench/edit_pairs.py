@@ -136,7 +136,7 @@ def _csv_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 def _text(path: Path) -> str:
     try:
-        return read_text(path, "utf-8-sig")
+        return read_text(path, "utf-8-sig", regular=True)
     except (OSError, UnicodeDecodeError) as error:
         raise SnellenError(f"{path}: not readable as text in UTF-8 ({error})") from error
 

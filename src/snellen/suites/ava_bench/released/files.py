@@ -103,7 +103,8 @@ def find_shelves(base: Path, tasks: Sequence[str], problems: list[str]) -> list[
         for split in SPLITS:
             folder = base / split / released_form(task).folder
             json_path = folder / f"{split}.json"
-            paths = (json_path,) if json_path.is_file() else tuple(sorted(folder.glob(f"{split}*.parquet")))
+            shards = filter(Path.is_file, folder.glob(f"{split}*.parquet"))
+            paths = (json_path,) if json_path.is_file() else tuple(sorted(shards))
             if paths:
                 shelves.append(Shelf(task, split, paths))
             if len(paths) > 1 or (paths and not shelves[-1].is_json):
@@ -134,7 +135,7 @@ def _read_json(base: Path, shelf: Shelf, problems: list[str]) -> list[ReleasedRe
     path = shelf.paths[0]
     name = str(path.relative_to(base))
     try:
-        json_records = json.loads(bounded_json(read_text(path, "utf-8-sig")))
+        json_records = json.loads(bounded_json(read_text(path, "utf-8-sig", regular=True)))
     except (OSError, ValueError, RecursionError) as error:
         problems.append(f"{name}: not JSON ({error})")
         return []
@@ -289,7 +290,7 @@ def count_rows(path: Path) -> int:
     try:
         if path.suffix == ".parquet":
             return int(pq.read_metadata(path).num_rows)
-        records = json.loads(bounded_json(read_text(path, "utf-8-sig")))
+        records = json.loads(bounded_json(read_text(path, "utf-8-sig", regular=True)))
     except (OSError, ValueError, RecursionError, pa.ArrowException):
         return 0
     return len(records) if isinstance(records, list) else 0
