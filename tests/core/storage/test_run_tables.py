@@ -141,6 +141,7 @@ def test_replies_of_reasoning_alone_are_counted_by_subject_over_all_runs(tmp_pat
     [
         ({}, ""), ({"item_id": "009"}, "'009' of task 'task' is no item of this run"),
         ({"task": "other"}, "'001' of task 'other' is no item of this run"),
+        ({"reply_spec": ReplySpec("box")}, "'001' of task 'task' is no item of this run"),
         ({"subject": "own:c"}, "'own:c' under 'vanilla' was not asked in this run"),
         ({"condition": "shots=1"}, "'own:a' under 'shots=1' was not asked"),
         ({"repeat": 2}, "'own:a' under 'vanilla' was not asked"),

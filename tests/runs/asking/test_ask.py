@@ -446,7 +446,7 @@ def _refuse_damaged_scores(root: Path, built: ItemSet, suite: Suite) -> None:
         odd = pa.array(["odd"] * len(whole))
         pq.write_table(whole.set_column(whole.column_names.index(name), name, odd), path)
         assert_refused(lambda: own_scores(root, built, suite, arms), message)
-    for name, cell in (("prediction", "{}"), ("prediction", "null"), ("prediction", "[true]"), ("truth", "null")):
+    for name, cell in (("prediction", "{}"), ("prediction", "null"), ("prediction", "[true]"), ("truth", "[{}]")):
         pq.write_table(whole.set_column(whole.column_names.index(name), name, pa.array([cell] * len(whole))), path)
         assert_refused(lambda: own_scores(root, built, suite, arms), f"{name} {cell!r} does not belong to this run")
     outside = pa.array([14.0] * len(whole))

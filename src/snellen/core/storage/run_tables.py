@@ -139,9 +139,9 @@ def empty_beside_reasoning(roots: Iterable[Path]) -> Counter[str]:
 def own_responses(root: Path, items: ItemSet, card: RunCard) -> list[Response]:
     """The responses of a run. Raises SnellenError as `read_responses`, and for those to other items than the run's."""
     responses = read_responses(root)
-    tasks = {item_id: item.task for item_id, item in items.by_id.items()}
+    tasks = {item_id: (item.task, item.answer_kind) for item_id, item in items.by_id.items()}
     arms = {arm.arm_key for arm in card.arms}
-    if odd := next((one for one in responses if tasks.get(one.item_id) != one.task), None):
+    if odd := next((one for one in responses if tasks.get(one.item_id) != (one.task, one.reply_spec.kind)), None):
         path, what = root / "responses.parquet", f"{odd.item_id!r:.60} of task {odd.task!r:.40}"
         raise SnellenError(f"{path}: {what} is no item of this run; {_REMEDY}")
     if other := next((one for one in responses if one.arm_key not in arms), None):

@@ -256,9 +256,8 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
             return f"value {odd_values[0]:g} of {metric}, outside of {limits[0]:g} to {limits[1]:g},"
     for column in ("truth", "prediction"):
         for task, outcome, text in rows[["task", "outcome", column]].drop_duplicates().to_numpy():
-            kind = suite.tasks[task].kind
-            is_none = text == "null" and (outcome != "answered" if column == "prediction" else kind == "description")
-            if not (is_none or _is_answer(text, kind)):
+            is_none = text == "null" and (column == "truth" or outcome != "answered")
+            if not (is_none or _is_answer(text, suite.tasks[task].kind)):
                 return f"{column} {text!r:.60}"
     return ""
 
