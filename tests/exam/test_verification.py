@@ -489,14 +489,12 @@ def test_prompts_that_a_report_shows_are_those_of_the_items(items: ItemSet, tmp_
 
 
 def test_no_image_of_a_prompt_is_replaced_by_images_laid_out(items: ItemSet, tmp_path: Path) -> None:
-    """Replaying lays nothing out, so that a montage that was sent as one image is taken for the image alone."""
-    montage = {"montage": ["0" * 64, "f" * 64], "title": "FORGED"}
-    image = {"media": "0" * 64}
-    assert verification._is_same_part(image, montage)
-    assert verification._is_same_part(montage, montage)
-    for part, other in ((montage, image), (montage, {**montage, "title": "other"}), (image, {"media": "1" * 64})):
-        assert not verification._is_same_part(part, other)
-    assert not verification._is_same_part("text", montage)
+    """Replaying lays montages out, which were not for subjects that read no images."""
+    montage, names = {"montage": ["0" * 64, "f" * 64], "title": "FORGED"}, {"0.png"}
+    assert verification._is_same_part(montage, {"media": "laid out.png"}, names)
+    assert verification._is_same_part(montage, montage, names)
+    for part, other in ((montage, {"media": "0.png"}), ({"media": "0.png"}, montage), ("text", {"media": "1.png"})):
+        assert not verification._is_same_part(part, other, names)
 
 
 def test_people_may_be_given_fewer_tasks(items: ItemSet, tmp_path: Path) -> None:

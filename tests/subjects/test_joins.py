@@ -145,24 +145,18 @@ def _fitting(index: ItemIndex, names: Mapping[str, tuple[str, ...]], row: Answer
 def test_rows_fit_items_by_question_and_images_or_by_a_prompt() -> None:
     random, lone = stream("tests.joins"), 0
     for _ in range(60):
-        pictures = [IMAGES[int(n)] for n in random.integers(0, len(IMAGES), 8)]
+        all_images = [IMAGES[int(n)] for n in random.integers(0, len(IMAGES), 8)]
         texts = [" ".join(random.choice(["a", "b", "c", "?", " "], 1 + n % 3)) for n in range(8)]
         names = {f"i{n}": (f"{n % 4}.png",) for n in range(8) if random.random() < 0.5}
         provenance: list[dict[str, Any]] = [{"path": names[f"i{n}"][0]} if f"i{n}" in names else {} for n in range(8)]
         items = [
-            item(f"i{n}", [pictures[n]], "red", "text", question=text, provenance=provenance[n])
+            item(f"i{n}", [all_images[n]], "red", "text", question=text, provenance=provenance[n])
             for n, text in enumerate(texts)
         ]
         index = ItemIndex(items)
         for text in (*texts, "x a b y", "c", "", " ", "??", "a a b"):
-            for images in (
-                (),
-                ("0.png",),
-                ("9.png",),
-                (pictures[0].sha256,),
-                (pictures[1].sha256, "1.png"),
-                ("f" * 64,),
-            ):
+            digests = (all_images[0].sha256,), (all_images[1].sha256, "1.png"), ("f" * 64,)
+            for images in ((), ("0.png",), ("9.png",), *digests):
                 row = replace(ROW, item="", question=text, images=images)
                 expected, got = _fitting(index, names, row), index.match(row)
                 assert [each.item_id for each in got] == [each.item_id for each in expected] or (

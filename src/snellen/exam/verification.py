@@ -10,7 +10,7 @@ import math
 import secrets
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -270,9 +270,11 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
             if is_same_parser(card):
                 raise SnellenError(f"{root / 'responses.parquet'}: the response {name!r} {fault}")
             count += 1
+    stored_names = {media.path.split("/")[1] for item in items.items for media in item.media()}
     for name, text in prompts.items():
         parts, replayed_parts = sent_parts(root, text), sent_parts(root, others.get(name, "[]"))
-        if len(parts) != len(replayed_parts) or not all(map(_is_same_part, parts, replayed_parts)):
+        pairs = zip(parts, replayed_parts, strict=False)
+        if len(parts) != len(replayed_parts) or not all(_is_same_part(*pair, stored_names) for pair in pairs):
             raise SnellenError(f"{root / 'sent.parquet'}: the prompt {name!r:.60} is not that of its items")
     if not is_whole:
         raise SnellenError(f"{root / 'sent.parquet'}: lacks prompts, or has one twice; those of parts/ are others")
@@ -286,10 +288,10 @@ def check_replies(root: Path, card: RunCard, items: ItemSet, suite: Suite) -> in
     return count
 
 
-def _is_same_part(part: Any, other: Any) -> bool:
-    """True if the parts of a prompt are equal; a replayed montage may have been laid out as an image."""
-    is_image = isinstance(part, dict) and "montage" not in part
-    return bool(part == other or (is_image and isinstance(other, dict) and "montage" in other))
+def _is_same_part(part: Any, replayed_part: Any, stored_names: Container[str]) -> bool:
+    """True if the parts of a prompt are equal: where a replay lays a montage out, the image is none of the items'."""
+    is_montage = isinstance(part, dict) and "montage" in part and isinstance(replayed_part, dict)
+    return bool(part == replayed_part or (is_montage and replayed_part.get("media") not in stored_names))
 
 
 def _check_arms(root: Path, card: RunCard, again: RunCard) -> None:
