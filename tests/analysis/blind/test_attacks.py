@@ -94,11 +94,11 @@ def test_the_odd_option_is_found() -> None:
 
 def test_thousands_of_options_take_a_moment() -> None:
     """Without counting words and looking answers up, every option is compared with every other: over a minute."""
-    start = time.perf_counter()
-    items = [question(n, f"a {n} 0", [f"a {n} {place}" for place in range(4000)]) for n in range(24)]
+    start = time.process_time()
+    items = [question(n, f"a {n} 0", [f"a {n} {k}" for k in range(4000)]) for n in range(24)]
     assert best_answer(items[:4], ACCURACY)(items[4:]) == [f"a {n} 0" for n in range(4, 24)]
     assert right(odd_one(items[:4], ACCURACY)(items[4:]), items[4:]) == 1.0
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_of_options_with_one_name_the_first_is_given() -> None:
