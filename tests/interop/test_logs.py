@@ -220,7 +220,7 @@ def test_images_of_other_items_refuse_a_join_and_unknown_ones_do_not() -> None:
 
 def test_many_images_with_one_question_are_joined_in_a_moment() -> None:
     """Over 20 seconds without an index."""
-    start = time.perf_counter()
+    start = time.process_time()
     logs = [
         Log(side, [LogRow(f"{side}{n}", question="Which?", images=(f"{n}.png",), number=n) for n in range(6000)])
         for side in "ab"
@@ -228,7 +228,7 @@ def test_many_images_with_one_question_are_joined_in_a_moment() -> None:
     joined = join(*logs)
     assert joined.counts == {"question and images": 6000}
     assert all(pair.before[0].number == pair.after[0].number for pair in joined.pairs)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_a_question_and_images_join_only_rows_that_fit_alone() -> None:
