@@ -79,7 +79,9 @@ def test_small_tasks_are_measured_again_first_and_those_beyond_a_minute_are_left
     monkeypatch.setattr(verification, "time", SimpleNamespace(monotonic=lambda: now[0]))
     monkeypatch.setattr(verification, "measure_by_folds", measure)
     counts = {"large": 1500, "middle": 1200, "small": 500}
-    items: Any = SimpleNamespace(items=[SimpleNamespace(task=name) for name, n in counts.items() for _ in range(n)])
+    items: Any = SimpleNamespace(
+        items=[SimpleNamespace(task=name, options=(), question="") for name, n in counts.items() for _ in range(n)]
+    )
     suite: Any = None
     measured, left_out = verification._measured(items, suite)
     assert measured.keys() == {(task, level) for task in ("small", "middle") for level in ("", "small")}
