@@ -47,10 +47,10 @@ def test_what_a_subject_is_does_not_follow_from_its_name() -> None:
 
 
 BUDGETS: Mapping[str, int] = {
-    ".": 130, "analysis": 6375, "cli": 2455, "compute": 590, "core": 5540, "curated_sets": 13_120, "curation": 1065,
+    ".": 130, "analysis": 6375, "cli": 2455, "compute": 590, "core": 5545, "curated_sets": 13_120, "curation": 1065,
     "datasets": 2130, "exam": 3305, "interop": 3160, "presentation": 420, "reports": 4430, "runs": 3295,
-    "scoring": 4335, "stimuli": 3710, "subjects": 5855, "suites": 22_885, "towers": 6370, "web": 5120, "src": 98_470,
-    "tests": 85_965, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
+    "scoring": 4335, "stimuli": 3710, "subjects": 5855, "suites": 22_885, "towers": 6370, "web": 5120, "src": 98_475,
+    "tests": 86_000, "commands": 40, "options": 236, "long functions": 0, "long modules": 0, "words of docs": 87_385,
 }  # fmt: skip
 """The most of each count of `scripts/counts.py`. Whoever raises one says here what the addition replaces.
 

@@ -95,6 +95,18 @@ def test_links_within_a_folder_are_followed(tmp_path: Path) -> None:
     assert [table.path.name for table in find_tables(tmp_path / "linked")] == ["b.csv"], "the user's own link"
 
 
+def test_snapshots_of_the_hubs_cache_link_to_its_blobs(tmp_path: Path) -> None:
+    snapshot = tmp_path / "datasets--a--b" / "snapshots" / "0123"
+    snapshot.mkdir(parents=True)
+    (tmp_path / "datasets--a--b" / "blobs").mkdir()
+    (tmp_path / "datasets--a--b" / "blobs" / "abc").write_text("question,answer\n")
+    (snapshot / "t.csv").symlink_to(Path("../../blobs/abc"))
+    assert [table.path.name for table in find_tables(snapshot)] == ["t.csv"]
+    (snapshot / "u.csv").symlink_to(Path("../../../private"))
+    (tmp_path / "private").write_text("question,answer\n")
+    assert_refused(lambda: find_tables(snapshot), "a link to a file outside of")
+
+
 @pytest.mark.parametrize("name", ["a.txt", "a.xml"])
 def test_pipes_among_labels_do_not_block(name: str, tmp_path: Path) -> None:
     own = boxes(tmp_path)

@@ -151,7 +151,7 @@ def _measured(items: ItemSet, suite: Suite) -> tuple[dict[Key, BlindScore], set[
     tasks = lists_by_key((item.task, item) for item in items.items)
     measured, left_out, end = dict[Key, BlindScore](), set[str](), time.monotonic() + BLIND_SECONDS
     for task, of_task in sorted(tasks.items(), key=lambda pair: len(pair[1])):
-        sizes = (max(1.0, (len(item.options) / 100) ** 2, len(item.question) / 2000) for item in of_task)
+        sizes = (max(1.0, (len(item.options) / 120) ** 2, len(item.question) / 2000) for item in of_task)
         if time.monotonic() + sum(sizes) * ITEM_SECONDS > end:
             left_out.add(task)
         else:

@@ -98,9 +98,12 @@ def leads_outside(name: str) -> bool:
 def own_file(folder: Path, path: Path) -> Path:
     """The path of a file that was found in a folder, which may be a stranger's.
 
-    Raises SnellenError for a link to a file elsewhere, whose content would be published with the folder's.
+    Raises SnellenError for a link to a file elsewhere, whose content would be published with the folder's. Snapshots in
+    the Hub's cache link to `blobs` beside them.
     """
-    if not path.resolve().is_relative_to(folder.resolve()):
+    target, root = path.resolve(), folder.resolve()
+    places = [root, *(place.parent / "blobs" for place in root.parents if place.name == "snapshots")]
+    if not any(map(target.is_relative_to, places)):
         raise SnellenError(f"{path}: a link to a file outside of {folder}; copy the file there if you trust it")
     return path
 

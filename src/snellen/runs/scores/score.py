@@ -257,7 +257,8 @@ def _foreign_cell(rows: pd.DataFrame, protocol: str, items: ItemSet, suite: Suit
     for column in ("truth", "prediction"):
         for task, outcome, text in rows[["task", "outcome", column]].drop_duplicates().to_numpy():
             is_none = text == "null" and (column == "truth" or outcome != "answered")
-            if not (is_none or _is_answer(text, suite.tasks[task].kind)):
+            # The scorers of others keep what they read as they compare it, such as a count as a text.
+            if not (is_none or _is_answer(text, suite.tasks[task].kind if protocol == "strict" else "text")):
                 return f"{column} {text!r:.60}"
     return ""
 

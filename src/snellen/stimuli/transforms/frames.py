@@ -16,8 +16,8 @@ from snellen.stimuli.video import frames_at, rate_times, uniform_times
 
 _UNIFORM, _RATE = re.compile(r"[1-9][0-9]*"), re.compile(r"([0-9]+(?:\.[0-9]+)?)fps")
 
-MAX_DECODED = 128_000_000
-"""Pixels of frames that are decoded at a time: 2 minutes of 1280 x 720 at 1fps."""
+MAX_DECODED = 512_000_000
+"""Pixels of frames that are decoded at a time: 9 minutes of 1280 x 720 at 1fps, 3 GB."""
 
 
 @dataclass(frozen=True)
