@@ -39,7 +39,7 @@ class Arm:
     Repeats of a subject that learns take turns with the draws of training items (`by_draw`).
 
     A run is a list of arms rather than a grid, since people may lack conditions. `decide` is what is decided by asking
-    (`runs.planning.deciding`), and empty if all items are asked; for "drop", the plan has the rule.
+    (`runs.planning.deciding`), and empty if all items are asked.
     """
 
     subject: Subject

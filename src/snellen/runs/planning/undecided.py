@@ -28,7 +28,7 @@ def undecided_tasks(plan: Plan, responses: Sequence[Response]) -> Iterator[tuple
     """
     by_task = lists_by_key(((*response.arm_key, response.task), response) for response in responses)
     for arm in plan.arms:
-        if not arm.decide or arm.decide == "drop" or arm.is_recorded:
+        if not arm.decide or arm.is_recorded:
             continue
         decider = plan.decider
         axes = settle(arm.condition, plan.suite, arm.subject.card).columns()
