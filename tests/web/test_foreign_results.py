@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from snellen.web import databases, dealing, jatos, store
+from snellen.web import databases, dealing, importing, jatos
 from snellen.web.databases import TABLES, open_database
 from snellen.web.design import BlockDesign, StudyDesign
+from snellen.web.importing import read_results_of
 from snellen.web.plan import Texts
 from snellen.web.store import read_stored
 from snellen.web.study import RESULTS
@@ -50,8 +51,8 @@ def test_a_damaged_or_vast_database_is_refused(tmp_path: Path, monkeypatch: pyte
         f"INSERT INTO participants VALUES ({n}, 'p{n}', 's{n}', 0, '', '{'x' * 400}');" for n in range(200)
     ))  # fmt: skip
     assert len(list(read_stored(tmp_path, with_rows=False))) == 200
-    monkeypatch.setattr(store, "MAX_TOTAL_BYTES", 10_000)
-    assert_refused(lambda: list(read_stored(tmp_path)), "more than 10000 bytes")
+    monkeypatch.setattr(importing, "MAX_TOTAL_BYTES", 10_000)
+    assert_refused(lambda: list(read_results_of(tmp_path, ())), "more than 10000 bytes")
     monkeypatch.undo()
     pages = bytearray(path.read_bytes())
     size = int.from_bytes(pages[16:18], "big")

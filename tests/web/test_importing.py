@@ -761,6 +761,8 @@ def test_a_person_who_only_opened_the_study_is_forgotten(
     for wing in ("north-wing", "south-wing"):
         opening = partial(take_slot, link=service.links[0], secret="", parameters={"lab": wing}, forms=3)
         service.database.submit(opening).result()
+    monkeypatch.setattr("snellen.web.importing.MAX_TOTAL_BYTES", 1)  # too much to import, but not to be removed
+    assert_refused(lambda: import_study(root, read_results_of(root, []), tmp_path / "people"), "`snellen study forget`")
     receipt = forget(root, "p01", [])
     assert (receipt["rows_deleted_from_database"], receipt["write_ahead_log"]) == (0, "overwritten")
     for path in root.rglob("*"):

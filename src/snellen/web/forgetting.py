@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -41,8 +41,7 @@ def forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, A
 def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, Any]:
     for folder in folders:  # they may be a stranger's
         refuse_links(folder)
-    people = list(store.read_stored(root, with_rows=False)) if (root / RESULTS).is_file() else []
-    in_database = [stored for stored in people if _is_meant(participant, stored.name, stored.rows)]
+    in_database = [stored for stored in _in_database(root) if _is_meant(participant, stored.name, stored.rows)]
     starts = {start_digest(stored.rows[0]) for stored in in_database if stored.rows}
     recognised = {digest for stored in in_database for digest in person_digests(stored.rows)}
     written, refused_in, others = list[Path](), list[Path](), set[frozenset[str]]()
@@ -62,7 +61,7 @@ def _forget(root: Path, participant: str, folders: Sequence[Path]) -> dict[str, 
             written.append(folder)
     aliases = {other.alias for others in records.values() for other in others if start_digest(other.rows[0]) in starts}
     # Whoever has another name in a folder is recognised in the database by their first row.
-    same = [stored for stored in people if stored.rows and start_digest(stored.rows[0]) in starts]
+    same = [stored for stored in _in_database(root) if stored.rows and start_digest(stored.rows[0]) in starts]
     in_database += [stored for stored in same if stored not in in_database]
     persons = starts | {stored.name for stored in in_database if not stored.rows}
     is_repeated = code_digest(participant) in forgotten(root)  # interrupted before the receipt
@@ -115,6 +114,11 @@ def _products(root: Path, folders: Sequence[Path], aliases: Collection[str]) -> 
                 with contextlib.suppress(PermissionError):  # of others
                     holders |= {str(path.parent)} if pattern.search(path.read_bytes()) else set()
     return sorted(holders)
+
+
+def _in_database(root: Path) -> Iterator[store.Stored]:
+    """One after another: the database may be larger than what fits into the memory."""
+    return store.read_stored(root, with_rows=False) if (root / RESULTS).is_file() else iter(())
 
 
 def _is_meant(participant: str, name: str, record_rows: Sequence[RecordRow]) -> bool:

@@ -47,6 +47,7 @@ from snellen.web.record_lines import line_of
 from snellen.web.store import read_stored
 from snellen.web.study import (
     LOCK,
+    MAX_TOTAL_BYTES,
     RESULTS,
     PageSource,
     StudyCard,
@@ -66,7 +67,15 @@ log = logging.getLogger(__name__)
 
 
 def read_results_of(study: Path, paths: Sequence[Path]) -> Iterator[Submission]:
-    """Participants and their rows from the given files and folders, else from the record of `snellen study serve`."""
+    """Participants and their rows from the given files and folders, else from the record of `snellen study serve`.
+
+    Raises SnellenError for a record of more than `MAX_TOTAL_BYTES`, which would fill the memory.
+    """
+    database = study / RESULTS
+    if not paths and database.is_file() and database.stat().st_size > MAX_TOTAL_BYTES:
+        raise SnellenError(
+            f"{database}: more than {MAX_TOTAL_BYTES} bytes; remove who is no participant with `snellen study forget`"
+        )
     if not paths:
         yield from (Submission(stored.name, stored.rows, RESULTS) for stored in read_stored(study))
     archives = [path for path in paths if path.suffix in (".zip", ".jrzip")]

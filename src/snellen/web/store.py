@@ -24,7 +24,7 @@ from snellen.core.plain_text import short_reason
 from snellen.web.admission import FormProgress
 from snellen.web.databases import TABLES, connect, open_database
 from snellen.web.plan import RecordRow
-from snellen.web.study import MAX_TOTAL_BYTES, RESULTS
+from snellen.web.study import RESULTS
 
 MAX_BATCH = 256
 CLOSE_SECONDS = 2.0
@@ -345,14 +345,11 @@ class Stored:
 def read_stored(root: Path, *, with_rows: bool = True) -> Iterator[Stored]:
     """All participants with their rows at one moment; without `with_rows`, those who sent nothing, too.
 
-    The server may be running. Raises SnellenError if nothing was served yet, and for a database that is damaged, or has
-    more than `MAX_TOTAL_BYTES`, which would fill the memory.
+    The server may be running. Raises SnellenError if nothing was served yet, and for a database that is damaged.
     """
     path = root / RESULTS
     if not path.is_file():
         raise SnellenError(f"{path}: no results; `snellen study serve` writes them")
-    if path.stat().st_size > MAX_TOTAL_BYTES:
-        raise SnellenError(f"{path}: more than {MAX_TOTAL_BYTES} bytes; too many answers for one study")
     try:
         with contextlib.closing(open_database(path)) as connection:
             connection.execute("PRAGMA query_only=ON")
