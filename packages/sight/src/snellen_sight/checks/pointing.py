@@ -6,6 +6,7 @@ aspect. Eight questions state no unit. Three state one, and three declare a disp
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -140,7 +141,7 @@ def result(answered: Sequence[tuple[SightQuestion, str]]) -> PointingResult:
             numbers = point.first, point.second
             trials[question_asked.group].append(replace(trial, reply=numbers, is_named=point.is_named))
     count = sum(question_asked.group == PLAIN for question_asked, _ in answered)
-    found = fit_conversion(trials[PLAIN]) if len(trials[PLAIN]) >= LEAST_READ * count else None
+    found = _fitted(tuple(trials[PLAIN])) if len(trials[PLAIN]) >= LEAST_READ * count else None
     if found is None:
         return PointingResult(reason=f"two coordinates are read in {len(trials[PLAIN])} of {count} replies")
     if not found.is_sure:
@@ -151,6 +152,12 @@ def result(answered: Sequence[tuple[SightQuestion, str]]) -> PointingResult:
         _follows(trials[STATED], _FRAMES[stated_unit(found)], own),
         _follows(trials[DECLARING], _FRAMES[DECLARED], own),
     )
+
+
+@functools.lru_cache(1)
+def _fitted(trials: tuple[PointTrial, ...]) -> Conversion | None:
+    """The conversion; a check asks for it after the first questions, and for its line and its card."""
+    return fit_conversion(trials)
 
 
 def stated_unit(conversion: Conversion | None) -> str:
