@@ -47,7 +47,7 @@ def test_damage_is_reported_or_harmless(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [40, 10_000])
+@pytest.mark.parametrize("count", [40, 3_000])
 def test_hostile_replies_are_read_and_recorded(tmp_path: Path, count: int) -> None:
     tally = hostile_replies(tmp_path, count, SEED)
     assert tally.troubles == []
